@@ -1,0 +1,38 @@
+"""Simulation of figures and mechanisms whose structure varies while they move."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it; imported when it is first used.
+_PUBLIC = {
+    "load": "sim.scene.load",
+    "SceneError": "sim.scene.problem",
+    "Problem": "sim.scene.problem",
+    "compile": "sim.compiler",
+    "check": "sim.assembly",
+    "info": "sim.report",
+    "Simulator": "sim.simulator",
+    "SimulationError": "sim.simulator",
+    "run": "sim.running",
+    "load_recording": "sim.recording",
+    "Recording": "sim.recording",
+    "RecordingError": "sim.recording",
+    "Controller": "sim.plugin",
+    "parameter": "sim.plugin",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'sim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

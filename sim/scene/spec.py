@@ -1,0 +1,214 @@
+"""What a scene says, in SI units and full names: the end of reading, the start of compiling.
+
+One frozen dataclass per noun of `schema/scene.schema.json`; the schema is the source of names,
+units and defaults, and a test holds the two together.  Geometry stays in the coordinates of the
+file that it was written in (its *part*); the compiler places the parts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim.scene.problem import Place
+
+Vec3 = tuple[float, float, float]
+Quat = tuple[float, float, float, float]  # (w, x, y, z)
+
+# Number of coordinates (q) and of degrees of freedom (v) of each joint type.
+JOINT_COORDINATES = {
+    "fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2,
+    "universal": 2, "planar": 3, "spherical": 4, "free": 7,
+}  # fmt: skip
+JOINT_FREEDOMS = {
+    "fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2,
+    "universal": 2, "planar": 3, "spherical": 3, "free": 6,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression:
+    """A formula that is evaluated while the scene runs.
+
+    `tree` is Python syntax in which parameters, `pi` and units have become numbers (SI) and
+    every name in a call has become the full name of one body, joint or point.
+    """
+
+    text: str
+    tree: ast.expr
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A solid that is drawn, weighed and (later) touched."""
+
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid
+    position: Vec3  # m, centre, file coordinates
+    orientation: Quat  # shape axes to file axes; capsules and cylinders lie along their z
+    size: Vec3  # m; box: full edges; sphere: (r, r, r); ellipsoid: half axes; capsule, cylinder: (r, r, length between the end centres)
+    color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """A rigid body; its axes are those of its file."""
+
+    name: str
+    part: int  # index into Scene.parts: the file it is written in
+    mass: float  # kg
+    com: Vec3  # m, file coordinates
+    inertia: tuple[float, float, float, float, float, float]  # kg m^2 about com, file axes: xx yy zz xy xz yz
+    origin: Vec3 | None  # m, file coordinates; None: first joint that holds it, else com
+    shapes: tuple[Shape, ...]
+    points: Mapping[str, Vec3]  # m, file coordinates
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Soft stops of one joint, one range for each freedom (spherical: one range of the angle)."""
+
+    ranges: tuple[tuple[float, float], ...]  # m or rad; infinite where a side has no stop
+    stiffness: float  # N/m or N m/rad, of the stop
+    dissipation: float  # s/m or s/rad (Hunt and Crossley): torque = stiffness * depth * (1 + dissipation * depth rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """A connection of two bodies, in the tree or closing a loop."""
+
+    name: str
+    part: int  # the file it is written in
+    type: str  # key of JOINT_FREEDOMS
+    parent: str  # body name or "world"
+    child: str  # body name
+    position: Vec3 | None  # m, file coordinates; None when given by the two points or bound by an event
+    axis: Vec3 | None  # unit; rotational, translational, cylindrical, universal (first, fixed in parent), planar (normal)
+    second_axis: Vec3 | None  # unit; universal: fixed in child; planar: direction of its first coordinate
+    parent_point: str | None  # name of a point of the parent
+    child_point: str | None  # name of a point of the child
+    limits: Limits | None
+    stiffness: tuple[float, ...]  # N/m or N m/rad for each freedom
+    rest: tuple[float, ...]  # m or rad: coordinate at which the spring is free, for each freedom
+    damping: tuple[float, ...]  # N s/m or N m s/rad for each freedom
+    armature: tuple[float, ...]  # kg or kg m^2 for each freedom
+    connected: bool  # True: from the start; False: only after an event connects it
+    binds: str  # "drawing": frames from the drawing; "event": at the relative pose when it is connected
+    tolerance: float  # m or rad: largest gap at which an event may connect it
+    place: Place
+    places: Mapping[str, Place] = field(default_factory=dict)  # of its keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """Coordinates and rates of one joint, as written under `initial`, `pose` or `set`.
+
+    coordinate: q of the joint (spherical: quaternion wxyz; free: position, quaternion), or None.
+    rate: v of the joint (spherical: angular velocity in the child's axes; free: linear velocity
+    of the body's origin in world axes, angular velocity in the child's axes), or None.
+    """
+
+    coordinate: tuple[float, ...] | None
+    rate: tuple[float, ...] | None
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One file of a scene: the scene itself (index 0) or an included one."""
+
+    prefix: str  # "" for the scene, else "monkey"
+    file: str
+    parent: int  # index of the part that includes it; -1 for the scene
+    position: Vec3  # m, of this file's origin in the parent file's coordinates
+    orientation: Quat  # this file's axes to the parent file's axes
+    pose: Mapping[str, Value]  # full joint name -> coordinate, given by the including file
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """One thing that an event does.
+
+    kind     | targets            | values
+    connect  | joint names        |
+    cut      | joint names        |
+    enable   | controller names   |
+    disable  | controller names   |
+    set      | joint names        | one Value each
+    impulse  | body names         | one (linear N s world, angular N m s world, point name or None) each
+    stop     |                    |
+    """
+
+    kind: str
+    targets: tuple[str, ...]
+    values: tuple[Any, ...] = ()
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happens once its time, condition or key comes; any of them fires it."""
+
+    name: str
+    at: float | None  # s
+    after: tuple[tuple[str, float], ...]  # (event name, delay s)
+    when: Expression | None
+    key: str | None
+    once: bool
+    actions: tuple[Action, ...]
+    caption: str
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerUse:
+    """A controller of the scene: which class, with which parameters (SI, patterns resolved)."""
+
+    name: str
+    type: str
+    parameters: Mapping[str, Any]
+    enabled: bool
+    place: Place
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    gravity: Vec3  # m/s^2
+    points: Mapping[str, Vec3]  # m
+    shapes: tuple[Shape, ...]  # drawn, at rest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulate:
+    duration: float  # s
+    method: str  # dop853, rk4, semi_implicit
+    rtol: float  # 1
+    step: float  # s, of the fixed-step methods
+    max_step: float  # s
+    record: float  # Hz
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A whole scene."""
+
+    name: str
+    about: str
+    file: str
+    text: str  # the scene's file, to the byte
+    sources: Mapping[str, str]  # file -> text, of every file that was read
+    parameters: Mapping[str, float]  # SI, of the scene file
+    parts: tuple[Part, ...]
+    world: World
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    initial: Mapping[str, Value]  # joint name (a free body's joint bears the body's name)
+    events: tuple[Event, ...]
+    controllers: tuple[ControllerUse, ...]
+    simulate: Simulate
+    render: Mapping[str, Any]  # resolved render block, plain data
