@@ -1,0 +1,1 @@
+"""Controllers that come with the program, written as anyone would write one."""

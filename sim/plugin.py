@@ -59,12 +59,15 @@ class ModelView:
     """What a controller may know of the model, once, before the run.
 
     columns : mapping of joint name to the slice of its columns
-    limits : (columns, 2) m or rad; infinite where there is no stop
+    types : mapping of joint name to its type (rotational, spherical, ...)
+    limits : (columns, 2) m or rad; infinite where there is no stop; the range of a spherical
+        joint's rotation angle stands in the first of its columns
     """
 
     joint_names: tuple[str, ...]
     body_names: tuple[str, ...]
     columns: Mapping[str, slice]
+    types: Mapping[str, str]
     limits: np.ndarray
     seed: int
 

@@ -1,0 +1,117 @@
+"""Proportional-derivative control of joints."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sim.plugin import Controller, ModelView, parameter
+
+# One row of constants for each controlled column, or for each spherical joint.
+SCALAR, SPHERICAL = 0.0, 1.0
+ROW = 9  # kind, first column, target (number, or quaternion w x y z), kp, kd, largest torque
+
+
+def pd_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.ndarray, torque: np.ndarray) -> None:
+    """Add tau = kp (target - q) - kd qd, cut at the largest torque, for every row of constants.
+
+    For spherical joints target - q is the rotation vector, in the child's axes, that turns the
+    child into its target: the gradient of kp angle^2 / 2, so the torque is conservative.
+    """
+    for row in range(0, constants.size, 9):
+        c = int(constants[row + 1])
+        kp, kd, largest = constants[row + 6], constants[row + 7], constants[row + 8]
+        if constants[row] == 0.0:
+            tau = kp * (constants[row + 2] - coordinate[c]) - kd * rate[c]
+            torque[c] += min(max(tau, -largest), largest)
+            continue
+        x, y, z = coordinate[c], coordinate[c + 1], coordinate[c + 2]
+        angle = math.sqrt(x * x + y * y + z * z)
+        k = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
+        w, x, y, z = math.cos(0.5 * angle), k * x, k * y, k * z
+        a, b, d, e = constants[row + 2], constants[row + 3], constants[row + 4], constants[row + 5]
+        # conj(child) * target: what is still to turn, seen from the child.
+        rw = w * a + x * b + y * d + z * e
+        rx = w * b - x * a - y * e + z * d
+        ry = w * d + x * e - y * a - z * b
+        rz = w * e - x * d + y * b - z * a
+        if rw < 0.0:
+            rw, rx, ry, rz = -rw, -rx, -ry, -rz
+        half = math.sqrt(rx * rx + ry * ry + rz * rz)
+        turn = 2.0 + half * half / 3.0 if half < 1e-4 else 2.0 * math.atan2(half, rw) / half
+        tx = kp * turn * rx - kd * rate[c]
+        ty = kp * turn * ry - kd * rate[c + 1]
+        tz = kp * turn * rz - kd * rate[c + 2]
+        size = math.sqrt(tx * tx + ty * ty + tz * tz)
+        share = largest / size if size > largest else 1.0
+        torque[c] += share * tx
+        torque[c + 1] += share * ty
+        torque[c + 2] += share * tz
+
+
+def quaternion(rotation: np.ndarray) -> tuple[float, float, float, float]:
+    """Return the unit quaternion (w, x, y, z) of a rotation vector (rad)."""
+    angle = float(np.linalg.norm(rotation))
+    x, y, z = (0.5 * np.sinc(0.5 * angle / np.pi) * rotation).tolist()
+    return math.cos(0.5 * angle), x, y, z
+
+
+@dataclasses.dataclass(kw_only=True)
+class PD(Controller):
+    """Pull joints toward targets with a spring and a damper, in the tree and in loops alike.
+
+    tau = kp (target - q) - kd qd, at most `largest` in size.  Spherical joints take a rotation
+    vector as target; q is then the rotation that is left, in the child's axes.
+    """
+
+    law: ClassVar[Callable[..., None] | None] = staticmethod(pd_law)
+
+    joints: tuple[str, ...] = parameter(kind="joints", about="Joints to control, names or patterns")
+    target: Mapping[str, Any] | float = parameter(
+        0.0, kind="by_joint", unit="auto", about="Coordinate to hold: one for all joints, or joint or pattern to value"
+    )
+    kp: Mapping[str, Any] | float = parameter(
+        kind="by_joint", unit="N m/rad", about="Stiffness (N/m on slides): one for all joints, or by joint"
+    )
+    kd: Mapping[str, Any] | float = parameter(
+        0.0, kind="by_joint", unit="N m s/rad", about="Damping (N s/m on slides): one for all joints, or by joint"
+    )
+    largest: float = parameter(math.inf, unit="N m", minimum=0.0, about="Largest torque (N on slides) of each joint")
+
+    def start(self, view: ModelView) -> None:
+        """Refuse values for joints that are not controlled, and free joints."""
+        super().start(view)
+        for name in ("target", "kp", "kd"):
+            value = getattr(self, name)
+            for joint in value if isinstance(value, Mapping) else ():
+                if joint not in self.joints:
+                    raise ValueError(f"pd: {name} names {joint!r}, which is not among its joints")
+        for joint in self.joints:
+            if view.types[joint] == "free":
+                raise ValueError(f"pd: {joint!r} is a free joint, which nothing can drive")
+
+    def constants(self, view: ModelView) -> np.ndarray:
+        """Return the rows of `pd_law`, flat."""
+        rows: list[tuple[float, ...]] = []
+        for joint in self.joints:
+            columns = view.columns[joint]
+            size = columns.stop - columns.start
+            target = np.broadcast_to(np.asarray(self._of("target", joint, 0.0), dtype=float), (size,))
+            gains = (self._of("kp", joint, 0.0), self._of("kd", joint, 0.0), float(self.largest))
+            if view.types[joint] == "spherical":
+                if target.any() and np.ndim(self._of("target", joint, 0.0)) == 0:
+                    raise ValueError(
+                        f"pd: target of spherical joint {joint!r}: expected three numbers, a rotation vector"
+                    )
+                rows.append((SPHERICAL, columns.start, *quaternion(target), *gains))
+            else:
+                rows += [(SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, *gains) for k in range(size)]
+        return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
+
+    def _of(self, name: str, joint: str, otherwise: float) -> Any:
+        value = getattr(self, name)
+        return value.get(joint, otherwise) if isinstance(value, Mapping) else value
