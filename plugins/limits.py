@@ -78,7 +78,8 @@ class Limits(Controller):
             for lower, upper in view.limits[view.columns[joint]]:
                 if upper - lower < 2.0 * self.margin:
                     raise ValueError(
-                        f"limits: the range of {joint!r} is {upper - lower:.4g} rad, less than two margins of {self.margin:.4g} rad"
+                        f"limits: the range of {joint!r} is {upper - lower:.4g} rad, "
+                        f"less than two margins of {self.margin:.4g} rad"
                     )
 
     def constants(self, view: ModelView) -> np.ndarray:

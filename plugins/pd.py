@@ -64,15 +64,19 @@ def quaternion(rotation: np.ndarray) -> tuple[float, float, float, float]:
 class PD(Controller):
     """Pull joints toward targets with a spring and a damper, in the tree and in loops alike.
 
-    tau = kp (target - q) - kd qd, at most `largest` in size.  Spherical joints take a rotation
-    vector as target; q is then the rotation that is left, in the child's axes.
+    tau = kp (target - q) - kd qd, at most `largest` in size.  Without a target a joint is held
+    where it starts.  Spherical joints take a rotation vector as target; target - q is then the
+    rotation that is left, in the child's axes.
     """
 
     law: ClassVar[Callable[..., None] | None] = staticmethod(pd_law)
 
     joints: tuple[str, ...] = parameter(kind="joints", about="Joints to control, names or patterns")
-    target: Mapping[str, Any] | float = parameter(
-        0.0, kind="by_joint", unit="auto", about="Coordinate to hold: one for all joints, or joint or pattern to value"
+    target: Mapping[str, Any] | float | None = parameter(
+        None,
+        kind="by_joint",
+        unit="auto",
+        about="Coordinate to hold: one for all, or by joint; none: that of the start",
     )
     kp: Mapping[str, Any] | float = parameter(
         kind="by_joint", unit="N m/rad", about="Stiffness (N/m on slides): one for all joints, or by joint"
@@ -100,18 +104,27 @@ class PD(Controller):
         for joint in self.joints:
             columns = view.columns[joint]
             size = columns.stop - columns.start
-            target = np.broadcast_to(np.asarray(self._of("target", joint, 0.0), dtype=float), (size,))
-            gains = (self._of("kp", joint, 0.0), self._of("kd", joint, 0.0), float(self.largest))
+            target = self._target(joint, view)
+            gains = (self._of("kp", joint), self._of("kd", joint), float(self.largest))
             if view.types[joint] == "spherical":
-                if target.any() and np.ndim(self._of("target", joint, 0.0)) == 0:
-                    raise ValueError(
-                        f"pd: target of spherical joint {joint!r}: expected three numbers, a rotation vector"
-                    )
                 rows.append((SPHERICAL, columns.start, *quaternion(target), *gains))
             else:
                 rows += [(SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, *gains) for k in range(size)]
         return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
 
-    def _of(self, name: str, joint: str, otherwise: float) -> Any:
+    def _target(self, joint: str, view: ModelView) -> np.ndarray:
+        """Return the target of one joint, one number for each of its freedoms."""
+        start = view.start[view.columns[joint]]
+        value = self.target.get(joint) if isinstance(self.target, Mapping) else self.target
+        if value is None:
+            return start
+        numbers = np.atleast_1d(np.asarray(value, dtype=float))
+        if view.types[joint] == "spherical" and numbers.size == 1 and numbers[0] == 0.0:
+            return np.zeros(3)
+        if numbers.size != start.size:
+            raise ValueError(f"pd: target of {joint!r} has {numbers.size} numbers; expected {start.size}")
+        return numbers
+
+    def _of(self, name: str, joint: str) -> float:
         value = getattr(self, name)
-        return value.get(joint, otherwise) if isinstance(value, Mapping) else value
+        return float(value.get(joint, 0.0) if isinstance(value, Mapping) else value)

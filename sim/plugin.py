@@ -62,6 +62,7 @@ class ModelView:
     types : mapping of joint name to its type (rotational, spherical, ...)
     limits : (columns, 2) m or rad; infinite where there is no stop; the range of a spherical
         joint's rotation angle stands in the first of its columns
+    start : (columns,) m or rad; coordinates in the start pose, zero for joints not yet connected
     """
 
     joint_names: tuple[str, ...]
@@ -69,6 +70,7 @@ class ModelView:
     columns: Mapping[str, slice]
     types: Mapping[str, str]
     limits: np.ndarray
+    start: np.ndarray
     seed: int
 
 
