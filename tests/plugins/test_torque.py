@@ -1,0 +1,30 @@
+"""torque: one expression for each column, joints with several freedoms refused."""
+
+import ast
+
+import pytest
+
+from plugins.torque import Torque
+from sim.scene.problem import Place
+from sim.scene.spec import Expression
+from tests.plugins.views import view_of
+
+pytestmark = pytest.mark.fast
+
+
+def expression(text):
+    return Expression(text=text, tree=ast.parse(text, mode="eval").body, place=Place("scene.yaml", 1, 1))
+
+
+def test_expressions_go_to_the_columns_of_their_joints():
+    view = view_of({"hip": "spherical", "knee": "rotational", "slide": "translational"})
+    push, turn = expression("2*t"), expression("sin(t)")
+    controller = Torque(torques={"slide": push, "knee": turn})
+    controller.start(view)
+    assert controller.expressions(view) == {4: push, 3: turn}
+
+
+def test_joints_with_several_freedoms_are_refused():
+    view = view_of({"hip": "spherical"})
+    with pytest.raises(ValueError, match="'hip' has 3 freedoms; expected a joint with one"):
+        Torque(torques={"hip": expression("1")}).start(view)
