@@ -78,18 +78,16 @@ def random_link(
     return ref.draw_link(kind, a, b, point, *random_axes(rng), drive=drive)
 
 
-def random_tree(
-    rng: np.random.Generator, count: int, kinds: Sequence[str] = KINDS, mass_ratio: float = 10.0, driven: bool = False
+def hang(
+    rng: np.random.Generator, places: Sequence[tuple[int, str]], mass_ratio: float = 10.0, driven: bool = False
 ) -> Mechanism:
-    """Return `count` bodies at rest, hung on each other or on the world by joints of these kinds.
+    """Return random bodies at rest, body i hung as `places[i]` says: on which body (-1: the world), by which kind.
 
-    A free joint always starts at the world.  Masses spread over `mass_ratio`, the largest near 1 kg.
+    Masses spread over `mass_ratio`, the largest near 1 kg.
     """
     bodies: list[ref.Body] = []
     links: list[ref.Link] = []
-    for i in range(count):
-        kind = str(rng.choice(kinds))
-        a = -1 if i == 0 or kind == "free" or rng.random() < 0.1 else int(rng.integers(max(0, i - 4), i))
+    for i, (a, kind) in enumerate(places):
         centre = np.zeros(3) if a < 0 else bodies[a].com_W
         point = centre + rng.normal(0, 0.4, 3)
         mass = float(mass_ratio ** -rng.random())
@@ -97,9 +95,24 @@ def random_tree(
         bodies.append(ref.Body(mass=mass, com_W=com, inertia_W=random_inertia(rng, mass)))
         links.append(random_link(rng, kind, a, i, point, driven))
     return Mechanism(
-        names=tuple(f"b{i}" for i in range(count)), joints=tuple(f"j{i}" for i in range(count)),
-        bodies=tuple(bodies), links=tuple(links), tree=count, gravity=rng.normal(0, 6, 3),
+        names=tuple(f"b{i}" for i in range(len(places))), joints=tuple(f"j{i}" for i in range(len(places))),
+        bodies=tuple(bodies), links=tuple(links), tree=len(places), gravity=rng.normal(0, 6, 3),
     )  # fmt: skip
+
+
+def random_tree(
+    rng: np.random.Generator, count: int, kinds: Sequence[str] = KINDS, mass_ratio: float = 10.0, driven: bool = False
+) -> Mechanism:
+    """Return `count` bodies at rest, hung on each other or on the world by joints of these kinds.
+
+    A free joint always starts at the world.
+    """
+    places: list[tuple[int, str]] = []
+    for i in range(count):
+        kind = str(rng.choice(kinds))
+        alone = i == 0 or kind == "free" or rng.random() < 0.1
+        places.append((-1 if alone else int(rng.integers(max(0, i - 4), i)), kind))
+    return hang(rng, places, mass_ratio, driven)
 
 
 def _well_posed(bodies: Sequence[ref.Body], links: Sequence[ref.Link]) -> bool:

@@ -76,7 +76,7 @@ class MujocoTree:
         import mujoco
 
         _check_tree(mechanism)
-        self._mujoco: Any = mujoco
+        self.mujoco: Any = mujoco
         self.mechanism = mechanism
         self.model = mujoco.MjModel.from_xml_string(mjcf(mechanism))
         self.data = mujoco.MjData(self.model)
@@ -97,7 +97,7 @@ class MujocoTree:
             self.data.qpos[self._places[name]] = value
         for name, value in rates.items():
             self.data.qvel[self.columns[name]] = value
-        self._mujoco.mj_forward(self.model, self.data)
+        self.mujoco.mj_forward(self.model, self.data)
 
     def bodies(self) -> list[ref.Body]:
         """Return the bodies at the present state, for the reference."""
@@ -115,7 +115,7 @@ class MujocoTree:
     def jacobian(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return (3, nv) each: velocity of the centre of mass of body i, its angular velocity, world axes."""
         jac_p, jac_r = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
-        self._mujoco.mj_jacBodyCom(self.model, self.data, jac_p, jac_r, self.ids[i])
+        self.mujoco.mj_jacBodyCom(self.model, self.data, jac_p, jac_r, self.ids[i])
         return jac_p, jac_r
 
     def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +124,7 @@ class MujocoTree:
         for i, index in enumerate(self.ids):
             drift_p, drift_r = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
             point = self.data.xipos[index]
-            self._mujoco.mj_jacDot(self.model, self.data, drift_p, drift_r, point, index)
+            self.mujoco.mj_jacDot(self.model, self.data, drift_p, drift_r, point, index)
             jac_p, jac_r = self.jacobian(i)
             a[i] = jac_p @ self.data.qacc + drift_p @ self.data.qvel
             alpha[i] = jac_r @ self.data.qacc + drift_r @ self.data.qvel
@@ -134,9 +134,9 @@ class MujocoTree:
         """Return the dense mass matrix (nv, nv), columns as `columns` names them."""
         full = np.zeros((self.model.nv, self.model.nv))
         try:
-            self._mujoco.mj_fullM(self.model, self.data, full)
+            self.mujoco.mj_fullM(self.model, self.data, full)
         except TypeError:  # before MuJoCo 4
-            self._mujoco.mj_fullM(self.model, full, self.data.qM)
+            self.mujoco.mj_fullM(self.model, full, self.data.qM)
         return full
 
 
