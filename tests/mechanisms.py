@@ -1,7 +1,7 @@
-"""Random mechanisms: as objects of `tests.reference` and, the same, as the text of a scene.
+"""Random mechanisms as objects of `tests.reference`.
 
 Every mechanism is drawn in world axes with all joint coordinates zero, so any further joint
-closes a loop exactly.  `scene_text` writes it in the language of scenes with 17 digits.
+closes a loop exactly.  `tests.scene_texts` writes it in the language of scenes with 17 digits.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tests.reference_links import (
     FREEDOMS,
@@ -168,7 +169,7 @@ def link_wrenches(bodies: Sequence[Body], links: Sequence[Link], multipliers: np
 
 
 def motion(
-    bodies: Sequence[Body], links: Sequence[Link], gravity: Sequence[float], forces: Sequence[Wrench] = (),
+    bodies: Sequence[Body], links: Sequence[Link], gravity: npt.ArrayLike, forces: Sequence[Wrench] = (),
     rank: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return (6 n,) accelerations of all bodies and the multipliers (rows,); `rank` as in `solve_saddle`."""
@@ -178,7 +179,7 @@ def motion(
 
 
 def accelerations(
-    bodies: Sequence[Body], links: Sequence[Link], gravity: Sequence[float], forces: Sequence[Wrench] = ()
+    bodies: Sequence[Body], links: Sequence[Link], gravity: npt.ArrayLike, forces: Sequence[Wrench] = ()
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what the links leave of the motion.
 
@@ -219,7 +220,7 @@ def kinetic_energy(bodies: Sequence[Body], links: Sequence[Link] = ()) -> float:
     return float(v @ inertia_matrix(bodies, links) @ v) / 2
 
 
-def potential_energy(bodies: Sequence[Body], links: Sequence[Link], gravity: Sequence[float]) -> float:
+def potential_energy(bodies: Sequence[Body], links: Sequence[Link], gravity: npt.ArrayLike) -> float:
     """Return J of weight (zero at the world's origin) and of the links' springs."""
     weight = -sum(body.mass * np.asarray(gravity) @ body.com_W for body in bodies)
     springs = [link.drive.stiffness @ (coordinates(link) - link.drive.rest) ** 2 / 2 for link in links if link.drive]

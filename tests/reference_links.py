@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -89,14 +90,14 @@ FREEDOMS = {
 }  # fmt: skip
 
 
-def drive(kind: str, **values: Sequence[float] | float) -> Drive:
+def drive(kind: str, **values: npt.ArrayLike) -> Drive:
     """Return a Drive for a link of this kind; what is not named is zero."""
     zero = np.zeros(FREEDOMS[kind])
     names = ("stiffness", "rest", "damping", "armature", "torque")
     return Drive(**{name: zero + np.asarray(values.get(name, 0.0), float) for name in names})
 
 
-def frame_from_axis(axis: np.ndarray | None, second_axis: np.ndarray | None = None) -> np.ndarray:
+def frame_from_axis(axis: npt.ArrayLike | None, second_axis: npt.ArrayLike | None = None) -> np.ndarray:
     """Return (3, 3) right-handed axes as columns, the first along `axis`, the second near `second_axis`."""
     if axis is None:
         return np.eye(3)
@@ -108,8 +109,8 @@ def frame_from_axis(axis: np.ndarray | None, second_axis: np.ndarray | None = No
 
 
 def draw_link(
-    kind: str, a: int, b: int, point_W: Sequence[float],
-    axis_W: Sequence[float] | None = None, second_axis_W: Sequence[float] | None = None, drive: Drive | None = None,
+    kind: str, a: int, b: int, point_W: npt.ArrayLike,
+    axis_W: npt.ArrayLike | None = None, second_axis_W: npt.ArrayLike | None = None, drive: Drive | None = None,
 ) -> Link:  # fmt: skip
     """Return a link at zero coordinates, its two frames coinciding.
 

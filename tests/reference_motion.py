@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
 from tests import reference as ref
@@ -92,7 +93,7 @@ def _least_move(M: np.ndarray, J: np.ndarray, gap: np.ndarray) -> np.ndarray:
 
 
 def trajectory(
-    bodies: Sequence[ref.Body], links: Sequence[ref.Link], gravity: Sequence[float], times: Sequence[float],
+    bodies: Sequence[ref.Body], links: Sequence[ref.Link], gravity: npt.ArrayLike, times: Sequence[float],
     forces: Applied | None = None, between: float = 0.05, rtol: float = 1e-12,
 ) -> list[list[ref.Body]]:  # fmt: skip
     """Return the bodies at each of the increasing times (s), starting from `bodies` at 0.
