@@ -195,10 +195,24 @@ def moved(mechanism: Mechanism, R: np.ndarray, shift: np.ndarray) -> Mechanism:
                 axes_a=link.axes_a if keep else R @ link.axes_a, axes_b=link.axes_b if keep else R @ link.axes_b,
             )
         )  # fmt: skip
-    result = replace(mechanism, bodies=tuple(bodies), links=tuple(links), gravity=R @ mechanism.gravity)
-    if mechanism.rates:
-        result = replace(result, rates=tree_rates(result))
-    return result
+    kinds = {name: link.kind for name, link in zip(mechanism.joints, mechanism.links, strict=True)}
+    return replace(
+        mechanism, bodies=tuple(bodies), links=tuple(links), gravity=R @ mechanism.gravity,
+        coordinates={n: _moved_coordinate(kinds[n], q, R, shift) for n, q in mechanism.coordinates.items()},
+        rates={n: _moved_rate(kinds[n], v, R) for n, v in mechanism.rates.items()},
+    )  # fmt: skip
+
+
+def _moved_coordinate(kind: str, q: np.ndarray, R: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Return the coordinate after the scene was turned and shifted: only frames with world axes feel it."""
+    if kind not in ("spherical", "free"):
+        return q
+    quat = np.concatenate([q[-4:-3], R @ q[-3:]])
+    return quat if kind == "spherical" else np.concatenate([R @ q[:3] + shift, quat])
+
+
+def _moved_rate(kind: str, v: np.ndarray, R: np.ndarray) -> np.ndarray:
+    return (v.reshape(-1, 3) @ R.T).ravel() if kind in ("spherical", "free") else v
 
 
 def tree_rates(mechanism: Mechanism) -> dict[str, np.ndarray]:

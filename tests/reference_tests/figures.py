@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+import numpy.typing as npt
 
 from tests import reference as ref
 
@@ -12,8 +11,8 @@ Z = np.array([0.0, 0, 1])
 
 
 def rod(
-    start: Sequence[float], end: Sequence[float], mass: float, thickness: float = 0.0,
-    v_start: Sequence[float] = (0, 0, 0), w: Sequence[float] = (0, 0, 0),
+    start: npt.ArrayLike, end: npt.ArrayLike, mass: float, thickness: float = 0.0,
+    v_start: npt.ArrayLike = (0, 0, 0), w: npt.ArrayLike = (0, 0, 0),
 ) -> ref.Body:  # fmt: skip
     """Return a uniform rod of square section; `v_start` (m/s) is the velocity of its start, `w` in rad/s."""
     p, q = np.asarray(start, float), np.asarray(end, float)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from tests import reference as ref
 from tests.mechanisms import (
@@ -11,6 +12,7 @@ from tests.mechanisms import (
     Mechanism,
     doubled,
     four_bar,
+    mechanisms,
     moved,
     random_mechanism,
     random_tree,
@@ -144,6 +146,33 @@ def test_a_moved_scene_moves_the_same(seed):
     a_other, alpha_other, _ = ref.accelerations(other.bodies, other.links, other.gravity)
     assert a_other @ R == pytest.approx(a, abs=1e-9 * size_of(a, alpha))
     assert alpha_other @ R == pytest.approx(alpha, abs=1e-9 * size_of(a, alpha))
+
+
+@needs("pinocchio")
+@pytest.mark.parametrize("seed", range(12))
+def test_a_moved_tree_has_moved_coordinates(seed):
+    rng = np.random.default_rng(seed)
+    mechanism, R, shift = tree(seed), random_matrix(rng), rng.normal(0, 10, 3)
+    for here, there in zip(
+        PinocchioTree(mechanism).bodies(), PinocchioTree(moved(mechanism, R, shift)).bodies(), strict=True
+    ):
+        assert there.com_W == pytest.approx(R @ here.com_W + shift, abs=1e-12)
+        assert there.v_com_W == pytest.approx(R @ here.v_com_W, abs=1e-12 * (1 + np.linalg.norm(here.v_com_W)))
+        assert there.w_W == pytest.approx(R @ here.w_W, abs=1e-12 * (1 + np.linalg.norm(here.w_W)))
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(mechanisms(max_bodies=8, max_loops=3))
+def test_a_jump_of_speeds_that_satisfy_the_links_changes_nothing(mechanism):
+    v, w, impulses, lost = ref.jump(mechanism.bodies, mechanism.links, [])
+    scale = size_of(ref.speeds(mechanism.bodies))
+    assert v == pytest.approx(np.array([b.v_com_W for b in mechanism.bodies]), abs=1e-11 * scale)
+    assert w == pytest.approx(np.array([b.w_W for b in mechanism.bodies]), abs=1e-11 * scale)
+    assert impulses == pytest.approx(np.zeros((len(mechanism.links), 6)), abs=1e-11 * scale)
+    assert lost == pytest.approx(0, abs=1e-11)
+    for name, rate in mechanism.rates.items():
+        link = mechanism.links[mechanism.joints.index(name)]
+        assert ref.rates(link, mechanism.bodies) == pytest.approx(rate, abs=1e-12 * scale)
 
 
 @pytest.mark.parametrize("seed", range(5))
