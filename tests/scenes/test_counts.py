@@ -1,0 +1,38 @@
+"""The numbers of the papers and of design: freedoms of joints, rank, mobility, redundant rows."""
+
+from pathlib import Path
+
+import pytest
+
+import sim
+
+SCENES = Path(__file__).parents[2] / "scenes"
+
+# scene, parameters, N_J, m, m nearby, N_F, rows of all loops
+ROWS = [
+    ("pendulum", {}, 1, 0, 0, 1, 0),
+    ("double_pendulum", {}, 2, 0, 0, 2, 0),
+    ("four_bar", {}, 4, 3, 3, 1, 6),
+    ("two_bodies", {}, 12, 0, 0, 12, 0),
+    ("monkey_swing", {}, 40, 12, 12, 28, 12),
+    ("high_bar", {}, 24, 12, 12, 12, 12),
+    ("high_bar", {"twist": 0.0}, 24, 11, 12, 13, 12),
+    ("high_bar_planar", {}, 24, 11, 12, 13, 12),
+    ("swing", {}, 44, 30, 30, 14, 30),
+    ("swing_paper", {}, 42, 29, 30, 13, 30),
+    ("rope_pullup", {}, 48, 12, 12, 36, 12),
+    ("rope", {}, 120, 0, 0, 120, 0),
+    ("benchmarks/figure58", {}, 64, 12, 12, 52, 12),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "freedoms", "rank", "nearby", "mobility", "rows"), ROWS)
+def test_counts(name, parameters, freedoms, rank, nearby, mobility, rows):
+    info = sim.info(sim.load(SCENES / f"{name}.yaml", parameters=parameters))
+    assert info["joint_coordinates"] == freedoms
+    assert info["constraint_rank"] == rank
+    assert info["rank_nearby"] == nearby
+    assert info["mobility"] == mobility
+    assert info["redundant_rows"] == rows - rank
+    assert sum(loop["rows"] for loop in info["loops"]) == rows
+    assert len(info["generalized_coordinates"]) == mobility
