@@ -1,0 +1,32 @@
+"""Recordings: written while a scene runs, read by name."""
+
+from sim.recording.by_name import ByName
+from sim.recording.errors import RecordingError, UnknownNameError
+from sim.recording.layout import (
+    BodyEntry,
+    ColumnEntry,
+    EventEntry,
+    JointEntry,
+    Layout,
+    ShapeEntry,
+    row_fields,
+)
+from sim.recording.reader import Epoch, Recording, load_recording
+from sim.recording.writer import Recorder
+
+__all__ = [
+    "BodyEntry",
+    "ByName",
+    "ColumnEntry",
+    "Epoch",
+    "EventEntry",
+    "JointEntry",
+    "Layout",
+    "Recorder",
+    "Recording",
+    "RecordingError",
+    "ShapeEntry",
+    "UnknownNameError",
+    "load_recording",
+    "row_fields",
+]

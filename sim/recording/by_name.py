@@ -1,0 +1,93 @@
+"""Views of a recording's arrays by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sim.recording.errors import UnknownNameError
+from sim.recording.layout import ENERGIES, ColumnEntry
+
+
+class ByName(Mapping[str, np.ndarray]):
+    """Arrays by the name of a body, joint or column; an unknown name offers the nearest one.
+
+    `array` is the whole array, rows first.
+    """
+
+    def __init__(self, noun: str, keys: Mapping[str, Any], read: Callable[[], np.ndarray]):
+        self._noun, self._keys, self._read = noun, keys, read
+
+    @property
+    def array(self) -> np.ndarray:
+        """The whole array, rows first."""
+        return self._read()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._keys:
+            raise UnknownNameError(self._noun, name, self._keys)
+        return self._read()[:, self._keys[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} by {self._noun}: {', '.join(list(self)[:6])}{' ...' if len(self) > 6 else ''}>"
+
+
+class Energy:
+    """Energies (n,) in J: kinetic, potential, dissipated, impact, input, balance."""
+
+    def __init__(self, read: Callable[[str], np.ndarray]):
+        self._read = read
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name in ENERGIES:
+            return self._read(f"energy/{name}")
+        raise AttributeError(f"no energy named {name!r}; there are {', '.join(ENERGIES)}")
+
+    def __dir__(self) -> list[str]:
+        return list(ENERGIES)
+
+
+class Trust:
+    """How far the numbers can be trusted, row by row."""
+
+    def __init__(self, read: Callable[[str], np.ndarray], joints: Mapping[str, int]):
+        self._read = read
+        self.determinate = ByName("joint", joints, lambda: read("trust/determinate"))
+
+    @property
+    def position_residual(self) -> np.ndarray:
+        """Largest residual of all loop rows (n,), m or rad."""
+        return self._read("trust/position_residual")
+
+    @property
+    def velocity_residual(self) -> np.ndarray:
+        """Largest rate of residual of all loop rows (n,), m/s or rad/s."""
+        return self._read("trust/velocity_residual")
+
+    @property
+    def smallest_singular_value(self) -> np.ndarray:
+        """Smallest kept singular value of the scaled constraint rows (n,)."""
+        return self._read("trust/smallest_singular_value")
+
+    @property
+    def rank(self) -> np.ndarray:
+        """Constraint rows that act (n,); -1: not recorded."""
+        return self._read("trust/rank")
+
+
+def column_keys(columns: Sequence[ColumnEntry]) -> dict[str, Any]:
+    """Return joint -> its columns (one: the index, more: a slice), and each column by its own name."""
+    by_joint: dict[str, list[int]] = {}
+    for k, column in enumerate(columns):
+        by_joint.setdefault(column.joint, []).append(k)
+    keys: dict[str, Any] = {column.name: k for k, column in enumerate(columns)}
+    keys.update({joint: k[0] if len(k) == 1 else slice(k[0], k[-1] + 1) for joint, k in by_joint.items()})
+    return keys

@@ -1,0 +1,120 @@
+"""What a recording says once: the scene, its bodies, shapes, joints and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FORMAT = "brachiate recording"
+VERSION = 1
+ENERGIES = ("kinetic", "potential", "dissipated", "impact", "input", "balance")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyEntry:
+    """A body of the scene as it is recorded."""
+
+    name: str
+    mass: float  # kg
+    com: tuple[float, float, float]  # m, from the body's origin, body axes
+    inertia: tuple[float, float, float, float, float, float]  # kg m^2 about com, body axes: xx yy zz xy xz yz
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeEntry:
+    """A solid that is drawn with a body, resolved to body axes."""
+
+    body: int  # index of the body; -1: the world
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid
+    position: tuple[float, float, float]  # m, from the body's origin, body axes
+    quat_wxyz: tuple[float, float, float, float]  # shape axes to body axes
+    size: tuple[float, float, float]  # m; box full edges, sphere and ellipsoid half axes, else (r, r, length)
+    color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointEntry:
+    """A joint that the scene can have: in the tree, closing a loop, or made by an event."""
+
+    name: str
+    type: str
+    parent: str  # body name or "world"
+    child: str  # body name
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnEntry:
+    """One freedom of one joint."""
+
+    name: str  # monkey.hip_l[0]; a joint of one freedom gives its own name
+    joint: str
+    unit: str  # of the coordinate
+    rate_unit: str
+    torque_unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Everything in a recording that does not change while the scene runs.
+
+    `expected_rows` sizes the first file; more rows make it grow.
+    """
+
+    scene: str
+    text: str  # the scene file, to the byte
+    file: str
+    sources: Mapping[str, str] = field(default_factory=dict)  # file -> text of included files
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    render: Mapping[str, Any] = field(default_factory=dict)
+    bodies: tuple[BodyEntry, ...] = ()
+    shapes: tuple[ShapeEntry, ...] = ()
+    joints: tuple[JointEntry, ...] = ()
+    columns: tuple[ColumnEntry, ...] = ()
+    expected_rows: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventEntry:
+    """Something that happened: its instant, and the rows before and after it."""
+
+    time: float  # s
+    name: str
+    kind: str  # scene, mode, key, disarmed, annotation
+    caption: str = ""
+    row_before: int = -1
+    row_after: int = -1
+    energy_lost: float = float("nan")  # J
+    impulse: float = float("nan")  # norm of all constraint impulses, N s and N m s
+    text: str = ""
+
+
+class RowField(NamedTuple):
+    """One dataset with a value for every row."""
+
+    tail: tuple[int, ...]  # shape of one row
+    dtype: np.dtype[Any]
+    fill: float  # where nothing was recorded
+
+
+def row_fields(layout: Layout) -> dict[str, RowField]:
+    """Return name -> RowField of every dataset of a recording that has one value a row."""
+    b, j, c = len(layout.bodies), len(layout.joints), len(layout.columns)
+    real = {
+        "time": (), "position": (b, 3), "quat_wxyz": (b, 4), "velocity": (b, 3), "angular_velocity": (b, 3),
+        "com": (b, 3), "joints/position": (j, 3), "joints/coordinate": (c,), "joints/rate": (c,),
+        "joints/torque": (c,), "joints/force": (j, 6), **{f"energy/{name}": () for name in ENERGIES},
+        "trust/position_residual": (), "trust/velocity_residual": (), "trust/smallest_singular_value": (),
+    }  # fmt: skip
+    fields = {name: RowField(tail, np.dtype("<f8"), np.nan) for name, tail in real.items()}
+    # Whole numbers cannot be not-a-number: -1 stands for "absent".
+    fields["trust/rank"] = RowField((), np.dtype("<i8"), -1)
+    fields["trust/determinate"] = RowField((j,), np.dtype("i1"), -1)
+    return fields
+
+
+def row_names() -> tuple[str, ...]:
+    """Return the names of all datasets that have one value a row."""
+    return tuple(row_fields(Layout(scene="", text="", file="")))

@@ -1,0 +1,295 @@
+"""Read a recording: everything by name, as numpy arrays."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shutil
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from sim.recording.by_name import ByName, Energy, Trust, column_keys
+from sim.recording.errors import RecordingError, UnknownNameError
+from sim.recording.layout import BodyEntry, ColumnEntry, EventEntry, JointEntry, ShapeEntry, row_names
+from sim.recording.opening import open_recording
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A stretch of rows in which the tree stays the same.
+
+    first, last : rows, one past the end
+    q, v : (last - first, nq), (last - first, nv) raw state
+    """
+
+    tree: tuple[str, ...]
+    loops: tuple[str, ...]
+    first: int
+    last: int
+    q: np.ndarray
+    v: np.ndarray
+
+
+class _Store:
+    """The open file, and the arrays that were read from it."""
+
+    def __init__(self, path: Path, file: h5py.File):
+        self.path, self.file = path, file
+        self.rows = int(self.get("rows")[()])
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def get(self, name: str) -> Any:
+        if not self.file:
+            raise RecordingError(f"{self.path} is closed")
+        if name not in self.file:
+            raise RecordingError(f"{self.path} has no {name!r}: it is incomplete or of another version")
+        return self.file[name]
+
+    def array(self, name: str) -> np.ndarray:
+        if name not in self._arrays:
+            if name not in row_names():
+                raise UnknownNameError("dataset of rows", name, row_names())
+            values = self.get(name)[: self.rows]
+            values.flags.writeable = False
+            self._arrays[name] = values
+        return self._arrays[name]
+
+
+class Recording:
+    """A recording, read when something of it is asked for; use it in `with` or `close` it.
+
+    Rows come first in every array; SI units, radians, world axes unless said.  Arrays are kept
+    once they are read, and are read-only.
+    """
+
+    def __init__(self, path: Path | str):
+        self.path = Path(path)
+        self._file = open_recording(self.path)
+        self._store = _Store(self.path, self._file)
+        self.rows = self._store.rows
+        bodies = {body.name: k for k, body in enumerate(self.bodies)}
+        joints = {joint.name: k for k, joint in enumerate(self.joints)}
+        # The views hold the store, not this object: it can go as soon as no one has it.
+        read = self._store.array
+        self.position = ByName("body", bodies, lambda: read("position"))
+        self.quat_wxyz = ByName("body", bodies, lambda: read("quat_wxyz"))
+        self.velocity = ByName("body", bodies, lambda: read("velocity"))
+        self.angular_velocity = ByName("body", bodies, lambda: read("angular_velocity"))
+        self.com = ByName("body", bodies, lambda: read("com"))
+        self.joint_position = ByName("joint", joints, lambda: read("joints/position"))
+        self.force = ByName("joint", joints, lambda: read("joints/force"))
+        keys = column_keys(self.columns)
+        self.coordinate = ByName("joint", keys, lambda: read("joints/coordinate"))
+        self.rate = ByName("joint", keys, lambda: read("joints/rate"))
+        self.torque = ByName("joint", keys, lambda: read("joints/torque"))
+        self.energy = Energy(read)
+        self.trust = Trust(read, joints)
+
+    def array(self, name: str) -> np.ndarray:
+        """Return a dataset that has one value a row, cut to the complete rows: ``energy/kinetic``."""
+        return self._store.array(name)
+
+    def _get(self, name: str) -> Any:
+        return self._store.get(name)
+
+    def _texts(self, name: str) -> list[str]:
+        return [text.decode() for text in self._get(name)[()]]
+
+    @property
+    def time(self) -> np.ndarray:
+        """Instants (n,), s; that of an event stands twice, before and after it."""
+        return self.array("time")
+
+    @property
+    def scene(self) -> str:
+        """Name of the scene."""
+        return str(self._file.attrs["scene"])
+
+    @property
+    def complete(self) -> bool:
+        """True when the run came to its end; False while it runs or was stopped."""
+        return bool(self._get("complete")[()])
+
+    @property
+    def scene_text(self) -> str:
+        """The scene file, to the byte."""
+        return str(self._get("scene/text")[()].decode())
+
+    @property
+    def scene_file(self) -> str:
+        """Name of the scene file."""
+        return str(self._get("scene/file")[()].decode())
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Texts of the included files by name."""
+        return {row["file"].decode(): row["text"].decode() for row in self._get("scene/sources")[()]}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Parameters set, triggers, seed, method, tolerance, duration."""
+        return dict(json.loads(self._get("scene/settings")[()]))
+
+    @property
+    def render(self) -> dict[str, Any]:
+        """The resolved `render` block of the scene."""
+        return dict(json.loads(self._get("scene/render")[()]))
+
+    @functools.cached_property
+    def bodies(self) -> tuple[BodyEntry, ...]:
+        """Bodies in the order of their arrays."""
+        fields = [self._get(f"bodies/{name}")[()] for name in ("mass", "com", "inertia")]
+        return tuple(
+            BodyEntry(name=name, mass=float(mass), com=_numbers(com), inertia=_numbers(inertia))
+            for name, mass, com, inertia in zip(self._texts("bodies/name"), *fields, strict=True)
+        )
+
+    @functools.cached_property
+    def shapes(self) -> tuple[ShapeEntry, ...]:
+        """Everything that is drawn."""
+        names = ("body", "position", "quat_wxyz", "size", "color")
+        fields = [self._get(f"shapes/{name}")[()] for name in names]
+        return tuple(
+            ShapeEntry(kind=kind, body=int(body), **dict(zip(names[1:], map(_numbers, rest), strict=True)))
+            for kind, body, *rest in zip(self._texts("shapes/kind"), *fields, strict=True)
+        )
+
+    @functools.cached_property
+    def joints(self) -> tuple[JointEntry, ...]:
+        """Every joint that the scene can have, in the order of their arrays."""
+        names = ("name", "type", "parent", "child")
+        columns = [self._texts(f"joints/{name}") for name in names]
+        return tuple(JointEntry(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
+
+    @functools.cached_property
+    def columns(self) -> tuple[ColumnEntry, ...]:
+        """Freedoms of all joints, in the order of their arrays."""
+        table = self._get("joints/columns")[()]
+        return tuple(ColumnEntry(**{name: row[name].decode() for name in table.dtype.names}) for row in table)
+
+    @functools.cached_property
+    def events(self) -> list[EventEntry]:
+        """What happened, in order."""
+        names = tuple(EventEntry.__dataclass_fields__)
+        fields = {name: self._get(f"events/{name}")[()] for name in names}
+        found = []
+        for k in range(len(fields["time"])):
+            row = {
+                name: values[k].decode() if values.dtype.kind == "S" else values[k].item()
+                for name, values in fields.items()
+            }
+            event = EventEntry(**row)
+            if np.isfinite(event.time) and event.row_after < self.rows and self._reached(event.time):
+                found.append(event)
+        return found
+
+    def _reached(self, time: float) -> bool:
+        return self.complete or (self.rows > 0 and time <= self.time[-1])
+
+    @functools.cached_property
+    def epochs(self) -> list[Epoch]:
+        """Stretches of one tree, with their raw states."""
+        groups = self._file.get("epochs", {})
+        found = []
+        for k in range(len(groups)):
+            group = groups[str(k)]
+            first, last = (int(row) for row in group["rows"][()])
+            if first >= self.rows:
+                break  # it began, but none of its rows is complete
+            last = min(last, self.rows)
+            tree, loops = (tuple(name.decode() for name in group.attrs[kind]) for kind in ("tree", "loops"))
+            q, v = (group[name][: last - first] for name in ("q", "v"))
+            found.append(Epoch(tree, loops, first, last, q, v))
+        return found
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """What may differ between two equal runs: times of day, wall times, counts."""
+        attributes = self._get("run").attrs
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The run in a few numbers: steps, wall time, residual, energy balance, events."""
+        run = self.run
+        wall = run.get("wall_time")
+        span = float(self.time[-1] - self.time[0]) if self.rows else 0.0
+        return {
+            "scene": self.scene,
+            "complete": self.complete,
+            "rows": self.rows,
+            "simulated_time": span,
+            "steps": run.get("steps"),
+            "evaluations": run.get("evaluations"),
+            "wall_time": wall,
+            "real_time_factor": span / wall if wall else None,
+            "largest_residual": _largest(self.trust.position_residual),
+            "energy_balance": _largest(self.energy.balance),
+            "peak_kinetic_energy": _largest(self.energy.kinetic),
+            "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
+        }
+
+    def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
+        """Copy the recording to `path`; for one that was made in memory."""
+        target = Path(path)
+        if target.exists() and not overwrite:
+            raise RecordingError(f"{target} exists; choose another name or allow to overwrite it")
+        try:
+            return Path(shutil.copyfile(self.path, target))
+        except OSError as error:
+            raise RecordingError(f"{target} cannot be written: {error.strerror}") from error
+
+    def delete_when_closed(self) -> None:
+        """Delete the file and its folder with this object: for a recording that no one asked to keep."""
+        folder = str(self.path.parent)
+        self._finalizer = weakref.finalize(self, _delete, self._file, folder)
+
+    def close(self) -> None:
+        """Close the file; what was read stays."""
+        finalizer = getattr(self, "_finalizer", None)
+        if finalizer is not None:
+            finalizer()
+        self._file.close()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Recording of {self.scene!r}: {self.rows} rows, {self.path}>"
+
+
+def load_recording(path: Path | str) -> Recording:
+    """Open a recording.
+
+    Raises
+    ------
+    RecordingError
+        There is no file, it is not a recording, or it is of another version; the sentence says which.
+    """
+    return Recording(path)
+
+
+def _numbers(values: np.ndarray) -> Any:
+    return tuple(float(value) for value in values)
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value.item()
+
+
+def _largest(values: np.ndarray) -> float | None:
+    present = np.abs(values[np.isfinite(values)])
+    return float(present.max()) if present.size else None
+
+
+def _delete(file: h5py.File, folder: str) -> None:
+    file.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,44 @@
+"""Write what a recording says once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+
+from sim.recording.container import strings, table
+from sim.recording.layout import FORMAT, VERSION, ColumnEntry, Layout
+
+
+def write_static(file: h5py.File, layout: Layout, program: str) -> None:
+    """Write scene, bodies, shapes, joints and columns."""
+    file.attrs.update({"format": FORMAT, "version": VERSION, "scene": layout.scene, "program": program})
+    settings, render = (json.dumps(block, sort_keys=True) for block in (layout.settings, layout.render))
+    for name, text in (("text", layout.text), ("file", layout.file), ("settings", settings), ("render", render)):
+        file[f"scene/{name}"] = strings([text]).reshape(())
+    file["scene/sources"] = table(("file", "text"), sorted(layout.sources.items()))
+
+    file["bodies/name"] = strings([body.name for body in layout.bodies])
+    file["bodies/mass"] = np.array([body.mass for body in layout.bodies], "<f8")
+    file["bodies/com"] = np.array([body.com for body in layout.bodies], "<f8").reshape(-1, 3)
+    file["bodies/inertia"] = np.array([body.inertia for body in layout.bodies], "<f8").reshape(-1, 6)
+
+    file["shapes/body"] = np.array([shape.body for shape in layout.shapes], "<i8")
+    file["shapes/kind"] = strings([shape.kind for shape in layout.shapes])
+    for name, width in (("position", 3), ("quat_wxyz", 4), ("size", 3), ("color", 4)):
+        file[f"shapes/{name}"] = np.array([getattr(s, name) for s in layout.shapes], "<f8").reshape(-1, width)
+
+    for name in ("name", "type", "parent", "child"):
+        file[f"joints/{name}"] = strings([getattr(joint, name) for joint in layout.joints])
+    names = tuple(ColumnEntry.__dataclass_fields__)
+    file["joints/columns"] = table(names, [tuple(getattr(c, n) for n in names) for c in layout.columns])
+
+
+def write_run(file: h5py.File, attributes: Mapping[str, Any]) -> None:
+    """Write all that may differ between two equal runs."""
+    run = file.require_group("run")
+    for name, value in attributes.items():
+        run.attrs[name] = value if isinstance(value, (str, int, float, np.number)) else json.dumps(value)

@@ -1,0 +1,331 @@
+"""Write a recording while the scene runs."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.recording.container import Container, Room, allocate, create, replacing, strings
+from sim.recording.epochs import EpochWriter
+from sim.recording.errors import RecordingError
+from sim.recording.layout import EventEntry, Layout, row_fields
+from sim.recording.static import write_run, write_static
+
+# Rows gathered in memory before they are written.
+BLOCK = 256
+# Longest wall time that recorded rows wait in memory [s]; half of what is promised to a user.
+FLUSH_PERIOD = 0.4
+# Size up to which room for all expected rows is made at once [bytes]; beyond, the file grows.
+FIRST_SIZE = 64e6
+# Largest share of the wall time that may go into copying the file because an epoch begins; until
+# then its raw states wait in memory (a copy takes 3 ms/MB: all but files above 60 MB within a second).
+COPY_SHARE = 0.25
+# Room for events: how many more than there are, and bytes of each text.
+MORE_EVENTS, EVENT_WIDTH = 64, 120
+
+EVENT_TYPES = {
+    "time": ("<f8", np.nan), "energy_lost": ("<f8", np.nan), "impulse": ("<f8", np.nan),
+    "row_before": ("<i8", -1), "row_after": ("<i8", -1),
+}  # fmt: skip
+EVENT_TEXTS = ("name", "kind", "caption", "text")
+
+
+class Recorder:
+    """Writes a recording; at every moment the file on disk is whole and readable.
+
+    Parameters
+    ----------
+    path : Path, str or None
+        Where; None records to a temporary folder (`take` hands it over).
+    layout : Layout
+        All that does not change while the scene runs.
+    overwrite : bool
+        Replace what stands at `path`.
+    program : str
+        Name and version of the program that writes.
+
+    Raises
+    ------
+    RecordingError
+        The file exists, its folder doesn't, the disk is full ...
+    """
+
+    def __init__(self, path: Path | str | None, layout: Layout, *, overwrite: bool = False, program: str = "brachiate"):
+        self.temporary = path is None
+        self.path = Path(tempfile.mkdtemp(prefix="brachiate-")) / "recording.h5" if path is None else Path(path)
+        self.layout = layout
+        self.count = 0  # rows appended
+        self.events: list[EventEntry] = []
+        self._program = program
+        self._check_target(overwrite)
+        self._fields = row_fields(layout)
+        self._block = {name: np.full((BLOCK, *f.tail), f.fill, f.dtype) for name, f in self._fields.items()}
+        self._written = 0  # rows in the file
+        self._events_written = 0
+        self._epochs: list[EpochWriter] = []
+        self._epochs_laid = 0
+        self._copy_time, self._copied = 0.0, 0.0  # s: the last copy's duration and end
+        self._file: Container | None = None
+        row_bytes = sum(block.nbytes for block in self._block.values()) // BLOCK
+        self._capacity = int(np.clip(layout.expected_rows, BLOCK, max(BLOCK, FIRST_SIZE // row_bytes)))
+        with self._sentences():
+            self._file = self._lay(self._capacity)
+        self._flushed = time.monotonic()
+
+    def _check_target(self, overwrite: bool) -> None:
+        if self.path.is_dir():
+            raise RecordingError(f"{self.path} is a folder; give the name of a file")
+        if self.path.exists() and not overwrite:
+            raise RecordingError(f"{self.path} exists; choose another name or allow to overwrite it")
+        if not self.path.parent.is_dir():
+            raise RecordingError(f"there is no folder {self.path.parent} to record in")
+
+    def append(self, rows: Mapping[str, np.ndarray]) -> None:
+        """Append k rows.
+
+        Parameters
+        ----------
+        rows : mapping of dataset name (`row_fields`) to an array (k, ...)
+            What is not given stays absent.  Not-a-number in whole-number datasets is absent, too.
+        """
+        k = len(rows["time"])
+        for name, values in rows.items():
+            if len(values) != k:
+                raise ValueError(f"{name}: {len(values)} rows, expected {k} as in time")
+        done = 0
+        while done < k:
+            at = self.count - self._written
+            step = min(BLOCK - at, k - done)
+            self._gather(rows, done, at, step)
+            done += step
+            self.count += step
+            if at + step == BLOCK:
+                with self._sentences():
+                    self._write_block()
+        self.flush_if_due()
+
+    def _gather(self, rows: Mapping[str, np.ndarray], done: int, at: int, step: int) -> None:
+        """Put rows done ... done + step into the block."""
+        here, there = slice(at, at + step), slice(done, done + step)
+        for name, values in rows.items():
+            block = self._block[name]
+            if block.dtype.kind == "i" and values.dtype.kind == "f":
+                values = np.where(np.isnan(values), self._fields[name].fill, values)
+            block[here] = values[there]
+        for name in self._block.keys() - rows.keys():
+            self._block[name][here] = self._fields[name].fill
+
+    def event(
+        self, time: float, name: str, kind: str = "scene", *, caption: str = "", row_before: int = -1,
+        row_after: int = -1, energy_lost: float = np.nan, impulse: float = np.nan, text: str = "",
+    ) -> None:  # fmt: skip
+        """Record that something happened; rows count from 0 (`count` is the next one)."""
+        self.events.append(
+            EventEntry(
+                time=float(time), name=name, kind=kind, caption=caption, row_before=int(row_before),
+                row_after=int(row_after), energy_lost=float(energy_lost), impulse=float(impulse), text=text,
+            )
+        )  # fmt: skip
+
+    def start_epoch(self, tree: Sequence[str], loops: Sequence[str], nq: int, nv: int) -> None:
+        """Begin an epoch with the next row: another tree, with nq coordinates and nv rates."""
+        self._epochs.append(EpochWriter(tuple(tree), tuple(loops), nq, nv, first=self.count))
+
+    def append_state(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Append the raw state of one row (nq,), (nv,), or of k rows (k, nq), (k, nv), of the current epoch."""
+        self._epochs[-1].append(q, v)
+
+    def flush_if_due(self) -> None:
+        """Flush when the last flush is some tenths of a second ago; cheap enough for every step."""
+        if time.monotonic() - self._flushed > FLUSH_PERIOD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring everything to the file: values first, the count of complete rows after them."""
+        with self._sentences():
+            if len(self._epochs) > self._epochs_laid and self._may_copy():
+                self._grow(self._capacity)
+            self._write_block()
+            self._write_states()
+            self._write_events()
+            self._open().put("rows", 0, self._complete_rows())
+        self._flushed = time.monotonic()
+
+    def finish(self, complete: bool, run_attributes: Mapping[str, Any] | None = None) -> None:
+        """Write the rest and close the file, cut to the rows that there are.
+
+        Parameters
+        ----------
+        complete : bool
+            The run came to its end.
+        run_attributes : mapping
+            Times of day, wall times and counts: all that may differ between two equal runs.
+        """
+        try:
+            self.flush()
+            with self._sentences():
+                self._finish(complete, run_attributes or {})
+        finally:
+            self.close()
+
+    def _finish(self, complete: bool, run: Mapping[str, Any]) -> None:
+        try:
+            self._lay(self.count, complete=complete, run=run).close()
+        except (OSError, RuntimeError):
+            # No room for the final copy: the working file holds the same rows.
+            self._open().put("complete", 0, int(complete))
+
+    def close(self) -> None:
+        """Close the file as it is, without a last flush."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def discard(self) -> None:
+        """Close, and delete a temporary recording."""
+        self.close()
+        if self.temporary:
+            shutil.rmtree(self.path.parent, ignore_errors=True)
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self.finish(complete=False)
+
+    def _open(self) -> Container:
+        if self._file is None:
+            raise RecordingError(f"{self.path} is closed")
+        return self._file
+
+    def _complete_rows(self) -> int:
+        """Rows that are in the file with all that belongs to them."""
+        if not self._epochs:
+            return self._written
+        return min(self._written, self._epochs[-1].last)
+
+    def _may_copy(self) -> bool:
+        return self._copy_time < COPY_SHARE * (time.monotonic() - self._copied)
+
+    def _write_block(self) -> None:
+        k = self.count - self._written
+        if not k:
+            return
+        if self.count > self._capacity:
+            self._grow(max(2 * self._capacity, self.count))
+        file = self._open()
+        for name, block in self._block.items():
+            file.put(name, self._written, block[:k])
+        self._written = self.count
+
+    def _write_states(self) -> None:
+        for k, epoch in enumerate(self._epochs[: self._epochs_laid]):
+            if epoch.rows > self._open().slots[f"epochs/{k}/q"].length:
+                self._grow(max(2 * self._capacity, epoch.last))  # takes along what waits
+            epoch.write(self._open(), k)
+            epoch.mark_written()
+
+    def _write_events(self) -> None:
+        fresh = self.events[self._events_written :]
+        if not fresh:
+            return
+        slots = self._open().slots
+        fits = len(self.events) <= slots["events/time"].length
+        if fits and max(map(_text_width, fresh)) <= slots["events/text"].dtype.itemsize:
+            self._put_events(self._open(), self._events_written)
+            self._events_written = len(self.events)
+        else:
+            self._grow(self._capacity)
+
+    def _put_events(self, file: Container, first: int) -> None:
+        fresh = self.events[first:]
+        for name in EVENT_TYPES:
+            file.put(f"events/{name}", first, [getattr(event, name) for event in fresh])
+        for name in EVENT_TEXTS:
+            slot = file.slots[f"events/{name}"]
+            file.put(f"events/{name}", first, strings([getattr(e, name) for e in fresh], slot.dtype.itemsize))
+
+    def _grow(self, capacity: int) -> None:
+        """Move to a file with other room: more rows, a new epoch, more or longer events."""
+        self._file = self._lay(capacity)
+
+    def _lay(self, capacity: int, *, complete: bool | None = None, run: Mapping[str, Any] | None = None) -> Container:
+        """Lay a file with room for `capacity` rows, copy everything into it and let it take the name.
+
+        With `complete` given it is the last one: room for what there is and no more.
+        """
+        began = time.monotonic()
+        with replacing(self.path) as draft:
+            with create(draft) as frame:
+                write_static(frame, self.layout, self._program)
+                write_run(frame, run or {})
+                slots = allocate(frame, self._rooms(capacity, complete is not None))
+                for k, epoch in enumerate(self._epochs):
+                    epoch.write_names(frame[f"epochs/{k}"])
+            file = Container(draft, slots)
+            try:
+                self._fill(file, bool(complete))
+            finally:
+                file.close()
+            self.close()
+        for epoch in self._epochs:
+            epoch.mark_written()
+        self._capacity = capacity
+        self._events_written = len(self.events)
+        self._epochs_laid = len(self._epochs)
+        self._copied = time.monotonic()
+        self._copy_time = self._copied - began
+        return Container(self.path, slots)
+
+    def _rooms(self, capacity: int, final: bool) -> dict[str, Room]:
+        """Return every dataset whose values are written while the scene runs."""
+        rooms = {name: Room((capacity, *f.tail), f.dtype, f.fill) for name, f in self._fields.items()}
+        rooms["rows"] = Room((), np.dtype("<i8"), 0)
+        rooms["complete"] = Room((), np.dtype("i1"), 0)
+        count = len(self.events) + (0 if final else MORE_EVENTS)
+        for name, (dtype, fill) in EVENT_TYPES.items():
+            rooms[f"events/{name}"] = Room((count,), np.dtype(dtype), fill)
+        width = max([1 if final else EVENT_WIDTH, *map(_text_width, self.events)])
+        for name in EVENT_TEXTS:
+            rooms[f"events/{name}"] = Room((count,), strings([], width).dtype, None)
+        for k, epoch in enumerate(self._epochs):
+            closed = final or k < len(self._epochs) - 1
+            rooms.update(epoch.rooms(k, epoch.rows if closed else max(epoch.rows, capacity - epoch.first)))
+        return rooms
+
+    def _fill(self, file: Container, complete: bool) -> None:
+        """Write into a new file all that was recorded, from the old one and from memory."""
+        if self._file is not None:
+            for name in self._fields:
+                file.copy(self._file, name, self._written)
+        for k, epoch in enumerate(self._epochs):
+            if k < self._epochs_laid and self._file is not None:
+                file.copy(self._file, f"epochs/{k}/q", epoch.written)
+                file.copy(self._file, f"epochs/{k}/v", epoch.written)
+            epoch.write(file, k)
+        self._put_events(file, 0)
+        file.put("rows", 0, self._complete_rows())
+        file.put("complete", 0, int(complete))
+
+    @contextlib.contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """Turn what the system says into a sentence."""
+        try:
+            yield
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            kept = f"; the first {self._written} rows are kept in it" if self._written else ""
+            raise RecordingError(f"{self.path} cannot be written: {reason}{kept}") from error
+
+
+def _text_width(event: EventEntry) -> int:
+    """Return the bytes that the longest text of an event takes, at least 1."""
+    return max(1, *(len(getattr(event, name).encode()) for name in EVENT_TEXTS))
