@@ -1,0 +1,72 @@
+"""Rotations as quaternions (w, x, y, z), matrices and rotation vectors; arrays over any leading axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def matrix(quat: np.ndarray) -> np.ndarray:
+    """Return the rotation matrices (..., 3, 3) of quaternions (..., 4), which need not have unit length."""
+    quat = quat / np.linalg.norm(quat, axis=-1, keepdims=True)
+    w, x, y, z = np.moveaxis(quat, -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def relative(quat_a: np.ndarray, quat_b: np.ndarray) -> np.ndarray:
+    """Return the rotation vector (..., 3) that turns a into b, in the axes of a, at most half a turn long."""
+    w_a, v_a = quat_a[..., :1], -quat_a[..., 1:]
+    w_b, v_b = quat_b[..., :1], quat_b[..., 1:]
+    w = w_a * w_b - np.sum(v_a * v_b, axis=-1, keepdims=True)
+    v = w_a * v_b + w_b * v_a + np.cross(v_a, v_b)
+    v, w = np.where(w < 0, -v, v), np.abs(w)
+    sine = np.linalg.norm(v, axis=-1, keepdims=True)
+    # 2 atan2(s, w) / s -> 2 / w as s -> 0
+    factor = np.where(sine > 1e-12, 2 * np.arctan2(sine, w) / np.maximum(sine, 1e-300), 2 / np.maximum(w, 0.5))
+    return factor * v
+
+
+def exponential(vector: np.ndarray) -> np.ndarray:
+    """Return the rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
+    half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)
+    return matrix(np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1))
+
+
+def turn(quat: np.ndarray, turning: np.ndarray, part: float) -> np.ndarray:
+    """Return the rotations (b, 3, 3) at `part` in [0, 1] of the way from quat[0] to quat[1], (2, b, 4).
+
+    turning : (2, b, 3) rad, angular velocity at both ends in world axes, times the time between them.
+        The path is R_0 exp(phi), phi a cubic in `part` whose rates at both ends give `turning`.
+        It also tells how many whole turns lie between the two.
+    """
+    R_0, R_1 = matrix(quat[0]), matrix(quat[1])
+    rate_0 = np.einsum("bji,bj->bi", R_0, turning[0])  # in the body's own axes at each end
+    rate_1 = np.einsum("bji,bj->bi", R_1, turning[1])
+    phi_1 = _unwind(relative(quat[0], quat[1]), 0.5 * (rate_0 + rate_1))
+    slope_1 = _rate_of_vector(phi_1, rate_1)
+    s = part
+    phi = s * (1 - s) ** 2 * rate_0 + s**2 * (3 - 2 * s) * phi_1 + s**2 * (s - 1) * slope_1
+    return R_0 @ exponential(phi)
+
+
+def _unwind(phi: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Add whole turns to the rotation vectors `phi` (b, 3) so that they come nearest to `expected`."""
+    angle = np.linalg.norm(phi, axis=-1, keepdims=True)
+    axis = np.where(angle > 1e-9, phi / np.maximum(angle, 1e-300), 0.0)
+    turns = np.round((np.sum(axis * expected, axis=-1, keepdims=True) - angle) / (2 * np.pi))
+    return phi + 2 * np.pi * turns * axis
+
+
+def _rate_of_vector(phi: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Return d(phi)/ds for the body-axes rate of R_0 exp(phi): the inverse of the right Jacobian of SO(3)."""
+    angle = np.linalg.norm(phi, axis=-1, keepdims=True)
+    safe = np.maximum(angle, 1e-6)
+    # 1/a^2 - (1 + cos a) / (2 a sin a) -> 1/12
+    general = (1 - 0.5 * safe / np.tan(np.where(np.abs(np.sin(0.5 * safe)) < 1e-9, 1.0, 0.5 * safe))) / safe**2
+    factor = np.where(angle < 1e-3, 1 / 12, general)
+    first = np.cross(phi, rate)
+    return rate + 0.5 * first + factor * np.cross(phi, first)

@@ -1,0 +1,278 @@
+"""A recorded motion as numpy arrays: poses at any instant, events, captions, instants of frames.
+
+World axes, z up, SI units, radians, quaternions (w, x, y, z) from body to world.  An event's
+instant stands twice in a recording, before (x-) and after (x+); nothing here ever interpolates
+from one side of an event to the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from render import rotation
+
+
+class RenderError(RuntimeError):
+    """A picture, film or plot that cannot be made; the message says why and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shapes:
+    """Solids to draw, one row each.
+
+    body : (s,) int, index of the body, -1 for the world
+    kind : (s,) box, sphere, capsule, cylinder, ellipsoid
+    position : (s, 3) m, of the shape's centre from the body's origin, body axes
+    quat : (s, 4) shape axes to body axes
+    size : (s, 3) m; box: full edges; sphere, ellipsoid: half axes; capsule, cylinder: (r, r, length
+        between the end centres) along z
+    color : (s, 4) red, green, blue, opacity in [0, 1]; not-a-number where the body has no colour of its own
+    """
+
+    body: np.ndarray
+    kind: tuple[str, ...]
+    position: np.ndarray
+    quat: np.ndarray
+    size: np.ndarray
+    color: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened: when, its name, the words to show, its rows in the recording."""
+
+    time: float  # s
+    name: str
+    kind: str  # scene, mode, key, disarmed, annotation
+    caption: str
+    row_before: int = -1
+    row_after: int = -1
+
+    @property
+    def words(self) -> str:
+        """Words to show in a picture; empty for what only the engine did."""
+        if self.caption:
+            return self.caption
+        return self.name if self.kind in ("scene", "key") else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Motion:
+    """What there is to draw of one recording (or of one drawing: a single instant).
+
+    times : (n,) s, not decreasing
+    position, velocity, angular_velocity : (n, b, 3) m, m/s, rad/s, of body origins, world axes
+    quat : (n, b, 4) body axes to world axes
+    com : (b, 3) m, centre of mass from the body's origin, body axes
+    settings : the resolved `render:` block; every key may be absent or None
+    complete : False when the run was interrupted
+    """
+
+    name: str
+    times: np.ndarray
+    body_names: tuple[str, ...]
+    position: np.ndarray
+    quat: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    com: np.ndarray
+    shapes: Shapes
+    events: tuple[Event, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool = True
+
+    @staticmethod
+    def from_recording(recording: str | Path | h5py.File) -> Motion:
+        """Read a recording (docs/recording.md); raise RenderError where it cannot be read."""
+        if isinstance(recording, h5py.File):
+            return _read(recording)
+        with open_recording(recording) as file:
+            return _read(file)
+
+    @staticmethod
+    def from_drawing(
+        *,
+        name: str,
+        body_names: Sequence[str],
+        position: np.ndarray,
+        quat: np.ndarray,
+        shapes: Shapes,
+        com: np.ndarray | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Motion:
+        """Return a motion of one instant, at rest: position (b, 3) and quat (b, 4) of body origins."""
+        bodies = len(body_names)
+        zeros = np.zeros((1, bodies, 3))
+        return Motion(
+            name=name,
+            times=np.zeros(1),
+            body_names=tuple(body_names),
+            position=np.asarray(position, float).reshape(1, bodies, 3),
+            quat=np.asarray(quat, float).reshape(1, bodies, 4),
+            velocity=zeros,
+            angular_velocity=zeros,
+            com=np.zeros((bodies, 3)) if com is None else np.asarray(com, float),
+            shapes=shapes,
+            settings=settings or {},
+        )
+
+    @property
+    def start(self) -> float:
+        """Time of the first row, s."""
+        return float(self.times[0])
+
+    @property
+    def end(self) -> float:
+        """Time of the last row, s."""
+        return float(self.times[-1])
+
+    def body(self, name: str) -> int:
+        """Return the index of a body by name; raise RenderError with the nearest name."""
+        if name in self.body_names:
+            return self.body_names.index(name)
+        raise RenderError(f"no body named {name!r}{nearest(name, self.body_names)}")
+
+    def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return origins (b + 1, 3) and rotations (b + 1, 3, 3) at `time`; the last row is the world.
+
+        Between two samples positions are cubic (Hermite, with the recorded velocities) and
+        rotations turn by a cubic rotation vector with the recorded angular velocities.  At an
+        event's instant the pose after it is returned; outside the recording the nearest one.
+        """
+        bodies = len(self.body_names)
+        p_WB, R_WB = np.zeros((bodies + 1, 3)), np.broadcast_to(np.eye(3), (bodies + 1, 3, 3)).copy()
+        row = max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
+        if row + 1 == len(self.times) or time <= self.times[row]:
+            p_WB[:-1] = self.position[row]
+            R_WB[:-1] = rotation.matrix(self.quat[row])
+            return p_WB, R_WB
+        step = self.times[row + 1] - self.times[row]
+        part = (time - self.times[row]) / step
+        p_WB[:-1] = hermite(self.position[row : row + 2], step * self.velocity[row : row + 2], part)
+        R_WB[:-1] = rotation.turn(self.quat[row : row + 2], step * self.angular_velocity[row : row + 2], part)
+        return p_WB, R_WB
+
+    def sample_times(self, most: int) -> np.ndarray:
+        """Return at most about `most` instants spread over the motion, with every event among them."""
+        even = np.linspace(self.start, self.end, max(1, most)) if self.end > self.start else self.times[:1]
+        return np.unique(np.concatenate([even, [e.time for e in self.events if self.start <= e.time <= self.end]]))
+
+
+def hermite(position: np.ndarray, tangent: np.ndarray, part: float) -> np.ndarray:
+    """Return the cubic through position[0] and position[1] with slopes `tangent` per unit of `part`."""
+    s = part
+    return (
+        (1 + 2 * s) * (1 - s) ** 2 * position[0]
+        + s * (1 - s) ** 2 * tangent[0]
+        + s**2 * (3 - 2 * s) * position[1]
+        + s**2 * (s - 1) * tangent[1]
+    )
+
+
+def frame_times(start: float, end: float, *, fps: float, speed: float = 1.0) -> np.ndarray:
+    """Return the scene time of each frame of a film: (end - start) / speed seconds long, at least one frame."""
+    count = max(1, round((end - start) * fps / speed))
+    return start + np.arange(count) * (speed / fps)
+
+
+def captions(events: Sequence[Event], time: float, *, since: float) -> list[tuple[Event, float]]:
+    """Return the events with words in (since, time], oldest first, each with its age in seconds.
+
+    An event at the very start of the motion counts as well, so `since` may lie before it.
+    """
+    return [(event, time - event.time) for event in events if event.words and since < event.time <= time + 1e-9]
+
+
+def open_recording(path: str | Path) -> h5py.File:
+    """Open a recording for reading; raise RenderError with a sentence where that is impossible."""
+    path = Path(path)
+    if not path.exists():
+        raise RenderError(f"{path}: no such file")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise RenderError(f"{path}: not a recording (it cannot be opened as HDF5)") from error
+    kind = file.attrs.get("format", b"")
+    if (kind.decode() if isinstance(kind, bytes) else kind) != "brachiate recording":
+        file.close()
+        raise RenderError(f"{path}: an HDF5 file, but not a recording of brachiate")
+    return file
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` with the nearest of `names`, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def strings(values: Any) -> tuple[str, ...]:
+    """Return an array of fixed-length bytes as text."""
+    return tuple(v.decode() if isinstance(v, bytes) else str(v) for v in values)
+
+
+def rows_of(file: h5py.File) -> int:
+    """Return the number of complete rows of a recording; raise RenderError when there is none."""
+    rows = int(file["rows"][()])
+    if rows == 0:
+        raise RenderError(f"{file.filename}: the recording holds no complete row yet")
+    return rows
+
+
+def _read(file: h5py.File) -> Motion:
+    rows = rows_of(file)
+    table = file["shapes"]
+    shapes = Shapes(
+        body=table["body"][:].astype(int),
+        kind=strings(table["kind"][:]),
+        position=table["position"][:],
+        quat=table["quat_wxyz"][:],
+        size=table["size"][:],
+        color=table["color"][:],
+    )
+    settings = file["scene/render"][()] if "scene/render" in file else b"{}"
+    return Motion(
+        name=str(file.attrs.get("scene", "")),
+        times=file["time"][:rows],
+        body_names=strings(file["bodies/name"][:]),
+        position=file["position"][:rows],
+        quat=file["quat_wxyz"][:rows],
+        velocity=file["velocity"][:rows],
+        angular_velocity=file["angular_velocity"][:rows],
+        com=file["bodies/com"][:],
+        shapes=shapes,
+        events=events_of(file),
+        settings=json.loads(settings or b"{}") or {},
+        complete=bool(file["complete"][()]) if "complete" in file else True,
+    )
+
+
+def events_of(file: h5py.File) -> tuple[Event, ...]:
+    """Return the events of a recording in order of time."""
+    if "events" not in file:
+        return ()
+    table = file["events"]
+    columns = zip(
+        table["time"][:],
+        strings(table["name"][:]),
+        strings(table["kind"][:]),
+        strings(table["caption"][:]),
+        table["row_before"][:],
+        table["row_after"][:],
+        strict=True,
+    )
+    return tuple(
+        Event(time=float(t), name=name, kind=kind, caption=caption, row_before=int(before), row_after=int(after))
+        for t, name, kind, caption, before, after in columns
+    )
