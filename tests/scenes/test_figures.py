@@ -63,7 +63,7 @@ def test_left_mirrors_right(name):
 
 
 def test_human_standing_height_and_centre_of_mass():
-    """Feet 0.53 heights under the hips, head to 0.47 above; centre of mass 0.53 to 0.58 of the height, as people have."""
+    """Head 0.47 heights above the hips; centre of mass at 0.53 to 0.58 of the height, as people have."""
     for name in ("human28", "human40"):
         scene = load(name, height=1.0, mass=1.0)
         top = max(s.position[2] + s.size[2] for body in scene.bodies for s in body.shapes if s.kind == "ellipsoid")
