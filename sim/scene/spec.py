@@ -86,7 +86,9 @@ class Joint:
     parent: str  # body name or "world"
     child: str  # body name
     position: Vec3 | None  # m, file coordinates; None when given by the two points or bound by an event
-    axis: Vec3 | None  # unit; rotational, translational, cylindrical, universal (first, fixed in parent), planar (normal)
+    axis: (
+        Vec3 | None
+    )  # unit; rotational, translational, cylindrical, universal (first, fixed in parent), planar (normal)
     second_axis: Vec3 | None  # unit; universal: fixed in child; planar: direction of its first coordinate
     parent_point: str | None  # name of a point of the parent
     child_point: str | None  # name of a point of the child

@@ -1,0 +1,83 @@
+"""Bodies: mass properties, shapes and points."""
+
+from __future__ import annotations
+
+from sim.scene.colors import color_of
+from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume
+from sim.scene.reading import BAD, Block, Thing
+from sim.scene.shapes import build_shapes
+from sim.scene.spec import Body, Shape, Vec3
+
+_NONE: Inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_ORIGIN: Vec3 = (0.0, 0.0, 0.0)
+
+
+def build_body(thing: Thing) -> Body | None:
+    """Return a body, or None if its block cannot be read (reported)."""
+    block: Block = thing.value
+    if block is BAD:
+        return None
+    shapes = build_shapes(block.get("shapes"), color_of(block))
+    points = {point.name: point.value for point in block.get("points") or [] if point.value is not BAD}
+    complete = not block.bad("shapes") and len(shapes) == len(block.get("shapes") or ())
+    properties = _mass_properties(block, shapes, thing.full) if complete else MassProperties(1.0, _ORIGIN, _NONE)
+    return Body(
+        name=thing.full,
+        part=thing.reader.scope.part,
+        mass=properties.mass,
+        com=properties.com,
+        inertia=properties.inertia,
+        origin=block.get("position"),
+        shapes=tuple(shapes),
+        points=points,
+        place=thing.key.place,
+    )
+
+
+def _mass_properties(block: Block, shapes: list[Shape], name: str) -> MassProperties:
+    """Return mass, centre of mass and inertia as written, or as they follow from the shapes."""
+    if block.wrote("mass") and block.wrote("density"):
+        block.problem("density", "'mass' and 'density' at once; expected one of them")
+    if block.wrote("inertia") and block.wrote("gyration"):
+        block.problem("gyration", "'inertia' and 'gyration' at once; expected one of them")
+    mass = block.get("mass", 0.0)
+    if block.get("density") is not None:
+        if not shapes:
+            block.problem("density", f"body '{name}' has a density but no shapes", "give its mass, or shapes")
+        mass = block.get("density") * sum(volume(shape.kind, shape.size) for shape in shapes)
+    own = of_shapes(shapes, mass) if shapes else None
+    com = block.get("com") or (own.com if own else block.get("position"))
+    if com is None:
+        if mass > 0 and not block.bad("com", "position"):
+            hint = "give com, or position, or shapes"
+            block.problem(None, f"body '{name}' has a mass but no place: where is its centre of mass?", hint)
+        com = _ORIGIN
+    inertia = _inertia(block, mass, name)
+    if inertia is None:
+        inertia = own.inertia if own and not block.wrote("inertia", "gyration") else _NONE
+    return MassProperties(mass, com, inertia)
+
+
+def _inertia(block: Block, mass: float, name: str) -> Inertia | None:
+    """Return the moments of inertia that are written, or None."""
+    key = "inertia" if block.wrote("inertia") else "gyration"
+    value = block.get(key)
+    if value is None:
+        return None
+    if not mass > 0:
+        if not block.bad("mass", "density"):
+            block.problem(key, f"body '{name}' has '{key}' but no mass", "give its mass")
+        return None
+    if key == "gyration":
+        inertia: Inertia = (*(mass * radius**2 for radius in value), 0.0, 0.0, 0.0)  # type: ignore[assignment]
+    elif len(value) in (3, 6):
+        inertia = value if len(value) == 6 else (*value, 0.0, 0.0, 0.0)
+    else:
+        block.problem(
+            key, f"expected 3 or 6 moments of inertia, found {len(value)}", "xx, yy, zz or xx, yy, zz, xy, xz, yz"
+        )
+        return None
+    what = impossible(inertia)
+    if what:
+        block.problem(key, f"body '{name}' cannot exist: {what}")
+    return inertia

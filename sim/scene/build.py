@@ -1,0 +1,316 @@
+"""From the draft to the nouns of a scene: each is built once all names are known."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from sim.scene import events as event_builder
+from sim.scene.bodies import build_body
+from sim.scene.colors import color_of
+from sim.scene.controllers import build_controller
+from sim.scene.draft import Draft
+from sim.scene.events import Names, names_under
+from sim.scene.findings import Findings
+from sim.scene.formula import Directory
+from sim.scene.joints import Bodies, build_joint
+from sim.scene.mirror import Mirror
+from sim.scene.names import is_pattern, join, matching, nearest
+from sim.scene.reading import BAD, Thing, default
+from sim.scene.rotation import IDENTITY, multiply, rotate
+from sim.scene.shapes import build_shapes, placed
+from sim.scene.spec import Body, ControllerUse, Event, Joint, Part, Quat, Shape, Value, Vec3, World
+from sim.scene.values import Pose, read_value
+from sim.scene.vocabulary import definition
+
+_ORIGIN: Vec3 = (0.0, 0.0, 0.0)
+
+
+class Builder:
+    """Builds the nouns of one scene, in the order in which they need one another."""
+
+    def __init__(self, draft: Draft, findings: Findings, trust: bool):
+        self.draft = draft
+        self.findings = findings
+        self.trust = trust
+        self.placements = self._placements()
+        self.mirrors = self._mirrors()
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
+        self.types: dict[str, str] = {}  # of every joint whose type can be read, built or not
+        self.children: dict[str, str] = {}  # joint to child, of every joint that says so
+        self.loose: set[str] = set()  # joints that are not connected from the start
+        self.unreadable: set[str] = set()
+        self.made: dict[str, list[str]] = {}  # event to the joints that it makes
+
+    # ---- parts and the world ----
+
+    def _placements(self) -> list[Pose]:
+        """Return where each part's origin and axes are in the scene's coordinates."""
+        placements: list[Pose] = []
+        for part in self.draft.parts:
+            position, orientation = (_ORIGIN, IDENTITY) if part.parent < 0 else placements[part.parent]
+            placements.append(
+                (_placed_point(part.position, position, orientation), multiply(orientation, part.orientation))
+            )
+        return placements
+
+    def _mirrors(self) -> list[list[Mirror]]:
+        """Return the mirrors of each part."""
+        return [
+            [
+                Mirror("xyz".index(axis), {pair.name: pair.value for pair in pairs}, part.prefix)
+                for pairs, axis in zip(part.mirrors, part.mirror_planes, strict=True)
+            ]
+            for part in self.draft.parts
+        ]
+
+    def world(self) -> World:
+        """Return the world: gravity of the scene's file, points and shapes of all files."""
+        gravity = default(definition("world")["properties"]["gravity"])
+        points: dict[str, Vec3] = {}
+        shapes: list[Shape] = []
+        for block in self.draft.worlds:
+            scope = block.reader.scope
+            position, orientation = self.placements[scope.part]
+            if self.draft.parts[scope.part].parent < 0:
+                gravity = block.get("gravity", gravity)
+            for point in block.get("points") or []:
+                value = _ORIGIN if point.value is BAD else point.value
+                if point.full in points:
+                    point.problem(f"a second point named '{point.full}'")
+                points[point.full] = _placed_point(value, position, orientation)
+            built = build_shapes(block.get("shapes"), color_of(block))
+            shapes += [placed(shape, position, orientation) for shape in built]
+        return World(gravity=gravity, points=points, shapes=tuple(shapes))
+
+    def parts(self, names: Names) -> tuple[Part, ...]:
+        """Return the files of the scene, with the poses that including files give."""
+        built = []
+        for part in self.draft.parts:
+            pose: dict[str, Value] = {}
+            for thing in sorted(part.pose, key=lambda thing: not is_pattern(thing.name)):
+                own = dataclasses.replace(names, cuttable=tuple(n for n in names.cuttable if _inside(n, part.prefix)))
+                renamed = dataclasses.replace(thing, name=_relative(join(part.prefix, thing.name), thing))
+                for joint in event_builder.joints_meant(renamed, own):
+                    kind = names.directory.joints[joint]
+                    value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
+                    if value is not None and value.rate is not None:
+                        thing.problem("a pose has no rates", "rates belong under initial")
+                    elif value is not None:
+                        pose[joint] = value
+            built.append(
+                Part(
+                    prefix=part.prefix, file=part.file, parent=part.parent, position=part.position,
+                    orientation=part.orientation, pose=pose,
+                )
+            )  # fmt: skip
+        return tuple(built)
+
+    # ---- bodies and joints ----
+
+    def build_bodies(self) -> None:
+        """Build all bodies, and their twins."""
+        for thing in _unique(self.draft.things["bodies"], "body"):
+            if thing.name == "world":
+                thing.problem("a body cannot be called 'world'", "what stands still is written under the key world")
+                continue
+            mirrors = self.mirrors[thing.reader.scope.part]
+            names = [thing.full, *(mirror.name(thing.full) for mirror in mirrors)]
+            body = build_body(thing)
+            if body is None or thing.value.bad("points"):
+                self.unreadable.update(names)
+            if body is None:
+                continue
+            for mirror in mirrors:
+                twin = mirror.name(thing.full)
+                if twin == thing.full:
+                    body = mirror.with_points(body)
+                else:
+                    self._twin(self.bodies, mirror.body(body), thing)
+            self.bodies[thing.full] = body
+
+    def _twin(self, built: dict[str, Any], twin: Any, thing: Thing) -> None:
+        """Add the twin of a body or joint, unless something of that name is written."""
+        kind = "body" if built is self.bodies else "joint"
+        written = {other.full for other in self.draft.things["bodies" if kind == "body" else "joints"]}
+        if twin.name in built or twin.name in written:
+            thing.problem(f"its mirror image '{twin.name}' is there already", "remove one of them, or the mirror")
+        else:
+            built[twin.name] = twin
+
+    def build_joints(self, world: World) -> None:
+        """Build all joints: those written, their twins, and those that events make."""
+        points = {name: frozenset(body.points) for name, body in self.bodies.items()}
+        for thing in self.draft.things["bodies"]:  # a point that cannot be read still has a name
+            block = thing.value
+            if thing.full in points and block is not BAD:
+                points[thing.full] |= {point.name for point in block.get("points") or []}
+        points.update({name: frozenset[str]() for name in self.unreadable if name not in points})
+        points["world"] = frozenset(world.points)
+        bodies = Bodies(points, frozenset(self.unreadable))
+        for thing in _unique(self.draft.things["joints"], "joint"):
+            self._joint(thing, bodies, by_event=False)
+        for event in self.draft.things["events"]:
+            made = event_builder.inline_joints(event)
+            self.made[event.full] = [thing.full for thing in made]
+            for thing in made:
+                if thing.full in self.types or thing.full in self.unreadable:
+                    thing.problem(f"a second joint named '{thing.full}'")
+                else:
+                    self._joint(thing, bodies, by_event=True)
+
+    def _joint(self, thing: Thing, bodies: Bodies, by_event: bool) -> None:
+        """Build one joint and its twins, and note what is known of it even if it cannot be built."""
+        block, joint = thing.value, build_joint(thing, bodies, by_event)
+        readable = block is not BAD and block.get("type") is not None
+        mirrors = [] if by_event else self.mirrors[thing.reader.scope.part]
+        for mirror in (None, *mirrors):
+            name = mirror.name(thing.full) if mirror else thing.full
+            if mirror and name == thing.full:
+                continue
+            if not readable:
+                self.unreadable.add(name)
+                continue
+            self.types[name] = block.get("type")
+            child = thing.reader.scope.full(block.get("child", ""))
+            self.children[name] = mirror.name(child) if mirror else child
+            if by_event or not block.get("connected", True):
+                self.loose.add(name)
+            if joint is not None and mirror is None:
+                self.joints[name] = joint
+            elif joint is not None and mirror is not None:
+                twin = mirror.joint(joint)
+                missing = next((b for b in (twin.parent, twin.child) if b not in bodies.points), None)
+                if missing:
+                    thing.problem(
+                        f"its mirror image '{name}' needs a body named '{missing}'", nearest(missing, bodies.points)
+                    )
+                else:
+                    self._twin(self.joints, twin, thing)
+
+    def check_mirrors(self) -> None:
+        """Report mirrors that mirror nothing."""
+        for part, mirrors in zip(self.draft.parts, self.mirrors, strict=True):
+            things = [t for kind in ("bodies", "joints") for t in self.draft.things[kind]]
+            own = [t.full for t in things if self.draft.parts[t.reader.scope.part] is part]
+            for pairs, mirror in zip(part.mirrors, mirrors, strict=True):
+                for pair in pairs:
+                    alone = Mirror(mirror.axis, {pair.name: pair.value}, mirror.prefix)
+                    if all(alone.name(name) == name for name in own):
+                        pair.problem(f"no name of this file has the part '{pair.name}'", "as in knee_l, for l")
+
+    # ---- names ----
+
+    def names(self, world: World) -> Names:
+        """Return everything that poses, events and controllers may name."""
+        held = {child for joint, child in self.children.items() if joint not in self.loose}
+        freed = {self.children.get(joint) for joint in self._cut_names()}
+        free = {name: "free" for name in self.bodies if name not in held or name in freed}
+        for name in free:
+            if name in self.types and name not in held:
+                place = self.joints[name].place if name in self.joints else None
+                what = f"joint '{name}' has the name of a body that no joint holds, whose free joint is called so"
+                self.findings.add(place, f"joints.{name}", what, "rename the joint")
+        points = {f"{body.name}.{point}" for body in self.bodies.values() for point in body.points}
+        points |= {f"world.{name}" for name in world.points} | {f"{name}.com" for name in self.bodies}
+        directory = Directory(
+            {**free, **self.types}, frozenset(self.bodies), frozenset(points), frozenset(self.unreadable)
+        )
+        ordered = dataclasses.replace(
+            directory, joints={**self.types, **{k: v for k, v in free.items() if k not in self.types}}
+        )
+        return Names(
+            directory=ordered,
+            cuttable=tuple(self.types),
+            controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
+            events=tuple(thing.full for thing in self.draft.things["events"]),
+            drawn=self._drawn,
+            unreadable=frozenset(self.unreadable),
+        )
+
+    def _cut_names(self) -> set[str]:
+        """Return the joints that some event cuts: their children may become free."""
+        found: set[str] = set()
+        for thing in self.draft.things["events"]:
+            block = thing.value
+            if block is BAD or block.get("cut") is None:
+                continue
+            for name, _, _ in names_under(block.nodes["cut"], block.reader, f"{thing.path}.cut"):
+                found.update(matching(name, self.types) if is_pattern(name) else {name})
+        return found
+
+    def _drawn(self, joint: str) -> Pose | None:
+        """Return the pose of a free joint in the drawing; None where another body is its parent."""
+        written = self.joints.get(joint)
+        body = self.bodies.get(written.child if written else joint)
+        if body is None or (written is not None and (written.type != "free" or written.parent != "world")):
+            return None
+        place = written.position if written is not None and body.origin is None else body.origin
+        position, orientation = self.placements[body.part]
+        return _placed_point(place or body.com, position, orientation), orientation
+
+    # ---- what happens ----
+
+    def initial(self, names: Names) -> dict[str, Value]:
+        """Return the coordinates and rates at the start; the scene's own count more than those of its parts."""
+        held = {child: joint for joint, child in self.children.items() if joint not in self.loose}
+        things = self.draft.things["initial"]
+        for thing in things:
+            if thing.full in held and thing.full not in self.types and thing.full in self.bodies:
+                what = f"body '{thing.full}' is held by joint '{held[thing.full]}': it has no free joint at the start"
+                thing.problem(what, f"did you mean '{held[thing.full]}'?")
+        depth = {part: self._depth(part) for part in range(len(self.draft.parts))}
+        ordered = sorted(things, key=lambda thing: -depth[thing.reader.scope.part])
+        found: dict[str, Value] = {}
+        for level in sorted({depth[t.reader.scope.part] for t in ordered}, reverse=True):
+            found.update(
+                event_builder.read_settings([t for t in ordered if depth[t.reader.scope.part] == level], names)
+            )
+        return found
+
+    def _depth(self, part: int) -> int:
+        parent = self.draft.parts[part].parent
+        return 0 if parent < 0 else 1 + self._depth(parent)
+
+    def events(self, names: Names) -> list[Event]:
+        """Return the events in file order."""
+        things = _unique(self.draft.things["events"], "event")
+        built = [event_builder.build_event(thing, names, self.made.get(thing.full, [])) for thing in things]
+        return [event for event in built if event is not None]
+
+    def controllers(self, names: Names) -> list[ControllerUse]:
+        """Return the controllers in file order."""
+        things = _unique(self.draft.things["controllers"], "controller")
+        built = [build_controller(thing, names, self.trust) for thing in things]
+        return [use for use in built if use is not None]
+
+
+def _placed_point(p: Vec3, position: Vec3, orientation: Quat) -> Vec3:
+    x, y, z = rotate(orientation, p)
+    return (x + position[0], y + position[1], z + position[2])
+
+
+def _inside(name: str, prefix: str) -> bool:
+    return not prefix or name.startswith(prefix + ".")
+
+
+def _relative(full: str, thing: Thing) -> str:
+    """Return a full name as the file that a thing stands in calls it."""
+    prefix = thing.reader.scope.prefix
+    return full[len(prefix) + 1 :] if prefix else full
+
+
+def _unique(things: Iterable[Thing], kind: str) -> list[Thing]:
+    """Return the things, each name once; report the others."""
+    found: dict[str, Thing] = {}
+    for thing in things:
+        if thing.full in found:
+            first = found[thing.full].key.place
+            same = thing.key.place.file == first.file
+            where = f"the first is in line {first.line}" if same else f"the first is at {first}"
+            thing.problem(f"a second {kind} named '{thing.full}'", where)
+        else:
+            found[thing.full] = thing
+    return list(found.values())

@@ -1,0 +1,116 @@
+"""Checks of events against time and against one another, before anything is assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sim.scene.findings import Findings
+from sim.scene.problem import Place
+from sim.scene.spec import Event, Joint, Simulate
+
+_Change = tuple[float, int, str, str, Place, str]  # time, order in file, kind, joint, place, path of the event
+
+
+def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Simulate, findings: Findings) -> None:
+    """Report what can be proved of events before a run.
+
+    Circles of `after`; times beyond the end; timed cuts of what is not connected then, and
+    connections of what is.  A joint that a condition or a key may also change is not judged.
+    """
+    cyclic = _circles(events, findings)
+    times = {event.name: _times(event, events, cyclic) for event in events}
+    for event in events:
+        for time in times[event.name] or ():
+            if time > simulate.duration:
+                what = f"event '{event.name}' comes at {time:g} s, after the end of the run at {simulate.duration:g} s"
+                findings.add(event.place, f"events.{event.name}", what, "raise simulate.duration, or move the event")
+    _prove_changes(events, joints, times, simulate.duration, findings)
+
+
+def _circles(events: Sequence[Event], findings: Findings) -> set[str]:
+    """Report events that wait for one another, once for each circle; return the names of all in circles."""
+    waits = {event.name: [name for name, _ in event.after] for event in events}
+    inside: set[str] = set()
+    for event in events:
+        if event.name in inside:
+            continue
+        path = _path_back(event.name, waits)
+        if path:
+            inside.update(path)
+            circle = " -> ".join([*path, path[0]])
+            findings.add(
+                event.place, f"events.{event.name}.after", f"events wait for one another in a circle: {circle}"
+            )
+    return inside
+
+
+def _path_back(start: str, waits: dict[str, list[str]]) -> list[str]:
+    """Return the names along `after` from an event back to itself, or nothing."""
+    stack = [[start]]
+    seen: set[str] = set()
+    while stack:
+        path = stack.pop()
+        for name in waits.get(path[-1], []):
+            if name == start:
+                return path
+            if name not in seen:
+                seen.add(name)
+                stack.append([*path, name])
+    return []
+
+
+def _times(event: Event, events: Sequence[Event], cyclic: set[str]) -> list[float] | None:
+    """Return the times at which an event surely fires; None if a condition or a key may fire it too."""
+    if event.when is not None or event.key is not None or event.name in cyclic:
+        return None
+    by_name = {other.name: other for other in events}
+    times = [] if event.at is None else [event.at]
+    for name, delay in event.after:
+        first = _times(by_name[name], events, cyclic) if name in by_name else None
+        if first is None:
+            return None
+        times += [time + delay for time in first]
+    return sorted(times)[:1] if event.once else sorted(times)
+
+
+def _prove_changes(
+    events: Sequence[Event],
+    joints: Sequence[Joint],
+    times: dict[str, list[float] | None],
+    duration: float,
+    findings: Findings,
+) -> None:
+    """Report timed cuts of joints that are not connected then, and connections of those that are."""
+    uncertain: set[str] = set()
+    changes: list[_Change] = []
+    for order, event in enumerate(events):
+        for action in event.actions:
+            if action.kind not in ("connect", "cut"):
+                continue
+            if times[event.name] is None:
+                uncertain.update(action.targets)
+            path = f"events.{event.name}.{action.kind}"
+            for time in times[event.name] or ():
+                changes += [(time, order, action.kind, target, action.place, path) for target in action.targets]
+    connected = {joint.name: joint.connected for joint in joints}
+    since = {joint.name: "from the start" if joint.connected else "" for joint in joints}
+    changes = [c for c in changes if c[3] not in uncertain and c[3] in connected and c[0] <= duration]
+    for time in sorted({change[0] for change in changes}):
+        now = [change for change in changes if change[0] == time]
+        for joint in dict.fromkeys(change[3] for change in now):
+            kinds = {change[2] for change in now if change[3] == joint}
+            if kinds == {"cut", "connect"}:
+                continue  # cut and connected at one instant: no change
+            kind = kinds.pop()
+            place, path = next((c[4], c[5]) for c in now if c[3] == joint)
+            if (kind == "connect") == connected[joint]:
+                findings.add(place, path, _already(joint, kind, time, since[joint]))
+            connected[joint] = kind == "connect"
+            since[joint] = f"since t = {time:g} s"
+
+
+def _already(joint: str, kind: str, time: float, since: str) -> str:
+    if kind == "connect":
+        return f"at t = {time:g} s joint '{joint}' is connected already, {since}"
+    state = f"is cut already, {since}" if since else "is not connected yet"
+    return f"at t = {time:g} s joint '{joint}' {state}"

@@ -1,0 +1,272 @@
+"""Controllers of a scene: their classes found, their parameters read by kind and unit."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sim.scene import formula
+from sim.scene.events import Names, expand, joints_meant, resolve_name
+from sim.scene.expressions import ExpressionError
+from sim.scene.names import nearest
+from sim.scene.nodes import Map, Node, Scalar, Sequence
+from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.spec import ControllerUse
+
+# What comes with the program; found without asking what else is installed, which takes a while.
+BUILT_IN = {
+    "torque": "plugins.torque:Torque",
+    "pd": "plugins.pd:PD",
+    "limits": "plugins.limits:Limits",
+    "swing_pump": "plugins.swing_pump:SwingPump",
+}
+_GROUP = "sim.controllers"
+_OWN_KEYS = ("type", "enabled")
+
+
+class ControllerError(ValueError):
+    """A controller's class that cannot be had; `hint` says what to do."""
+
+    def __init__(self, what: str, hint: str = ""):
+        super().__init__(what)
+        self.hint = hint
+
+
+def installed() -> dict[str, str]:
+    """Return name -> ``module:Class`` of every controller that is installed."""
+    from importlib.metadata import entry_points
+
+    found = {entry.name: entry.value for entry in entry_points(group=_GROUP)}
+    return {**found, **BUILT_IN}
+
+
+def controller_class(name: str, folder: Path, trust: bool) -> type:
+    """Return the class of a controller type.
+
+    Parameters
+    ----------
+    name : str
+        A registered name, or ``./file.py:Class``.
+    folder : Path
+        Where the file is looked for.
+    trust : bool
+        Whether files may be run.
+
+    Raises
+    ------
+    ControllerError
+        If there is none, it may not be run, or fails to be imported.
+    """
+    if name.partition(":")[0].endswith(".py"):
+        return _from_file(name, folder, trust)
+    target = BUILT_IN.get(name) or installed().get(name)
+    if target is None:
+        raise ControllerError(
+            f"no controller type named '{name}'", nearest(name, installed()) or "or a file and class: ./my.py:Pump"
+        )
+    module, _, attribute = target.partition(":")
+    try:
+        return _checked(getattr(importlib.import_module(module), attribute), name)
+    except ControllerError:
+        raise
+    except Exception as error:
+        raise ControllerError(f"controller type '{name}' cannot be loaded: {_last_line(error)}") from error
+
+
+def _from_file(name: str, folder: Path, trust: bool) -> type:
+    file, _, attribute = name.partition(":")
+    if not attribute:
+        raise ControllerError(f"'{name}' names a file but no class", f"write {file}:MyController")
+    path = folder / file
+    if not path.is_file():
+        raise ControllerError(f"there is no file '{file}' beside the scene")
+    if not trust:
+        raise ControllerError(f"'{file}' is a program that the scene wants to run", "if you trust it, add --trust")
+    module_name = "scene_controller_" + "".join(c if c.isalnum() else "_" for c in str(path.resolve()))
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ControllerError(f"'{file}' cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module  # dataclasses and pickles look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[module_name]
+        raise ControllerError(f"'{file}' fails: {_last_line(error)}") from error
+    if not hasattr(module, attribute):
+        known = [key for key, value in vars(module).items() if isinstance(value, type)]
+        raise ControllerError(f"'{file}' has no class '{attribute}'", nearest(attribute, known))
+    return _checked(getattr(module, attribute), name)
+
+
+def _checked(kind: Any, name: str) -> type:
+    from sim.plugin import Controller
+
+    if not (isinstance(kind, type) and issubclass(kind, Controller)):
+        raise ControllerError(f"'{name}' is not a controller", "a controller is a subclass of sim.Controller")
+    return kind
+
+
+def _last_line(error: BaseException) -> str:
+    lines = f"{type(error).__name__}: {error}".splitlines()
+    where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+    return (lines[0] if lines else type(error).__name__) + where
+
+
+def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse | None:
+    """Return a controller with its parameters in SI, or None (reported)."""
+    block: Block = thing.value
+    if block is BAD or block.get("type") is None:
+        return None
+    try:
+        kind = controller_class(block.get("type"), block.reader.scope.folder, trust)
+    except ControllerError as error:
+        block.problem("type", str(error), error.hint)
+        return None
+    from sim.plugin import parameters_of
+
+    declared = parameters_of(kind)
+    values: dict[str, Any] = {}
+    for key, node in block.nodes.items():
+        if key in _OWN_KEYS:
+            continue
+        if key not in declared:
+            hint = nearest(key, [*declared, *_OWN_KEYS])
+            what = f"controller type '{block.get('type')}' has no parameter '{key}'"
+            block.reader.problem(block.keys[key], f"{block.path}.{key}", what, hint)
+            continue
+        value = _parameter(node, block.reader, f"{block.path}.{key}", declared[key].metadata, names)
+        if value is not BAD:
+            values[key] = value
+    for key, declaration in declared.items():
+        required = declaration.default is dataclasses.MISSING and declaration.default_factory is dataclasses.MISSING
+        if required and key not in block.nodes:
+            block.problem(None, f"parameter '{key}' is missing", f"{key}: {declaration.metadata['about']}")
+        elif not required and key not in block.nodes:
+            factory = declaration.default_factory
+            values[key] = declaration.default if factory is dataclasses.MISSING else factory()
+    return ControllerUse(
+        name=thing.full,
+        type=block.get("type"),
+        parameters=values,
+        enabled=bool(block.get("enabled", True)),
+        place=thing.key.place,
+        places={key: node.place for key, node in block.nodes.items()},
+    )
+
+
+# ---- parameters by kind ----
+
+
+def _parameter(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names) -> Any:
+    """Return the value of one parameter in SI, or BAD."""
+    kind = meta["kind"]
+    if kind in ("number", "integer"):
+        schema = {"type": [kind], "x-unit": meta["unit"] if meta["unit"] != "auto" else "m or rad", "x-infinite": True}
+        if meta["minimum"] is not None:
+            schema["minimum"] = meta["minimum"]
+        value = reader.read(node, schema, path)
+        return value if value is BAD or isinstance(value, (int, float)) else value.value
+    if kind == "numbers":
+        items = {"type": ["number"], "x-unit": meta["unit"]}
+        return reader.read(node, {"type": "array", "items": items}, path)
+    if kind == "text":
+        return reader.read(
+            node, {"type": "string", **({"enum": list(meta["choices"])} if meta["choices"] else {})}, path
+        )
+    if kind == "flag":
+        return reader.read(node, {"type": "boolean"}, path)
+    if kind == "joint":
+        text = reader.text(node, path)
+        if text is BAD:
+            return BAD
+        joints = (*names.directory.joints, *names.unreadable)
+        matched = resolve_name(reader.scope.full(text), node, reader, path, "joint", joints)
+        return matched[0] if len(matched) == 1 else _several(matched, node, reader, path)
+    if kind == "joints":
+        if isinstance(node, Map):
+            reader.problem(node, path, "expected a joint's name, a pattern or a list of these, found a map")
+            return BAD
+        return tuple(expand(node, reader, path, "joint", names.cuttable)) or BAD
+    return _by_joint(node, reader, path, meta, names)
+
+
+def _several(matched: list[str], node: Node, reader: Reader, path: str) -> Any:
+    if matched:
+        reader.problem(node, path, f"{len(matched)} joints match; expected one", ", ".join(matched[:6]))
+    return BAD
+
+
+def _by_joint(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names) -> Any:
+    """Return one value for all joints, or joint name to value: numbers, or expressions."""
+    formulas = meta["kind"] == "expressions"
+    if not isinstance(node, Map):
+        if formulas or isinstance(node, Sequence):
+            reader.problem(node, path, "expected joint names and their values", "{knee_l: ..., knee_r: ...}")
+            return BAD
+        unit = unit_for(meta["unit"])
+        value = reader.number(node, {"type": ["number"], "x-unit": unit, "x-infinite": True}, path)
+        return value if value is BAD or isinstance(value, float) else value.value
+    inner: dict[str, Any] = {"x-read": "later"}
+    things = reader.things(node, {"x-things": "joint name or pattern", "additionalProperties": inner}, path)
+    found: dict[str, Any] = {}
+    for thing in things if things is not BAD else []:
+        for joint in joints_meant(thing, names):
+            value = _of_joint(thing, joint, meta, names, formulas)
+            if value is not BAD:
+                found[joint] = value
+    return found
+
+
+def _of_joint(thing: Thing, joint: str, meta: Mapping[str, Any], names: Names, formulas: bool) -> Any:
+    """Return the value for one joint: a number or Expression, a tuple of them for several freedoms."""
+    kind, node = names.directory.joints[joint], thing.value
+    units = formula.by_freedom(unit_for(meta["unit"]), kind)
+    if isinstance(node, Sequence):
+        if len(node.items) != len(units):
+            what = f"expected {len(units)} numbers, one for each freedom of '{joint}', found {len(node.items)}"
+            thing.reader.problem(node, thing.path, what)
+            return BAD
+        pairs = [
+            (item, unit, f"{thing.path}[{i}]") for i, (item, unit) in enumerate(zip(node.items, units, strict=True))
+        ]
+        values = tuple(_item(item, unit, path, thing.reader, names, formulas, meta) for item, unit, path in pairs)
+        return BAD if any(value is BAD for value in values) else values
+    if not units:
+        thing.reader.problem(thing.key, thing.path, f"'{joint}' is a fixed joint: it has no freedom")
+        return BAD
+    return _item(node, units[0], thing.path, thing.reader, names, formulas, meta)
+
+
+def _item(
+    node: Node, unit: str, path: str, reader: Reader, names: Names, formulas: bool, meta: Mapping[str, Any]
+) -> Any:
+    """Return one number or Expression of the given unit, or BAD."""
+    if not formulas:
+        schema = {"type": ["number"], "x-unit": unit, "x-infinite": True}
+        if meta["minimum"] is not None:
+            schema["minimum"] = meta["minimum"]
+        return reader.number(node, schema, path)
+    text = reader.text(node, path) if isinstance(node, Scalar) else reader.read(node, {"type": "string"}, path)
+    if text is BAD:
+        return BAD
+    scope = reader.scope
+    try:
+        return formula.number(text, scope.names, names.directory, scope.prefix, node.place, unit)
+    except ExpressionError as error:
+        return reader.fail(node, path, error)
+
+
+def unit_for(declared: str) -> str:
+    """Return a declared unit as ``sliding or turning``; `auto` is that of the coordinate.
+
+    A gain declared for turning joints (``N m/rad``) means the same per metre on slides (``N/m``).
+    """
+    sliding = {"auto": "m", "rad": "m", "rad/s": "m/s", "N m": "N", "N m/rad": "N/m", "N m s/rad": "N s/m"}
+    turning = "rad" if declared == "auto" else declared
+    return f"{sliding[declared]} or {turning}" if declared in sliding else turning

@@ -1,0 +1,294 @@
+"""The scene as written, put together: every file read, every repeat unrolled, every include placed.
+
+A draft knows which things there are, by full name; what their keys mean together is for the
+builders.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sim.scene import nodes, repeating
+from sim.scene.findings import Findings
+from sim.scene.library import scenes_path
+from sim.scene.names import is_name, nearest
+from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
+from sim.scene.parameters import Override, read_parameters
+from sim.scene.problem import Place
+from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.rotation import IDENTITY, orientation_of
+from sim.scene.scope import Scope
+from sim.scene.spec import Quat, Vec3
+from sim.scene.units import Quantity
+from sim.scene.vocabulary import definition, resolve, whole
+
+_THINGS = ("bodies", "joints", "initial", "events", "controllers")
+_DEEPEST = 20  # includes inside includes
+_VERSION = 1
+
+
+@dataclass
+class DraftPart:
+    """One file and where it is placed."""
+
+    prefix: str
+    file: str
+    parent: int
+    position: Vec3
+    orientation: Quat
+    pose: list[Thing]
+    reader: Reader
+    mirrors: list[list[Thing]] = field(default_factory=list)
+    mirror_planes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Draft:
+    """All that the files of a scene say, in file order."""
+
+    parts: list[DraftPart] = field(default_factory=list)
+    things: dict[str, list[Thing]] = field(default_factory=lambda: {name: [] for name in _THINGS})
+    worlds: list[Block] = field(default_factory=list)  # each reader's scope tells the part
+    settings: dict[str, Block] = field(default_factory=dict)  # simulate, render, of the scene's own file
+    name: str = ""
+    about: str = ""
+    parameters: Mapping[str, Quantity] = field(default_factory=dict)
+
+
+class Drafter:
+    """Reads the scene's file and the files that it includes."""
+
+    def __init__(self, findings: Findings):
+        self.findings = findings
+        self.draft = Draft()
+        self.texts: dict[Path, tuple[str, Map | None]] = {}  # resolved path -> label, nodes
+
+    def scene(self, text: str, label: str, path: Path | None, folder: Path, overrides: Mapping[str, Override]) -> Draft:
+        """Draft a scene from the text of its file; `path` is None for a text without a file."""
+        self.findings.open(label, text)
+        root = nodes.compose(text, label, self.findings)
+        if root is None:
+            return self.draft
+        scope = Scope(folder, chain=(path.resolve(),) if path else ())
+        reader = Reader(scope, self.findings)
+        self.draft.parts.append(DraftPart("", label, -1, (0.0, 0.0, 0.0), IDENTITY, [], reader))
+        self.file(root, reader, overrides)
+        return self.draft
+
+    def file(self, root: Map, reader: Reader, overrides: Mapping[str, Override]) -> None:
+        """Draft one file."""
+        if not self.version(root, reader):
+            return
+        parameters = read_parameters(root.get("parameters"), reader, overrides)
+        reader = Reader(dataclasses.replace(reader.scope, names=parameters), self.findings)
+        part = self.draft.parts[reader.scope.part]
+        part.reader = reader
+        if part.parent < 0:
+            self.draft.parameters = parameters
+        schema = whole()
+        place = root.entries[0][0].place if root.entries else root.place
+        for key, value, inner in reader.entries(root, schema, "", place):
+            self.section(key, value, inner, reader)
+
+    def version(self, root: Map, reader: Reader) -> bool:
+        """Return whether the file is written in this version of the language; report if not."""
+        node = root.get("schema")
+        if not isinstance(node, Scalar) or node.text == str(_VERSION):
+            return True  # a missing key is reported with the other keys
+        if node.text.isdigit():
+            what = f"the file is written in version {node.text} of the scene language; this program reads version {_VERSION}"
+            reader.problem(node, "schema", what)
+            return False
+        reader.problem(node, "schema", f"expected the version of the scene language, found '{node.text}'", "schema: 1")
+        return True
+
+    def section(self, key: Scalar, node: Node, schema: Any, reader: Reader) -> None:
+        """Draft what stands under one key at the top of a file, or of a repeat."""
+        name, root = key.text, self.draft.parts[reader.scope.part].parent < 0
+        if is_empty(node) and name not in ("name", "about"):
+            reader.read(node, schema, name, key.place)
+        elif name in _THINGS:
+            things = reader.things(node, schema, _path(name, reader))
+            self.draft.things[name].extend(things if things is not BAD else [])
+        elif name == "include":
+            self.includes(node, reader)
+        elif name == "repeat":
+            self.repeat(node, reader)
+        elif name == "mirror":
+            self.mirror(node, reader)
+        elif name == "world":
+            block = reader.block(node, schema, "world", key.place)
+            if block is not BAD:
+                self.draft.worlds.append(block)
+        elif name in ("simulate", "render"):
+            block = reader.block(node, schema, name, key.place)
+            if root and block is not BAD:
+                self.draft.settings[name] = block
+        elif name in ("name", "about"):
+            text = reader.text(node, name)
+            if root and text is not BAD:
+                setattr(self.draft, name, text)
+
+    def repeat(self, node: Node, reader: Reader) -> None:
+        """Draft the sections of a repeat at the top of a file, in every turn."""
+        schema = definition("repeated_sections")
+        for block, inner in repeating.blocks(node, reader, ""):
+            known = {**schema, "required": []}
+            for key, value, section in inner.entries(block, known, "repeat", block.place):
+                self.section(key, value, section, inner)
+
+    def mirror(self, node: Node, reader: Reader) -> None:
+        """Note what a file wants mirrored."""
+        part = self.draft.parts[reader.scope.part]
+        for item in node.items if isinstance(node, Sequence) else [node]:
+            if not isinstance(item, Map):
+                reader.problem(item, "mirror", "expected a map", "mirror: {l: r, plane: y}")
+                continue
+            pairs = Map([(key, value) for key, value in item.entries if key.text != "plane"], item.place)
+            plane = item.get("plane")
+            found = reader.things(pairs, definition("mirror"), "mirror")
+            if plane is None:
+                reader.problem(item, "mirror", "key 'plane' is missing", "plane: y")
+                continue
+            axis = reader.text(plane, "mirror.plane", ["x", "y", "z"])
+            if not found:
+                reader.problem(item, "mirror", "nothing to mirror", "mirror: {l: r, plane: y}")
+            elif axis is not BAD:
+                part.mirrors.append([thing for thing in found if thing.value is not BAD])
+                part.mirror_planes.append(axis)
+
+    # ---- includes ----
+
+    def includes(self, node: Node, reader: Reader) -> None:
+        """Draft the included files."""
+        several = isinstance(node, Sequence)
+        for i, item in enumerate(node.items if isinstance(node, Sequence) else [node]):
+            path = f"include[{i}]" if several else "include"
+            if not isinstance(item, Map):
+                reader.problem(
+                    item, path, "expected a map", "include: [{figure: figures/monkey16.yaml, prefix: monkey}]"
+                )
+                continue
+            block = reader.block(item, definition("include"), path)
+            if block.get("figure"):
+                self.include(block)
+
+    def include(self, block: Block) -> None:
+        """Draft one included file."""
+        outer = block.reader.scope
+        prefix = block.get("prefix", "")
+        if prefix and not is_name(prefix):
+            block.problem("prefix", f"'{prefix}' cannot be a prefix", "letters, digits, _ and -; the dot is added")
+            return
+        found = self.find(block)
+        if found is None:
+            return
+        path, label, root = found
+        place = block.where("figure")
+        part = len(self.draft.parts)
+        scope = Scope(
+            folder=path.parent,
+            prefix=outer.full(prefix) if prefix else outer.prefix,
+            part=part,
+            included=f"included at {place.file}:{place.line}" + (f"; {outer.context}" if outer.context else ""),
+            chain=(*outer.chain, path),
+        )
+        reader = Reader(scope, self.findings)
+        placement = block.get("placement")
+        position = placement.get("position", (0.0, 0.0, 0.0)) if placement else (0.0, 0.0, 0.0)
+        orientation = orientation_of(placement, "orientation") if placement else IDENTITY
+        pose = block.get("pose") or []
+        self.draft.parts.append(DraftPart(scope.prefix, label, outer.part, position, orientation, pose, reader))
+        overrides = {
+            thing.name: Override(thing.value, thing.node, thing.reader, thing.path)
+            for thing in block.get("parameters") or []
+            if thing.value is not BAD
+        }
+        if root is not None:
+            self.file(root, reader, overrides)
+
+    def find(self, block: Block) -> tuple[Path, str, Map | None] | None:
+        """Return path, label and nodes of an included file; None, reported, if it cannot be had."""
+        figure, outer = block.get("figure"), block.reader.scope
+        candidates = [
+            outer.folder / figure,
+            scenes_path() / figure,
+            outer.folder / f"{figure}.yaml",
+            scenes_path() / f"{figure}.yaml",
+        ]
+        path = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if path is None:
+            near = [p.relative_to(base).as_posix() for base in (outer.folder, scenes_path()) for p in _yaml_files(base)]
+            block.problem(
+                "figure", f"there is no file '{figure}' in {_shown_folder(outer.folder)}", nearest(figure, near)
+            )
+            return None
+        resolved = path.resolve()
+        if resolved in outer.chain or len(outer.chain) > _DEEPEST:
+            names = [p.name for p in (*outer.chain, resolved)]
+            block.problem("figure", f"files include one another in a circle: {' -> '.join(names)}")
+            return None
+        if resolved not in self.texts:
+            label = self._label(block.where("figure").file, figure, path)
+            text = read_text(path, label, self.findings, block.where("figure"), f"{block.path}.figure")
+            if text is None:
+                self.texts[resolved] = (label, None)
+            else:
+                self.findings.open(label, text)
+                self.texts[resolved] = (label, nodes.compose(text, label, self.findings))
+        label, root = self.texts[resolved]
+        return resolved, label, root
+
+    def _label(self, outer: str, figure: str, path: Path) -> str:
+        """Return the name of an included file in messages: as the scene's own file was named."""
+        beside = os.path.normpath(os.path.join(os.path.dirname(outer), figure))
+        return beside if os.path.exists(beside) and os.path.samefile(beside, path) else str(path)
+
+
+def _path(section: str, reader: Reader) -> str:
+    return f"{section}.{reader.scope.prefix}" if reader.scope.prefix else section
+
+
+def _shown_folder(folder: Path) -> str:
+    return (
+        f"'{folder}' or among the shipped scenes"
+        if str(folder) not in ("", ".")
+        else "this folder or among the shipped scenes"
+    )
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    """Return the scene files in a folder and the folders in it, to find the nearest name among."""
+    try:
+        return sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:500]
+    except OSError:
+        return []
+
+
+def read_text(path: Path, label: str, findings: Findings, place: Place | None, where: str) -> str | None:
+    """Return the text of a file; None, reported at `place`, if it cannot be read."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        findings.add(place, where, f"cannot read '{label}': {error.strerror or error}")
+        return None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        findings.add(Place(label, 1, 1), "", "the file is in UTF-16", "save it as UTF-8")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
+        byte = data[error.start]
+        findings.add(Place(label, line, column), "", f"byte 0x{byte:02x} is not UTF-8", "save the file as UTF-8")
+        return None
+
+
+__all__ = ["Draft", "DraftPart", "Drafter", "read_text", "resolve"]

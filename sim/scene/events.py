@@ -1,0 +1,198 @@
+"""Events: what fires them, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sim.scene import formula
+from sim.scene.expressions import ExpressionError
+from sim.scene.names import is_pattern, matching, nearest
+from sim.scene.nodes import Map, Node, Sequence
+from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.spec import Action, Event, Expression, Value, Vec3
+from sim.scene.values import Pose, read_value
+
+_ACTIONS = ("connect", "cut", "enable", "disable", "set", "impulse", "stop")
+_TRIGGERS = ("at", "after", "when", "key")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Everything that events may name.
+
+    directory : joints (free bodies' included), bodies and points
+    cuttable : joints that may be connected and cut, in the scene's order
+    controllers : names, in the scene's order
+    events : names
+    drawn : function from a free joint's name to its pose in the drawing
+    unreadable : names whose blocks could not be read; what they have is not known
+    """
+
+    directory: formula.Directory
+    cuttable: tuple[str, ...]
+    controllers: tuple[str, ...]
+    events: tuple[str, ...]
+    drawn: Callable[[str], Pose | None]
+    unreadable: frozenset[str]
+
+
+def inline_joints(thing: Thing) -> list[Thing]:
+    """Return the joints that an event's `connect` makes, with their blocks read."""
+    block: Block = thing.value
+    node = block.get("connect") if block is not BAD else None
+    items = node.items if isinstance(node, Sequence) else [node]
+    schema = {"x-things": "joint", "additionalProperties": {"$ref": "#/$defs/joint"}}
+    found: list[Thing] = []
+    for item in items:
+        if isinstance(item, Map):
+            path = f"{thing.path}.connect"
+            made = thing.value.reader.things(item, schema, path)
+            found.extend(made if made is not BAD else [])
+    return found
+
+
+def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str, Node, str]]:
+    """Return (full name or pattern, node, path) of each name in one name or a list of names."""
+    items = node.items if isinstance(node, Sequence) else [node] if node is not None else []
+    found = []
+    for i, item in enumerate(items):
+        item_path = f"{path}[{i}]" if isinstance(node, Sequence) else path
+        if isinstance(item, Map):
+            continue
+        text = reader.text(item, item_path)
+        if text is not BAD:
+            found.append((reader.scope.full(text), item, item_path))
+    return found
+
+
+def expand(node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...]) -> list[str]:
+    """Return the full names that names and patterns mean; report those that mean nothing."""
+    found: dict[str, None] = {}
+    for name, at, at_path in names_under(node, reader, path):
+        found.update(dict.fromkeys(resolve_name(name, at, reader, at_path, kind, known)))
+    return list(found)
+
+
+def joints_meant(thing: Thing, names: Names) -> list[str]:
+    """Return the joints that a key of a map means; a free body's joint only by its own name."""
+    full = thing.full
+    if full in names.unreadable:
+        return []
+    known = names.cuttable if is_pattern(full) else tuple(names.directory.joints)
+    return resolve_name(full, thing.key, thing.reader, thing.path, "joint", known)
+
+
+def resolve_name(name: str, node: Node, reader: Reader, path: str, kind: str, known: tuple[str, ...]) -> list[str]:
+    """Return the names that one name or pattern means; report it if there are none."""
+    matched = matching(name, known) if is_pattern(name) else [name] if name in known else []
+    if not matched:
+        what = f"no {kind} matches '{name}'" if is_pattern(name) else f"no {kind} named '{name}'"
+        reader.problem(node, path, what, nearest(name, known) or f"there are no {kind}s" * (not known))
+    return matched
+
+
+def build_event(thing: Thing, names: Names, made: list[str]) -> Event | None:
+    """Return an event, or None if its block cannot be read (reported); `made`: joints that it makes."""
+    block: Block = thing.value
+    if block is BAD:
+        return None
+    if not block.wrote(*_TRIGGERS):
+        thing.problem("nothing fires this event", "give at, after, when or key")
+    if not block.wrote(*_ACTIONS, "caption", "touch", "release"):
+        thing.problem("this event does nothing", f"give one of {', '.join(_ACTIONS)}")
+    if block.get("once") is False and not block.wrote("when", "key", "after"):
+        block.problem("once", "an event with a time only happens once", "leave 'once' out")
+    actions = [action for key in block.nodes if key in _ACTIONS for action in _action(key, block, names, made)]
+    return Event(
+        name=thing.full,
+        at=block.get("at"),
+        after=_after(block, names),
+        when=_condition(block, names),
+        key=block.get("key"),
+        once=bool(block.get("once", True)),
+        actions=tuple(actions),
+        caption=block.get("caption", ""),
+        place=thing.key.place,
+    )
+
+
+def _after(block: Block, names: Names) -> tuple[tuple[str, float], ...]:
+    found = []
+    for thing in block.get("after") or []:
+        name = thing.full
+        if name not in names.events:
+            thing.problem(f"no event named '{name}'", nearest(name, names.events))
+        elif thing.value is not BAD:
+            found.append((name, thing.value))
+    return tuple(found)
+
+
+def _condition(block: Block, names: Names) -> Expression | None:
+    node = block.get("when")
+    if node is None:
+        return None
+    reader, path = block.reader, f"{block.path}.when"
+    text = reader.text(node, path)
+    if text is BAD:
+        return None
+    try:
+        return formula.condition(text, reader.scope.names, names.directory, reader.scope.prefix, node.place)
+    except ExpressionError as error:
+        reader.fail(node, path, error)
+        return None
+
+
+def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Action]:
+    """Return the action under one key of an event; none if it names nothing."""
+    place, reader, path = block.where(kind), block.reader, f"{block.path}.{kind}"
+    values: tuple[Any, ...] = ()
+    if kind == "stop":
+        return [Action(kind="stop", targets=(), place=place)] if block.get("stop") else []
+    if block.get(kind) is None:
+        return []
+    if kind in ("connect", "cut"):
+        named = expand(block.nodes[kind], reader, path, "joint", names.cuttable)
+        targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
+    elif kind in ("enable", "disable"):
+        targets = expand(block.nodes[kind], reader, path, "controller", names.controllers)
+    elif kind == "set":
+        settings = read_settings(block.get("set"), names)
+        targets, values = list(settings), tuple(settings.values())
+    else:
+        blows = block.get("impulse")
+        found = [_impulse(blow, names) for blow in (blows if isinstance(blows, tuple) else (blows,))]
+        targets = [body for body, _ in (blow for blow in found if blow)]
+        values = tuple(value for _, value in (blow for blow in found if blow))
+    return [Action(kind=kind, targets=tuple(targets), values=values, place=place)] if targets else []
+
+
+def read_settings(things: list[Thing], names: Names) -> dict[str, Value]:
+    """Return joint name to Value of `initial` or `set`; a name counts more than a pattern, file order apart."""
+    found: dict[str, Value] = {}
+    for thing in sorted(things, key=lambda thing: not is_pattern(thing.name)):
+        for joint in joints_meant(thing, names):
+            kind = names.directory.joints[joint]
+            value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
+            if value is not None:
+                found[joint] = value
+    return found
+
+
+def _impulse(block: Block, names: Names) -> tuple[str, tuple[Vec3, Vec3, str | None]] | None:
+    """Return body and (linear, angular, point) of one blow."""
+    if block.get("body") is None:
+        return None
+    body = block.reader.scope.full(block.get("body"))
+    if body not in names.directory.bodies:
+        block.problem("body", f"no body named '{body}'", nearest(body, names.directory.bodies))
+        return None
+    if not block.wrote("linear", "angular"):
+        block.problem(None, "a blow of nothing", "give linear or angular")
+    point = block.get("point")
+    if point is not None and f"{body}.{point}" not in names.directory.points and body not in names.unreadable:
+        known = [p.rpartition(".")[2] for p in names.directory.points if p.rpartition(".")[0] == body]
+        block.problem("point", f"no point named '{point}' on '{body}'", nearest(point, known))
+    zero = (0.0, 0.0, 0.0)
+    return body, (block.get("linear", zero), block.get("angular", zero), point)

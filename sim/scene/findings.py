@@ -1,0 +1,69 @@
+"""The problems found so far in one reading of a scene, and the texts that they point into."""
+
+from __future__ import annotations
+
+from sim.scene.problem import Place, Problem, SceneError
+
+
+class Findings:
+    """Collects problems; one mistake in the text is one problem, however often it is reached.
+
+    Attributes
+    ----------
+    sources : dict of str to str
+        File name to text of every file read, in reading order.
+    """
+
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._found: dict[tuple[Place | None, str], Problem] = {}
+        self._context: dict[Place, str] = {}
+
+    def open(self, file: str, text: str) -> None:
+        """Make a file's text known, for excerpts."""
+        self.sources[file] = text
+        self._lines[file] = text.split("\n")
+
+    def line(self, place: Place) -> str:
+        """Return the line of text that a place lies in."""
+        lines = self._lines.get(place.file, [])
+        return lines[place.line - 1].rstrip("\r") if place.line <= len(lines) else ""
+
+    def add(
+        self, place: Place | None, path: str, what: str, hint: str = "", context: str = "", severity: str = "error"
+    ) -> None:
+        """Report a mistake.  The turns of a repeat and a file included twice report it once."""
+        if place is not None and self._context.setdefault(place, context) != context:
+            return
+        line = self.line(place) if place else ""
+        problem = Problem(
+            where=place, path=path, what=what, hint=hint, context=context, source_line=line, severity=severity
+        )
+        self._found.setdefault((place, what), problem)
+
+    def problems(self) -> list[Problem]:
+        """Return all problems, sorted by file (in reading order), line and column."""
+        order = {file: number for number, file in enumerate(self.sources)}
+
+        def key(problem: Problem) -> tuple[int, int, int]:
+            where = problem.where
+            return (order.get(where.file, -1), where.line, where.column) if where else (-1, 0, 0)
+
+        return sorted(self._found.values(), key=key)
+
+    def failed(self) -> bool:
+        """Return whether a problem forbids to run the scene."""
+        return any(problem.severity == "error" for problem in self._found.values())
+
+    def close(self) -> list[Problem]:
+        """Return the warnings; raise all problems if one of them is an error.
+
+        Raises
+        ------
+        SceneError
+            With every problem found, warnings included.
+        """
+        if self.failed():
+            raise SceneError(self.problems())
+        return self.problems()

@@ -1,0 +1,226 @@
+"""Expressions that are evaluated while the scene runs: conditions of events, torques of controllers.
+
+They are checked here, by evaluating them once on quantities whose value is unknown, and folded:
+what does not depend on time or state becomes a number in SI, and every name becomes a full name.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sim.scene.expressions import FUNCTIONS, Evaluator, ExpressionError, parse, run
+from sim.scene.names import join, nearest
+from sim.scene.problem import Place
+from sim.scene.spec import Expression
+from sim.scene.units import ONE, Dimension, Quantity, Vector, describe, parse_unit, scalar
+
+_LENGTH = parse_unit("m")
+_SPEED = parse_unit("m/s")
+
+# Units of the coordinates of each joint type, as expressions and controllers see them: spherical
+# joints as a rotation vector, free joints as position and rotation vector.
+FREEDOM_UNITS: dict[str, tuple[str, ...]] = {
+    "fixed": (),
+    "rotational": ("rad",),
+    "translational": ("m",),
+    "cylindrical": ("m", "rad"),
+    "universal": ("rad", "rad"),
+    "planar": ("m", "m", "rad"),
+    "spherical": ("rad", "rad", "rad"),
+    "free": ("m", "m", "m", "rad", "rad", "rad"),
+}
+
+
+def by_freedom(units: str, joint_type: str) -> tuple[str, ...]:
+    """Return the unit of each freedom, of units written ``sliding or turning`` (``N/m or N m/rad``)."""
+    sliding, _, turning = units.partition(" or ")
+    return tuple(sliding if unit == "m" else turning or sliding for unit in FREEDOM_UNITS[joint_type])
+
+
+def live(unit: str) -> Quantity:
+    """Return a quantity that is known only while the scene runs."""
+    return Quantity(math.nan, parse_unit(unit).dimension, bare=False, live=True)
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Every name of a scene that an expression may use, in full.
+
+    joints : name to type (a free body's joint bears the body's name)
+    bodies : names
+    points : names, ``body.point`` and ``world.point``; ``body.com`` is the centre of mass
+    unreadable : names of things whose blocks could not be read
+    """
+
+    joints: Mapping[str, str]
+    bodies: frozenset[str]
+    points: frozenset[str]
+    unreadable: frozenset[str] = frozenset()
+
+    def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
+        """Return the full name of a thing that a file with this prefix calls `name`.
+
+        Raises
+        ------
+        ExpressionError
+            If nothing of these kinds is called so.
+        """
+        full = world_name(name, prefix)
+        known: list[str] = []
+        for kind in kinds:
+            names: Iterable[str] = getattr(self, _PLURAL[kind])
+            if full in names:
+                return full
+            known.extend(names)
+        if full in self.unreadable or full.rpartition(".")[0] in self.unreadable:
+            raise ExpressionError(f"'{full}' cannot be read", follows=True)
+        if full == "world" and "body" in kinds:
+            raise ExpressionError("the world stands still", "name one of its points: 'world.point'", name)
+        short = [k[len(prefix) + 1 :] if prefix and k.startswith(prefix + ".") else k for k in known]
+        raise ExpressionError(f"no {' or '.join(kinds)} named '{full}'", nearest(name, short), name)
+
+
+_PLURAL = {"joint": "joints", "body": "bodies", "point": "points"}
+
+
+def world_name(name: str, prefix: str) -> str:
+    """Return the full name of a body, joint or point; points of the world stay with the world."""
+    if name.startswith("world."):
+        return join("world", join(prefix, name[len("world.") :]))
+    return name if name == "world" else join(prefix, name)
+
+
+class _FormulaEvaluator(Evaluator):
+    """Evaluator with time, state and the names of things."""
+
+    def __init__(self, directory: Directory, prefix: str):
+        super().__init__()
+        self.directory = directory
+        self.prefix = prefix
+        self.full_names: dict[ast.AST, str] = {}
+        place = ("body", "point")
+        # Function -> what each argument names, result.
+        self.live_calls: dict[str, tuple[tuple[tuple[str, ...], ...], Callable[..., Any]]] = {
+            "coordinate": ((("joint",),), lambda joint: self.by_joint(joint, "m or rad")),
+            "rate": ((("joint",),), lambda joint: self.by_joint(joint, "m/s or rad/s")),
+            "torque": ((("joint",),), lambda joint: self.by_joint(joint, "N or N m")),
+            "force": ((("joint",),), lambda joint: Vector([live("N")] * 3)),
+            "position": ((place,), lambda thing: Vector([live("m")] * 3)),
+            "velocity": ((place,), lambda thing: Vector([live("m/s")] * 3)),
+            "orientation": ((("body",),), lambda body: Vector([live("rad")] * 3)),
+            "distance": ((place, place), lambda a, b: live("m")),
+            "local": ((place, ("body",)), lambda point, body: Vector([live("m")] * 3)),
+            "energy": ((), lambda: live("J")),
+            "com": ((("body",),), lambda body=None: Vector([live("m")] * 3)),
+        }
+        counted = {name: (result, len(kinds), len(kinds)) for name, (kinds, result) in self.live_calls.items()}
+        counted["com"] = (counted["com"][0], 0, 1)  # of the whole scene, without a body
+        self.calls = {**FUNCTIONS, **counted}
+
+    def by_joint(self, joint: str, units: str) -> Quantity | Vector:
+        """Return one live quantity, or a list for a joint of several freedoms."""
+        quantities = [live(unit) for unit in by_freedom(units, self.directory.joints[joint])]
+        if not quantities:
+            raise ExpressionError(f"'{joint}' is a fixed joint: it has no coordinate", "", joint)
+        return quantities[0] if len(quantities) == 1 else Vector(quantities)
+
+    def call(self, name: str, function: Callable[..., Any], arguments: list[ast.expr]) -> Any:
+        """Look the names among the arguments up, and call a function."""
+        if name not in self.live_calls:
+            return super().call(name, function, arguments)
+        full = []
+        for kinds, argument in zip(self.live_calls[name][0], arguments, strict=False):
+            if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
+                raise ExpressionError(
+                    f"{name}(...) takes the name of a {' or '.join(kinds)} in quotes", f"write {name}('name')", name
+                )
+            full.append(self.directory.find(kinds, argument.value, self.prefix))
+            self.full_names[argument] = full[-1]
+        return function(*full)
+
+
+class _Fold(ast.NodeTransformer):
+    """Replaces what is constant by its number and what is a name by the full name."""
+
+    def __init__(self, evaluator: _FormulaEvaluator):
+        self.evaluator = evaluator
+
+    def visit(self, node: ast.AST) -> Any:
+        if node in self.evaluator.full_names:
+            return ast.Constant(self.evaluator.full_names[node])
+        value = self.evaluator.results.get(node)
+        if isinstance(value, Quantity) and not value.live and not value.truth:
+            return ast.Constant(value.value)
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        """Turn ``a < b < c`` into ``a < b and b < c``: one signed function each."""
+        sides = [node.left, *node.comparators]
+        pairs: list[ast.expr] = [
+            ast.Compare(self.visit(a), [operator], [self.visit(b)])
+            for a, b, operator in zip(sides, sides[1:], node.ops, strict=False)
+        ]
+        return pairs[0] if len(pairs) == 1 else ast.BoolOp(ast.And(), pairs)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Compare):
+            return self.visit_Compare(node)  # type: ignore[no-any-return]
+        if isinstance(node, ast.Subscript):  # the index stays a whole number
+            return ast.Subscript(self.visit(node.value), node.slice, ast.Load())
+        return super().generic_visit(node)
+
+
+def _evaluate(
+    text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str
+) -> tuple[Any, ast.expr]:
+    """Return the dimension-carrying result of a formula and its folded tree."""
+    tree = parse(text)
+    evaluator = _FormulaEvaluator(directory, prefix)
+    evaluator.names = {**names, "t": live("s")}
+    result = run(evaluator, tree, text)
+    folded = _Fold(evaluator).visit(tree)
+    return result, ast.fix_missing_locations(folded)
+
+
+def condition(
+    text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str, place: Place
+) -> Expression:
+    """Return the condition of an event.
+
+    Raises
+    ------
+    ExpressionError
+        If it is no comparison, never changes, or compares what has different dimensions.
+    """
+    result, tree = _evaluate(text, names, directory, prefix)
+    if not isinstance(result, Quantity) or not result.truth:
+        raise ExpressionError("a condition compares two numbers, as in t > 2 s")
+    if not result.live:
+        raise ExpressionError("nothing in this condition depends on time or state: it never changes")
+    return Expression(text=text, tree=tree, place=place)
+
+
+def number(
+    text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str, place: Place, unit: str
+) -> Expression:
+    """Return a formula of time and state for a quantity of the given unit.
+
+    Raises
+    ------
+    ExpressionError
+        If it is a comparison or a list, or has another dimension.
+    """
+    result, tree = _evaluate(text, names, directory, prefix)
+    wanted: Dimension = parse_unit(unit).dimension
+    try:
+        item = scalar(result, "use as one number")
+    except ValueError as error:
+        raise ExpressionError(str(error)) from None
+    if not item.bare and item.dimension != wanted:
+        found = "a pure number or an angle" if item.dimension == ONE else describe(item.dimension)
+        raise ExpressionError(f"expected {describe(wanted)}, found {found}")
+    return Expression(text=text, tree=tree, place=place)

@@ -1,0 +1,276 @@
+"""Joints: whom they connect, where, and what acts in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+from sim.scene.formula import FREEDOM_UNITS, by_freedom
+from sim.scene.names import nearest
+from sim.scene.nodes import Node, Sequence
+from sim.scene.reading import BAD, Block, Thing
+from sim.scene.rotation import dot, norm, unit
+from sim.scene.spec import JOINT_FREEDOMS, Joint, Limits, Vec3
+from sim.scene.units import Quantity
+from sim.scene.vocabulary import definition
+
+# Gap (m or rad) at which an event may connect a joint that the drawing binds: rounding of assembled loops.
+DEFAULT_TOLERANCE = 1e-6
+
+_NEEDS_AXIS = {"rotational", "translational", "cylindrical", "universal", "planar"}
+_RIGHT_ANGLE_ERROR = 1e-6
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """What joints may connect.
+
+    points : body name to the names of its points; those of the world under ``world``
+    unreadable : bodies whose block could not be read: what they have is not known
+    """
+
+    points: Mapping[str, Set[str]]
+    unreadable: Set[str]
+
+
+def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint | None:
+    """Return a joint, or None if it cannot be read (reported).
+
+    Parameters
+    ----------
+    thing : Thing
+        Name and block.
+    bodies : Bodies
+        Everything that it may connect.
+    by_event : bool
+        Made by an event's `connect`: it binds when it is connected.
+    """
+    block: Block = thing.value
+    if block is BAD:
+        return None
+    parent, child = _body(block, "parent", bodies), _body(block, "child", bodies)
+    if child == "world":
+        hint = "exchange parent and child: the world is a parent"
+        block.problem("child", "the world cannot be a child", hint)
+        child = None
+    elif parent is not None and parent == child:
+        block.problem("child", f"parent and child are both '{child}'", "a joint connects two bodies")
+        child = None
+    kind = block.get("type")
+    if kind is None:
+        return None
+    position, parent_point, child_point = _place(block, kind, parent, child, bodies, by_event)
+    axis, second_axis = _axes(block, kind)
+    if parent is None or child is None:
+        return None
+    bound = math.inf if by_event else DEFAULT_TOLERANCE
+    tolerance = block.get("tolerance")
+    return Joint(
+        name=thing.full,
+        part=thing.reader.scope.part,
+        type=kind,
+        parent=parent,
+        child=child,
+        position=position,
+        axis=axis,
+        second_axis=second_axis,
+        parent_point=parent_point,
+        child_point=child_point,
+        limits=_limits(block, kind),
+        **{key: _per_freedom(block, key, kind) for key in ("stiffness", "rest", "damping", "armature")},
+        connected=bool(block.get("connected", True)) and not by_event,
+        binds="event" if by_event else "drawing",
+        tolerance=tolerance.value if isinstance(tolerance, Quantity) else bound,
+        place=thing.key.place,
+        places={key: node.place for key, node in block.nodes.items()},
+    )
+
+
+def _body(block: Block, key: str, bodies: Bodies) -> str | None:
+    """Return the full name of the parent or child, or None (reported)."""
+    written = block.get(key)
+    if written is None:
+        return None
+    name = block.reader.scope.full(written)
+    if name == "world" or name in bodies.points:
+        return str(name)
+    block.problem(key, f"no body named '{name}'", nearest(name, bodies.points))
+    return None
+
+
+# ---- place and axes ----
+
+
+def _place(
+    block: Block, kind: str, parent: str | None, child: str | None, bodies: Bodies, by_event: bool
+) -> tuple[Vec3 | None, str | None, str | None]:
+    """Return position, parent_point and child_point."""
+    points = {key: _point(block, key, body, bodies) for key, body in (("parent_point", parent), ("child_point", child))}
+    written = [key for key in ("parent_point", "child_point") if block.wrote(key)]
+    if block.wrote("position") and written:
+        block.problem(written[0], f"'position' and '{written[0]}' at once", "give a position, or the two points")
+    elif len(written) == 1 and not by_event:
+        other = "child_point" if written[0] == "parent_point" else "parent_point"
+        block.problem(written[0], f"'{written[0]}' without '{other}'", "assembly brings the two points together")
+    elif not written and not block.wrote("position") and not (by_event and kind in ("fixed", "free", "translational")):
+        if not by_event and kind == "free":
+            return None, None, None
+        what = "it is not said where the joint is"
+        block.problem(None, what, "give position, or parent_point and child_point")
+    return block.get("position"), points["parent_point"], points["child_point"]
+
+
+def _point(block: Block, key: str, body: str | None, bodies: Bodies) -> str | None:
+    """Return the name of a point of a body (of the world: its full name), or None."""
+    name = block.get(key)
+    if name is None or body is None or body in bodies.unreadable:
+        return name  # type: ignore[no-any-return]
+    known = bodies.points[body]
+    if body == "world":
+        name = block.reader.scope.full(name)
+    if name in known:
+        return str(name)
+    hint = nearest(name, known) or f"'{body}' has no points" if not known else nearest(name, known)
+    block.problem(key, f"no point named '{name}' on '{body}'", hint)
+    return None
+
+
+def _axes(block: Block, kind: str) -> tuple[Vec3 | None, Vec3 | None]:
+    """Return the unit axes of a joint."""
+    for key, wanted in (("axis", kind in _NEEDS_AXIS), ("second_axis", kind in ("universal", "planar"))):
+        if block.wrote(key) and not wanted:
+            block.problem(key, f"a {kind} joint has no '{key}'")
+    axis = _direction(block, "axis") if kind in _NEEDS_AXIS else None
+    second = _direction(block, "second_axis") if kind in ("universal", "planar") else None
+    if kind in _NEEDS_AXIS and not block.wrote("axis"):
+        block.problem(None, f"a {kind} joint needs key 'axis'", "axis: [0, 0, 1]")
+    if kind == "universal" and not block.wrote("second_axis"):
+        block.problem(None, "a universal joint needs key 'second_axis'", "perpendicular to axis")
+    if kind == "planar" and axis is not None and not block.wrote("second_axis"):
+        second = (1.0, 0.0, 0.0) if abs(axis[0]) < 1 - 1e-6 else (0.0, 1.0, 0.0)
+    if axis is None or second is None:
+        return axis, second
+    along = dot(axis, second)
+    if kind == "universal" and abs(along) > _RIGHT_ANGLE_ERROR:
+        angle = math.degrees(math.acos(max(-1.0, min(1.0, along))))
+        block.problem("second_axis", f"the two axes stand at {angle:.4g} degrees; expected a right angle")
+        return axis, None
+    if abs(along) > 1 - 1e-9:
+        block.problem("second_axis", "'second_axis' is parallel to 'axis'", "it lies in the plane whose normal is axis")
+        return axis, None
+    return axis, unit((second[0] - along * axis[0], second[1] - along * axis[1], second[2] - along * axis[2]))
+
+
+def _direction(block: Block, key: str) -> Vec3 | None:
+    value: Vec3 | None = block.get(key)
+    if value is None:
+        return None
+    if norm(value) < 1e-12:
+        block.problem(key, "a zero vector has no direction", "give a direction, e.g. [0, 0, 1]")
+        return None
+    return unit(value)
+
+
+# ---- what acts in a joint ----
+
+
+def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
+    """Return a value for each freedom, written as one number for all or as a list."""
+    count = JOINT_FREEDOMS[kind]
+    value = block.get(key)
+    if not block.wrote(key) or value is None:
+        return (0.0,) * count
+    if count == 0:
+        block.problem(key, f"a {kind} joint has no '{key}'")
+        return ()
+    schema = definition("joint")["properties"][key]
+    units = by_freedom(schema["x-unit"], kind)
+    node = block.nodes[key]
+    if isinstance(value, tuple):
+        if len(value) != count:
+            what = f"expected one number or {count}, one for each freedom of a {kind} joint, found {len(value)}"
+            block.problem(key, what)
+            return (0.0,) * count
+        nodes: list[Node] = node.items if isinstance(node, Sequence) else [node] * count
+    else:
+        value, nodes = (value,) * count, [node] * count
+        if value[0].value != 0 and not value[0].bare and len(set(units)) > 1:
+            block.problem(key, f"one number for slides and turns of a {kind} joint", f"give a list of {count}")
+            return (0.0,) * count
+    fitted = []
+    for i, (item, item_node, unit_wanted) in enumerate(zip(value, nodes, units, strict=True)):
+        wanted: dict[str, Any] = {"type": ["number"], "x-unit": unit_wanted}
+        if key != "rest":
+            wanted["minimum"] = 0.0
+        path = f"{block.path}.{key}" + (f"[{i}]" if item_node is not node else "")
+        fitted.append(block.reader.fit(item, item_node, wanted, path))
+    return tuple(0.0 if number is BAD else number for number in fitted)
+
+
+def _limits(block: Block, kind: str) -> Limits | None:
+    """Return the soft stops of a joint, or None."""
+    value = block.get("limits")
+    if value is None:
+        return None
+    inner = value if isinstance(value, Block) else block
+    key = "range" if isinstance(value, Block) else "limits"
+    written = inner.get(key)
+    count = 1 if kind == "spherical" else JOINT_FREEDOMS[kind]
+    if kind in ("fixed", "free"):
+        block.problem("limits", f"a {kind} joint has no limits")
+        return None
+    if written is None:
+        return None
+    ranges = _ranges(inner, key, written, kind, count)
+    if ranges is None:
+        return None
+    units = {unit for unit, ends in zip(FREEDOM_UNITS[kind], ranges, strict=False) if any(map(math.isfinite, ends))}
+    if len(units) > 1:
+        what = f"stops for slides and turns of one {kind} joint cannot be given together"
+        inner.problem(key, what, "limit the slides or the turns, and leave the others [-inf, inf]")
+        return None
+    unit_of = units.pop() if units else FREEDOM_UNITS[kind][0]
+    stop = {name: _stop(value, name, unit_of) for name in ("stiffness", "dissipation")}
+    return Limits(ranges=ranges, **stop)
+
+
+def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tuple[tuple[float, float], ...] | None:
+    """Return (lowest, highest) for each freedom, or None (reported)."""
+    node = inner.nodes[key]
+    single = len(written) == 2 and all(isinstance(item, Quantity) for item in written)
+    pairs, nodes = ([written], [node]) if single else (list(written), node.items)  # type: ignore[union-attr]
+    if any(isinstance(pair, Quantity) for pair in pairs):
+        inner.problem(key, "expected a range [lowest, highest], or a list of ranges")
+        return None
+    if len(pairs) != count:
+        what = f"expected {count} range{'s' if count > 1 else ''} for a {kind} joint, found {len(pairs)}"
+        inner.problem(key, what)
+        return None
+    ranges = []
+    for i, (pair, pair_node) in enumerate(zip(pairs, nodes, strict=True)):
+        path = f"{inner.path}.{key}" + ("" if single else f"[{i}]")
+        schema = {"type": ["number"], "x-unit": FREEDOM_UNITS[kind][i], "x-infinite": True}
+        ends = [inner.reader.fit(end, at, schema, path) for end, at in zip(pair, pair_node.items, strict=True)]
+        if any(end is BAD for end in ends):
+            return None
+        if ends[0] > ends[1]:
+            inner.reader.problem(pair_node, path, f"the lowest, {ends[0]:g}, is larger than the highest, {ends[1]:g}")
+            return None
+        ranges.append((ends[0], ends[1]))
+    return tuple(ranges)
+
+
+def _stop(value: Any, name: str, unit_of: str) -> float:
+    """Return stiffness or dissipation of a stop; its default depends on sliding or turning."""
+    schema = definition("limits")["oneOf"][1]["properties"][name]
+    sliding, turning = schema["x-default"]
+    default = sliding if unit_of == "m" else turning
+    found = value.get(name) if isinstance(value, Block) else None
+    if found is None:
+        return float(default)
+    units = schema["x-unit"].split(" or ")
+    wanted = {"type": ["number"], "x-unit": units[0] if unit_of == "m" else units[1]}
+    fitted = value.reader.fit(found, value.nodes[name], wanted, f"{value.path}.{name}")
+    return float(default if fitted is BAD else fitted)

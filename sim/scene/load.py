@@ -1,0 +1,136 @@
+"""A scene from its text: read, checked, in SI and full names; or every mistake at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sim.scene.build import Builder
+from sim.scene.check import check_events
+from sim.scene.draft import Drafter, read_text
+from sim.scene.expressions import ExpressionError, evaluate
+from sim.scene.findings import Findings
+from sim.scene.library import find
+from sim.scene.nodes import Scalar
+from sim.scene.parameters import Override
+from sim.scene.problem import Place, Problem, SceneError
+from sim.scene.reading import Reader
+from sim.scene.scope import Scope
+from sim.scene.settings import build_render, build_simulate
+from sim.scene.spec import Scene
+from sim.scene.traps import number_trap
+from sim.scene.units import Quantity
+
+Settings = Mapping[str, float | int | str]
+
+
+def load(source: str | os.PathLike[str], *, set: Settings | None = None, trust: bool = False) -> Scene:
+    """Return the scene of a file.
+
+    Parameters
+    ----------
+    source : path
+        The file, or the name of a shipped scene.
+    set : mapping
+        Parameter name -> number in SI (or in the parameter's unit) or expression with units.
+    trust : bool
+        Whether controllers in files beside the scene may be run.
+
+    Raises
+    ------
+    SceneError
+        With every problem found, sorted by place.
+    """
+    return load_checked(source, set=set, trust=trust)[0]
+
+
+def load_text(
+    text: str,
+    file: str = "<text>",
+    *,
+    folder: str | os.PathLike[str] = ".",
+    set: Settings | None = None,
+    trust: bool = False,
+) -> Scene:
+    """Return the scene of a text; includes are looked for from `folder`.  See `load`."""
+    return _load(text, file, None, Path(folder), set or {}, trust, Findings())[0]
+
+
+def load_checked(
+    source: str | os.PathLike[str], *, set: Settings | None = None, trust: bool = False
+) -> tuple[Scene, list[Problem]]:
+    """Return the scene of a file and the warnings.  See `load`."""
+    findings = Findings()
+    path = find(os.fspath(source))
+    label = os.fspath(source) if Path(source).is_file() else str(path)
+    text = read_text(path, label, findings, None, "")
+    if text is None:
+        raise SceneError(findings.problems())
+    return _load(text, label, path, path.parent, set or {}, trust, findings)
+
+
+def _load(
+    text: str, label: str, path: Path | None, folder: Path, settings: Settings, trust: bool, findings: Findings
+) -> tuple[Scene, list[Problem]]:
+    overrides = _overrides(settings, findings)
+    draft = Drafter(findings).scene(text, label, path, folder, overrides)
+    if not draft.parts:
+        raise SceneError(findings.problems())
+    builder = Builder(draft, findings, trust)
+    world = builder.world()
+    builder.build_bodies()
+    builder.build_joints(world)
+    builder.check_mirrors()
+    names = builder.names(world)
+    simulate = build_simulate(draft.settings.get("simulate"))
+    parts, initial = builder.parts(names), builder.initial(names)
+    events, controllers = builder.events(names), builder.controllers(names)
+    render = build_render(draft.settings.get("render"), builder.bodies)
+    joints = tuple(builder.joints.values())
+    check_events(events, joints, simulate, findings)
+    warnings = findings.close()
+    scene = Scene(
+        name=draft.name or Path(label).stem,
+        about=draft.about,
+        file=label,
+        text=text,
+        sources=dict(findings.sources),
+        parameters={name: quantity.value for name, quantity in draft.parameters.items()},
+        parts=parts,
+        world=world,
+        bodies=tuple(builder.bodies.values()),
+        joints=joints,
+        initial=initial,
+        events=tuple(events),
+        controllers=tuple(controllers),
+        simulate=simulate,
+        render=render,
+    )
+    return scene, warnings
+
+
+def _overrides(settings: Settings, findings: Findings) -> dict[str, Override]:
+    """Return the values given by `set`; report those that cannot be read."""
+    found: dict[str, Override] = {}
+    reader = _Caller(Scope(Path()), findings)
+    for name, value in settings.items():
+        path, written = f"--set {name}", str(value)
+        node = Scalar(written, True, Place("", 0, 0))
+        trap = number_trap(written, True)
+        try:
+            if trap:
+                raise ExpressionError(*trap)
+            quantity = Quantity(float(value)) if isinstance(value, (int, float)) else evaluate(written, {})
+            found[name] = Override(quantity, node, reader, path)
+        except ExpressionError as error:
+            reader.problem(node, path, error.what, error.hint)
+    return found
+
+
+class _Caller(Reader):
+    """What a caller says, who has no file: problems have no place."""
+
+    def problem(self, where: object, path: str, what: str, hint: str = "", severity: str = "error") -> None:
+        """Report a mistake of the caller."""
+        self.findings.add(None, path, what, hint, "", severity)

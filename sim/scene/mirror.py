@@ -1,0 +1,114 @@
+"""`mirror`: the other side of a figure, from the side that is written.
+
+A reflection M turns positions and directions p into M p.  A turn by an angle about an axis a becomes
+the turn by the same angle about -M a: axes of turns are mirrored as axial vectors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+from sim.scene.inertia import Inertia
+from sim.scene.spec import Body, Joint, Limits, Quat, Shape, Vec3
+
+
+@dataclasses.dataclass(frozen=True)
+class Mirror:
+    """A plane through a file's origin, and the parts of names that tell the sides."""
+
+    axis: int  # 0, 1, 2: normal to the plane
+    sides: Mapping[str, str]
+    prefix: str = ""  # of the file
+
+    def name(self, name: str) -> str:
+        """Return the name of the twin; the same name where no part tells a side."""
+        start = len(self.prefix) + 1 if self.prefix and name.startswith(self.prefix + ".") else 0
+        parts = re.split(r"([._-])", name[start:])
+        return name[:start] + "".join(self.sides.get(part, part) for part in parts)
+
+    def vector(self, p: Vec3) -> Vec3:
+        """Return a mirrored position or direction."""
+        x, y, z = (-value if k == self.axis else value for k, value in enumerate(p))
+        return (x, y, z)
+
+    def axial(self, p: Vec3) -> Vec3:
+        """Return the mirrored axis of a turn, or a mirrored rotation vector."""
+        x, y, z = (value if k == self.axis else -value for k, value in enumerate(p))
+        return (x, y, z)
+
+    def quaternion(self, q: Quat) -> Quat:
+        """Return the mirrored orientation of something that is its own mirror image."""
+        return (q[0], *self.axial((q[1], q[2], q[3])))
+
+    def inertia(self, inertia: Inertia) -> Inertia:
+        """Return mirrored moments of inertia: products with the normal change their sign."""
+        xx, yy, zz, *products = inertia
+        pairs = ((0, 1), (0, 2), (1, 2))
+        xy, xz, yz = (-v if self.axis in pair else v for v, pair in zip(products, pairs, strict=True))
+        return (xx, yy, zz, xy, xz, yz)
+
+    def shape(self, shape: Shape) -> Shape:
+        """Return a mirrored shape."""
+        return dataclasses.replace(
+            shape, position=self.vector(shape.position), orientation=self.quaternion(shape.orientation)
+        )
+
+    def body(self, body: Body) -> Body:
+        """Return the twin of a body."""
+        return dataclasses.replace(
+            body,
+            name=self.name(body.name),
+            com=self.vector(body.com),
+            inertia=self.inertia(body.inertia),
+            origin=None if body.origin is None else self.vector(body.origin),
+            shapes=tuple(self.shape(shape) for shape in body.shapes),
+            points={self.name(name): self.vector(p) for name, p in body.points.items()},
+        )
+
+    def with_points(self, body: Body) -> Body:
+        """Return a body that both sides share, with the twins of its points."""
+        twins = {self.name(name): self.vector(p) for name, p in body.points.items()}
+        return dataclasses.replace(body, points={**twins, **body.points})
+
+    def joint(self, joint: Joint) -> Joint:
+        """Return the twin of a joint.
+
+        Equal coordinates are mirror-image motion, but for the angle of a cylindrical joint (its axis
+        follows its slide) and for spherical and free joints, whose rotation vector is mirrored.
+        """
+        slides = joint.type in ("translational", "cylindrical")
+        turned = self.vector if slides else self.axial
+        second = joint.second_axis
+        if second is not None:  # planar: a direction in the plane; universal: an axis
+            second = self.vector(second) if joint.type == "planar" else self.axial(second)
+        return dataclasses.replace(
+            joint,
+            name=self.name(joint.name),
+            parent=self.name(joint.parent),
+            child=self.name(joint.child),
+            position=None if joint.position is None else self.vector(joint.position),
+            axis=None if joint.axis is None else turned(joint.axis),
+            second_axis=second,
+            parent_point=None if joint.parent_point is None else self.name(joint.parent_point),
+            child_point=None if joint.child_point is None else self.name(joint.child_point),
+            limits=self._limits(joint),
+            rest=self._coordinate(joint.type, joint.rest),
+        )
+
+    def _limits(self, joint: Joint) -> Limits | None:
+        if joint.limits is None or joint.type != "cylindrical":
+            return joint.limits
+        slide, (low, high) = joint.limits.ranges
+        return dataclasses.replace(joint.limits, ranges=(slide, (-high, -low)))
+
+    def _coordinate(self, kind: str, rest: tuple[float, ...]) -> tuple[float, ...]:
+        """Return the coordinate of the twin in mirror image, rotations as rotation vectors."""
+        if kind == "cylindrical":
+            return (rest[0], -rest[1])
+        if kind == "spherical":
+            return self.axial(rest)  # type: ignore[arg-type]
+        if kind == "free":
+            return (*self.vector(rest[:3]), *self.axial(rest[3:]))  # type: ignore[arg-type]
+        return rest

@@ -1,0 +1,390 @@
+"""Reading nodes as the schema wants them: text to SI numbers, names and maps, with every mistake found.
+
+The schema is the one source of keys, types, units, ranges and defaults; nothing here knows a body
+from a joint.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sim.scene import repeating
+from sim.scene.expressions import ExpressionError, evaluate
+from sim.scene.findings import Findings
+from sim.scene.names import YAML_WORDS, is_name, is_pattern, join, nearest
+from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
+from sim.scene.problem import Place
+from sim.scene.scope import Scope
+from sim.scene.traps import number_trap, trap_of_empty
+from sim.scene.units import ONE, Quantity, describe, parse_unit
+from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
+
+
+class _Unreadable:
+    """What stands for a value that could not be read; its problem is already among the findings."""
+
+    def __repr__(self) -> str:
+        return "BAD"
+
+
+BAD: Any = _Unreadable()
+
+# Kinds of things whose names appear in dotted full names; others may be any text.
+_STRICT = {"body", "joint", "point", "controller", "parameter"}
+
+
+@dataclass
+class Thing:
+    """A named entry of a map, such as one body."""
+
+    name: str
+    key: Scalar
+    node: Node
+    reader: Reader
+    path: str
+    value: Any
+
+    @property
+    def full(self) -> str:
+        """Its name with the prefix of its file."""
+        return join(self.reader.scope.prefix, self.name)
+
+    def problem(self, what: str, hint: str = "", severity: str = "error") -> None:
+        """Report a mistake of the whole thing, at its name."""
+        self.reader.problem(self.key, self.path, what, hint, severity)
+
+
+@dataclass
+class Block:
+    """A map with known keys, read: values by key, defaults filled in."""
+
+    values: dict[str, Any]
+    nodes: dict[str, Node]
+    keys: dict[str, Scalar]
+    place: Place
+    path: str
+    reader: Reader
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a value; `default` where it was neither written nor has one, or could not be read."""
+        value = self.values.get(key, default)
+        return default if value is BAD else value
+
+    def wrote(self, *keys: str) -> bool:
+        """Return whether one of the keys stands in the text, readable or not."""
+        return any(key in self.nodes for key in keys)
+
+    def bad(self, *keys: str) -> bool:
+        """Return whether one of the keys stands in the text and could not be read."""
+        return any(self.values.get(key) is BAD for key in keys)
+
+    def where(self, key: str) -> Place:
+        """Return the place of a value, or of the block."""
+        return self.nodes[key].place if key in self.nodes else self.place
+
+    def problem(self, key: str | None, what: str, hint: str = "", severity: str = "error", item: int = -1) -> None:
+        """Report a mistake at a key's value (or one item of its list), or at the block."""
+        path, place = self.path, self.place
+        if key is not None:
+            path, node = f"{self.path}.{key}", self.nodes.get(key)
+            if node is not None:
+                place = node.place
+                if item >= 0 and isinstance(node, Sequence):
+                    path, place = f"{path}[{item}]", node.items[item].place
+        self.reader.problem(place, path, what, hint, severity)
+
+
+@dataclass
+class Reader:
+    """Reads nodes in one scope."""
+
+    scope: Scope
+    findings: Findings
+
+    def problem(self, where: Place | Node, path: str, what: str, hint: str = "", severity: str = "error") -> None:
+        """Report a mistake."""
+        place = where if isinstance(where, Place) else where.place
+        self.findings.add(place, path, what, hint, self.scope.context, severity)
+
+    def fail(self, node: Node, path: str, error: ExpressionError) -> Any:
+        """Report an expression that cannot be read, at the word that is wrong."""
+        if error.follows:  # from a mistake that is reported where it was made
+            return BAD
+        self.problem(self._token_place(node, error.token), path, error.what, error.hint)
+        return BAD
+
+    def _token_place(self, node: Node, token: str) -> Place:
+        place = node.place
+        if not token or not isinstance(node, Scalar):
+            return place
+        line = self.findings.line(place)
+        start = place.column - 1
+        match = re.compile(r"(?<!\w)" + re.escape(token) + r"(?!\w)").search(line, start, start + place.length)
+        return Place(place.file, place.line, match.start() + 1, len(token)) if match else place
+
+    def read(self, node: Node, schema: Schema, path: str, place: Place | None = None) -> Any:
+        """Return what a node means by the schema, or BAD.
+
+        Numbers become floats in SI (a Quantity where the unit depends on the freedom), lists
+        tuples, maps a Block or a list of Things, texts have their ``${...}`` filled in.
+        """
+        schema = resolve(schema)
+        if schema.get("x-read") == "later":
+            return node
+        if is_empty(node):
+            self.problem(
+                place or node, path, "nothing here", trap_of_empty(self.findings.line(node.place), expected(schema))
+            )
+            return BAD
+        if "oneOf" in schema:
+            schema = self._branch(node, schema)
+        kind = "scalar" if isinstance(node, Scalar) else "list" if isinstance(node, Sequence) else "map"
+        if kind not in kinds(schema):
+            return self._wrong_kind(node, schema, path)
+        if isinstance(node, Scalar):
+            return self._scalar(node, schema, path)
+        if isinstance(node, Sequence):
+            return self._list(node, schema, path)
+        if "x-things" in schema and isinstance(schema.get("additionalProperties"), dict):
+            return self.things(node, schema, path)
+        return self.block(node, schema, path, place)
+
+    def _branch(self, node: Node, schema: Schema) -> Schema:
+        """Return the branch of ``oneOf`` that fits the kind of node."""
+        kind = "scalar" if isinstance(node, Scalar) else "list" if isinstance(node, Sequence) else "map"
+        outer = {key: value for key, value in schema.items() if key != "oneOf"}
+        fitting = [branch for branch in schema["oneOf"] if kind in kinds(branch)]
+        if len(fitting) > 1 and isinstance(node, Scalar):  # true or false, or a number
+            boolean = node.text in YAML_WORDS
+            fitting = [b for b in fitting if (resolve(b).get("type") == "boolean") == boolean]
+        return {**outer, **resolve(fitting[0])} if fitting else schema
+
+    def _wrong_kind(self, node: Node, schema: Schema, path: str) -> Any:
+        if isinstance(node, Scalar):
+            found = f"'{node.text}'" if len(node.text) <= 40 else "a text"
+        elif isinstance(node, Sequence):
+            found = f"a list of {len(node.items)}"
+        else:
+            found = "a map"
+        hint = ""
+        if isinstance(node, Sequence) and "x-choice" in schema and "rpy" in schema["x-choice"]:
+            hint = "name the convention: rpy: [...], axis_angle: {...}, quat_wxyz: [...] or quat_xyzw: [...]"
+        self.problem(node, path, f"expected {expected(schema)}, found {found}", hint)
+        return BAD
+
+    # ---- scalars ----
+
+    def _scalar(self, node: Scalar, schema: Schema, path: str) -> Any:
+        types = schema.get("type", "string")
+        if "boolean" in types:
+            return self._boolean(node, path)
+        if "number" in types or "integer" in types:
+            return self.number(node, schema, path)
+        return self.text(node, path, schema.get("enum"))
+
+    def _boolean(self, node: Scalar, path: str) -> Any:
+        if not node.quoted and node.text in ("true", "false"):
+            return node.text == "true"
+        meaning = YAML_WORDS.get(node.text)
+        hint = f"write {meaning}" if meaning in ("true", "false") else ""
+        self.problem(node, path, f"expected true or false, found '{node.text}'", hint)
+        return BAD
+
+    def text(self, node: Node, path: str, choices: list[str] | None = None) -> Any:
+        """Return a text with its ``${...}`` filled in, or BAD."""
+        if not isinstance(node, Scalar):
+            return self._wrong_kind(node, {"type": "string"}, path)
+        if not node.quoted and node.text in YAML_WORDS:
+            word = node.text
+            self.problem(
+                node, path, f"YAML reads {word} as {YAML_WORDS[word]}", f"to mean the word, quote it: '{word}'"
+            )
+            return BAD
+        try:
+            text = self.scope.substitute(node.text)
+        except ExpressionError as error:
+            return self.fail(node, path, error)
+        if choices is not None and text not in choices:
+            hint = nearest(text, choices) or f"one of {', '.join(choices)}"
+            self.problem(node, path, f"'{text}' is not among the choices", hint)
+            return BAD
+        return text
+
+    def quantity(self, node: Node, path: str) -> Any:
+        """Return the Quantity that a node gives, of any dimension, or BAD."""
+        if not isinstance(node, Scalar):
+            return self._wrong_kind(node, {"type": "number"}, path)
+        trap = number_trap(node.text, node.quoted)
+        if trap:
+            self.problem(node, path, *trap)
+            return BAD
+        try:
+            return evaluate(node.text, self.scope.names)
+        except ExpressionError as error:
+            return self.fail(node, path, error)
+
+    def number(self, node: Node, schema: Schema, path: str) -> Any:
+        """Return a number in SI that fits the schema's unit and range, or BAD."""
+        found = self.quantity(node, path)
+        return found if found is BAD else self.fit(found, node, schema, path)
+
+    def fit(self, found: Quantity, node: Node, schema: Schema, path: str) -> Any:
+        """Return the number if dimension and range are those wanted (a Quantity if that depends), or BAD."""
+        unit = schema.get("x-unit")
+        if unit is None and "integer" not in schema.get("type", ""):
+            return found
+        if found.live:  # a parameter that could not be read
+            return BAD
+        unit = unit or "1"
+        dimensions = [parse_unit(option).dimension for option in unit.split(" or ")]
+        if not found.bare and found.dimension not in dimensions:
+            self.problem(node, path, f"expected {quantity(unit)}, found {describe(found.dimension)}")
+            return BAD
+        what = _out_of_range(found.value, schema, unit)
+        if what:
+            self.problem(node, path, what)
+            return BAD
+        if " or " in unit:
+            return found
+        return round(found.value) if "integer" in schema["type"] else found.value
+
+    # ---- lists and maps ----
+
+    def _list(self, node: Sequence, schema: Schema, path: str) -> Any:
+        fewest, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
+        if not fewest <= len(node.items) <= most:
+            self.problem(node, path, f"expected {expected(schema)}, found {len(node.items)}")
+            return BAD
+        items = [self.read(item, schema["items"], f"{path}[{i}]") for i, item in enumerate(node.items)]
+        return BAD if any(item is BAD for item in items) else tuple(items)
+
+    def entries(self, node: Map, schema: Schema, path: str, place: Place) -> Iterator[tuple[Scalar, Node, Schema]]:
+        """Yield the known keys of a map with their values and schemas; report the others and the missing ones."""
+        known = schema.get("properties", {})
+        other = schema.get("additionalProperties", True)
+        offered = [name for name, inner in known.items() if "x-refused" not in resolve(inner)]
+        for key, value in node.entries:
+            if key.text in known:
+                inner = resolve(known[key.text])
+                if "x-refused" in inner:
+                    self.problem(key, f"{path}.{key.text}" if path else key.text, f"'{key.text}': {inner['x-refused']}")
+                else:
+                    yield key, value, inner
+            elif other is False:
+                self.problem(key, path, f"unknown key '{key.text}'", _key_hint(key, offered))
+            else:
+                yield key, value, other if isinstance(other, dict) else {}
+        for name in schema.get("required", []):
+            if node.key(name) is None:
+                hint = expected(known[name])
+                self.problem(place, path, f"key '{name}' is missing", f"{name}: {hint}")
+
+    def block(self, node: Node, schema: Schema, path: str, place: Place | None = None) -> Any:
+        """Read a map with known keys.  `place` is where to point for what is missing."""
+        schema = resolve(schema)
+        if not isinstance(node, Map):
+            return self._wrong_kind(node, schema, path)
+        place = place or node.place
+        block = Block({}, {}, {}, place, path, self)
+        for key, value, inner in self.entries(node, schema, path, place):
+            block.nodes[key.text], block.keys[key.text] = value, key
+            block.values[key.text] = self.read(value, inner, f"{path}.{key.text}" if path else key.text, key.place)
+        self._choice(block, node, schema)
+        for name, inner in schema.get("properties", {}).items():
+            if name not in block.nodes and "default" in (inner := resolve(inner)):
+                block.values[name] = default(inner)
+        return block
+
+    def _choice(self, block: Block, node: Map, schema: Schema) -> None:
+        choice = schema.get("x-choice")
+        if not choice:
+            if schema.get("minProperties") and not node.entries:
+                self.problem(node, block.path, f"an empty map; expected {' or '.join(schema['properties'])}")
+            return
+        written = [name for name in choice if name in block.nodes]
+        unknown = any(key.text not in schema["properties"] for key, _ in node.entries)
+        if len(written) > 1:
+            self.problem(
+                block.keys[written[1]], block.path, f"'{written[0]}' and '{written[1]}' at once; expected one of them"
+            )
+        elif not written and not unknown:
+            self.problem(block.place, block.path, f"expected one of {', '.join(choice)}")
+
+    def things(self, node: Node, schema: Schema, path: str) -> Any:
+        """Read a map whose keys are names, its repeats unrolled, into a list of Things."""
+        schema = resolve(schema)
+        if not isinstance(node, Map):
+            return self._wrong_kind(node, schema, path)
+        kind, inner = schema["x-things"], schema["additionalProperties"]
+        found: dict[str, Thing] = {}
+        for key, value, reader in repeating.unroll(node, self, path):
+            name = reader.name(key, path, kind)
+            if name is BAD:
+                continue
+            if name in found:
+                first = found[name].key.place
+                reader.problem(
+                    key, f"{path}.{name}", f"a second {kind} named '{name}'", f"the first is in line {first.line}"
+                )
+                continue
+            thing_path = f"{path}.{name}"
+            found[name] = Thing(name, key, value, reader, thing_path, BAD)
+            found[name].value = reader.read(value, inner, thing_path, key.place)
+        return list(found.values())
+
+    def name(self, key: Scalar, path: str, kind: str) -> Any:
+        """Return the name that a key gives a thing, or BAD."""
+        name = self.text(key, path)
+        if name is BAD:
+            return BAD
+        if kind in _STRICT and not is_name(name):
+            hint = "dots come from the prefix of an include" if "." in name else "letters, digits, _ and -"
+            self.problem(key, path, f"'{name}' cannot be the name of a {kind}", hint)
+            return BAD
+        if kind == "event" and (is_pattern(name) or not name.strip()):
+            self.problem(key, path, f"'{name}' cannot be the name of an event", "* and ? are for patterns")
+            return BAD
+        return name
+
+
+def _key_hint(key: Scalar, known: list[str]) -> str:
+    if not key.quoted and key.text in YAML_WORDS:
+        return f"YAML reads {key.text} as {YAML_WORDS[key.text]}; " + nearest(key.text, known)
+    hint = nearest(key.text, known)
+    return hint if hint.startswith("did") or not hint else f"known here: {', '.join(known)}"
+
+
+def _out_of_range(value: float, schema: Schema, unit: str) -> str:
+    """Return what is wrong with a value, or nothing."""
+    shown = f"{value:.12g}" + ("" if unit == "1" or " or " in unit else f" {unit}")
+    if math.isnan(value) or (math.isinf(value) and not schema.get("x-infinite")):
+        return f"{value} is not a finite number"
+    if "integer" in schema.get("type", "") and abs(value - round(value)) > 1e-9:
+        return f"expected a whole number, found {value:g}"
+    if value < schema.get("minimum", -math.inf):
+        return f"expected at least {schema['minimum']:g}, found {shown}"
+    if value <= schema.get("exclusiveMinimum", -math.inf):
+        return f"expected more than {schema['exclusiveMinimum']:g}, found {shown}"
+    if value > schema.get("maximum", math.inf):
+        return f"expected at most {schema['maximum']:g}, found {shown}"
+    return ""
+
+
+def default(schema: Schema) -> Any:
+    """Return the default of a part of the schema, as reading it would."""
+    schema = resolve(schema)
+    value = schema.get("default")
+    if isinstance(value, list):
+        return tuple(value)
+    return float(value) if _is_real(value, schema) else value
+
+
+def _is_real(value: Any, schema: Schema) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and "number" in schema.get("type", "")
+
+
+__all__ = ["BAD", "ONE", "Block", "Reader", "Thing", "default"]

@@ -1,0 +1,128 @@
+"""`repeat`: blocks that are written once and stand several times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from sim.scene.expressions import RESERVED, ExpressionError, evaluate
+from sim.scene.names import is_name
+from sim.scene.nodes import Map, Node, Scalar, Sequence
+from sim.scene.units import UNITS, Quantity
+
+if TYPE_CHECKING:
+    from sim.scene.reading import Reader
+
+_MOST_TURNS = 10_000
+
+Turn = dict[str, tuple[str, Quantity | str]]
+
+
+def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]]:
+    """Yield every block of a `repeat` in every turn: the map without `for`, and a reader in its scope."""
+    items = node.items if isinstance(node, Sequence) else [node]
+    for item in items:
+        if not isinstance(item, Map):
+            reader.problem(item, f"{path}.repeat", "expected a map with 'for' and the things to repeat")
+            continue
+        loop = item.get("for")
+        if loop is None:
+            reader.problem(item, f"{path}.repeat", "key 'for' is missing", "for: {s: [l, r]}")
+            continue
+        body = Map([(key, value) for key, value in item.entries if key.text != "for"], item.place)
+        for values in turns(loop, reader, f"{path}.repeat.for"):
+            yield body, type(reader)(reader.scope.with_turn(values), reader.findings)
+
+
+def unroll(node: Map, reader: Reader, path: str) -> Iterator[tuple[Scalar, Node, Reader]]:
+    """Yield the entries of a map of things, those of its repeats in every turn, with the readers of their scopes."""
+    for key, value in node.entries:
+        if key.text == "repeat":
+            for body, inner in blocks(value, reader, path):
+                yield from unroll(body, inner, path)
+        else:
+            yield key, value, reader
+
+
+def turns(node: Node, reader: Reader, path: str) -> list[Turn]:
+    """Return the values of the loop variables in each turn; none if the loop cannot be read."""
+    if not isinstance(node, Map) or not node.entries:
+        reader.problem(node, path, "expected loop variables and their values", "for: {s: [l, r], y: [1, -1]}")
+        return []
+    columns: dict[str, list[tuple[str, Quantity | str]]] = {}
+    good = True
+    for key, value in node.entries:
+        column = _column(value, reader, f"{path}.{key.text}")
+        if column is None or not _variable(key, column, reader, path):
+            good = False
+        else:
+            columns[key.text] = column
+    if not good:
+        return []
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+        reader.problem(node, path, f"lists of different lengths: {shown}", "loop variables are stepped together")
+        return []
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _variable(key: Scalar, column: list[tuple[str, Quantity | str]], reader: Reader, path: str) -> bool:
+    """Return whether a loop variable may be called so; report if not."""
+    name = key.text
+    numeric = any(isinstance(meaning, Quantity) for _, meaning in column)
+    if not is_name(name) or not name.isidentifier():
+        what, hint = f"'{name}' cannot be the name of a loop variable", "letters, digits and _"
+    elif name in reader.scope.names:
+        what, hint = f"loop variable '{name}' hides another of that name", "choose another name"
+    elif name in RESERVED and numeric:
+        what, hint = f"'{name}' is a unit, constant or function", "choose another name for the loop variable"
+    else:
+        return True
+    reader.problem(key, path, what, hint)
+    return False
+
+
+def _column(node: Node, reader: Reader, path: str) -> list[tuple[str, Quantity | str]] | None:
+    """Return the values of one loop variable: a list, or a range of whole numbers."""
+    if isinstance(node, Map):
+        return _range(node, reader, path)
+    if not isinstance(node, Sequence) or not node.items:
+        reader.problem(node, path, "expected a list of values, or {from: 1, to: 10}")
+        return None
+    values: list[tuple[str, Quantity | str]] = []
+    for i, item in enumerate(node.items):
+        if not isinstance(item, Scalar):
+            reader.problem(item, f"{path}[{i}]", "expected a number or a word, found a list or map")
+            return None
+        values.append(_value(item, reader, f"{path}[{i}]"))
+    return values
+
+
+def _value(item: Scalar, reader: Reader, path: str) -> tuple[str, Quantity | str]:
+    text: Any = item.text
+    try:
+        text = reader.scope.substitute(item.text)
+        if not item.quoted and text not in UNITS:
+            return text, evaluate(text, reader.scope.names)
+    except ExpressionError as error:
+        if "${" in item.text:
+            reader.fail(item, path, error)
+    return text, text
+
+
+def _range(node: Map, reader: Reader, path: str) -> list[tuple[str, Quantity | str]] | None:
+    schema = {"type": ["integer", "string"]}
+    known = {"from": schema, "to": schema}
+    limits = {"type": "object", "properties": known, "required": ["from", "to"], "additionalProperties": False}
+    block = reader.block(node, limits, path)
+    first, last = block.get("from"), block.get("to")
+    if first is None or last is None:
+        return None
+    if last - first >= _MOST_TURNS:
+        reader.problem(node, path, f"{last - first + 1} turns; {_MOST_TURNS} are the most")
+        return None
+    if last < first:
+        reader.problem(node, path, f"from {first} to {last} is empty")
+        return None
+    return [(str(i), Quantity(float(i))) for i in range(first, last + 1)]

@@ -1,0 +1,52 @@
+"""The world, and the blocks that say how a scene is simulated and filmed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from sim.scene.colors import color_of
+from sim.scene.names import nearest
+from sim.scene.reading import Block, default
+from sim.scene.spec import Simulate
+from sim.scene.vocabulary import definition
+
+_CAMERA = ("follow", "target", "distance", "azimuth", "elevation", "fov")
+
+
+def build_simulate(block: Block | None) -> Simulate:
+    """Return how the scene is simulated; defaults for what is not written or cannot be read."""
+    properties = definition("simulate")["properties"]
+    values = {name: default(inner) for name, inner in properties.items()}
+    if block is not None:
+        values.update({name: block.get(name) for name in properties if block.get(name) is not None})
+    return Simulate(**values)
+
+
+def build_render(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:
+    """Return how the scene is filmed, as plain data; None stands for what the film chooses."""
+    properties = definition("render")["properties"]
+    values: dict[str, Any] = {name: default(inner) for name, inner in properties.items()}
+    values["camera"] = dict.fromkeys(_CAMERA)
+    if block is not None:
+        values.update({name: block.get(name) for name in properties if block.get(name) is not None})
+        color = color_of(block, "background")
+        values["background"] = None if math.isnan(color[0]) else color[:3]
+        values["camera"] = _camera(block.get("camera"), bodies)
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def _camera(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:
+    camera: dict[str, Any] = dict.fromkeys(_CAMERA)
+    if block is None:
+        return camera
+    camera.update({name: block.get(name) for name in _CAMERA})
+    if camera["target"] is not None:
+        camera["target"] = list(camera["target"])
+    if camera["follow"] is not None and camera["target"] is not None:
+        block.problem("target", "'follow' and 'target' at once; expected one of them")
+    name = camera["follow"]
+    if name is not None and name not in bodies:
+        block.problem("follow", f"no body named '{name}'", nearest(name, bodies))
+    return camera

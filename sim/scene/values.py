@@ -1,0 +1,151 @@
+"""Coordinates and rates of joints, as written under `initial`, `pose` and `set`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sim.scene.formula import by_freedom
+from sim.scene.nodes import Map, Node, Scalar, Sequence
+from sim.scene.reading import BAD, Block, Reader
+from sim.scene.rotation import read_rotation
+from sim.scene.spec import JOINT_FREEDOMS, Quat, Value, Vec3
+from sim.scene.vocabulary import definition
+
+Pose = tuple[Vec3, Quat]
+
+_ROTATIONS = ("rpy", "axis_angle", "quat_wxyz", "quat_xyzw", "rotation")
+_KEYS = {
+    "spherical": {"coordinate", "rate", "angular_velocity", *_ROTATIONS},
+    "free": {"coordinate", "rate", "position", "velocity", "angular_velocity", *_ROTATIONS},
+}
+_CONVENTIONS = "name the convention: {rpy: [...]}, {axis_angle: {...}}, {quat_wxyz: [...]}, {quat_xyzw: [...]} or {rotation: [...]}"
+
+
+def read_value(node: Node, reader: Reader, path: str, kind: str, drawn: Pose | None) -> Value | None:
+    """Return the coordinate and rate that a text gives a joint, or None (reported).
+
+    Parameters
+    ----------
+    node : Node
+        A number, a list, or a map.
+    kind : str
+        Type of the joint.
+    drawn : (position, quaternion) or None
+        Of a free joint in the drawing, for the part that is not written.
+    """
+    if JOINT_FREEDOMS[kind] == 0:
+        reader.problem(node, path, "a fixed joint has no coordinate")
+        return None
+    if not isinstance(node, Map):
+        coordinate = _coordinate(node, reader, path, kind, drawn)
+        return Value(coordinate=coordinate, rate=None, place=node.place) if coordinate is not None else None
+    block = reader.block(node, definition("joint_state"), path)
+    if block is BAD or not _keys_fit(block, kind):
+        return None
+    coordinate, rate = None, None
+    if block.wrote("coordinate"):
+        coordinate = _coordinate(block.get("coordinate"), reader, f"{path}.coordinate", kind, drawn)
+    elif block.wrote("position", *_ROTATIONS):
+        coordinate = _pose(block, kind, drawn)
+    if block.wrote("rate"):
+        rate = _numbers(block.get("rate"), reader, f"{path}.rate", by_freedom("m/s or rad/s", kind), kind)
+    elif block.wrote("velocity", "angular_velocity"):
+        zero = (0.0, 0.0, 0.0)
+        turning = block.get("angular_velocity", zero)
+        rate = turning if kind == "spherical" else (*block.get("velocity", zero), *turning)
+    if coordinate is None and rate is None:
+        return None
+    return Value(coordinate=coordinate, rate=rate, place=node.place)
+
+
+def _keys_fit(block: Block, kind: str) -> bool:
+    """Return whether a joint of this type has what is written; report if not."""
+    allowed = _KEYS.get(kind, {"coordinate", "rate"})
+    good = not block.bad(*block.nodes)
+    for key in block.nodes:
+        if key not in allowed:
+            block.reader.problem(
+                block.keys[key], block.path, f"a {kind} joint has no '{key}'", f"there is: {', '.join(sorted(allowed))}"
+            )
+            good = False
+    for keys in (
+        ("coordinate", "position", *_ROTATIONS),
+        ("rate", "velocity"),
+        ("rate", "angular_velocity"),
+        _ROTATIONS,
+    ):
+        written = [key for key in keys if block.wrote(key)]
+        doubled = written[:1] + [key for key in written[1:] if key != "position" and written[0] != "position"]
+        if len(doubled) > 1 and good:
+            block.problem(doubled[1], f"'{doubled[0]}' and '{doubled[1]}' at once; expected one of them")
+            good = False
+    return good
+
+
+def _coordinate(node: Any, reader: Reader, path: str, kind: str, drawn: Pose | None) -> tuple[float, ...] | None:
+    """Return q of a joint, or None (reported)."""
+    if kind not in ("spherical", "free"):
+        return _numbers(node, reader, path, by_freedom("m or rad", kind), kind)
+    if not isinstance(node, Map):
+        found = f"a list of {len(node.items)}" if isinstance(node, Sequence) else "one number"
+        extra = "give position and orientation: {position: [...], rpy: [...]}" if kind == "free" else _CONVENTIONS
+        reader.problem(node, path, f"{found} for the orientation of a {kind} joint", extra)
+        return None
+    block = reader.block(node, definition("joint_state"), path)
+    allowed = _KEYS[kind] - {"coordinate", "rate", "velocity", "angular_velocity"}
+    for key in block.nodes:
+        if key not in allowed:
+            reader.problem(
+                block.keys[key], path, f"'{key}' is not part of a coordinate", f"there is: {', '.join(sorted(allowed))}"
+            )
+            return None
+    return _pose(block, kind, drawn)
+
+
+def _pose(block: Block, kind: str, drawn: Pose | None) -> tuple[float, ...] | None:
+    """Return q of a spherical or free joint from a block of position and orientation."""
+    rotation = read_rotation(block, _ROTATIONS)
+    if rotation is None and block.wrote(*_ROTATIONS):
+        return None
+    if kind == "spherical":
+        return rotation
+    position = block.get("position")
+    if block.bad("position"):
+        return None
+    if drawn is None and (rotation is None or position is None):
+        missing = "orientation" if rotation is None else "position"
+        block.problem(None, f"{missing} is missing", "give position and orientation: {position: [...], rpy: [...]}")
+        return None
+    if drawn is not None:
+        position, rotation = position or drawn[0], rotation or drawn[1]
+    return (*position, *rotation)  # type: ignore[misc]
+
+
+def _numbers(node: Any, reader: Reader, path: str, units: tuple[str, ...], kind: str) -> tuple[float, ...] | None:
+    """Return one number for each freedom, or None (reported)."""
+    if len(units) == 1 and isinstance(node, Scalar):
+        nodes: list[Node] = [node]
+    elif len(units) > 1 and isinstance(node, Sequence) and len(node.items) == len(units):
+        nodes = node.items
+    else:
+        wanted = "one number" if len(units) == 1 else f"a list of {len(units)} numbers ({', '.join(units)})"
+        found = (
+            f"a list of {len(node.items)}"
+            if isinstance(node, Sequence)
+            else "a map"
+            if isinstance(node, Map)
+            else f"'{node.text}'"
+        )
+        reader.problem(node, path, f"expected {wanted} for a {kind} joint, found {found}")
+        return None
+    numbers = [
+        reader.number(item, {"type": ["number"], "x-unit": unit}, path if len(units) == 1 else f"{path}[{i}]")
+        for i, (item, unit) in enumerate(zip(nodes, units, strict=True))
+    ]
+    return None if any(number is BAD for number in numbers) else tuple(numbers)
+
+
+def finite(value: Value) -> bool:
+    """Return whether all numbers of a value are finite."""
+    return all(math.isfinite(x) for x in (*(value.coordinate or ()), *(value.rate or ())))
