@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 
 class RecordingError(Exception):
-    """A recording cannot be written or read; the message is a sentence for the user."""
+    """A recording cannot be written or read; the message is a sentence for the user.
+
+    `rows_kept` counts the rows that stay readable where writing failed on the way.
+    """
+
+    rows_kept = 0
 
 
 class UnknownNameError(RecordingError, KeyError):

@@ -323,7 +323,9 @@ class Recorder:
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             kept = f"; the first {self._written} rows are kept in it" if self._written else ""
-            raise RecordingError(f"{self.path} cannot be written: {reason}{kept}") from error
+            failure = RecordingError(f"{self.path} cannot be written: {reason}{kept}")
+            failure.rows_kept = self._written
+            raise failure from error
 
 
 def _text_width(event: EventEntry) -> int:

@@ -1,0 +1,78 @@
+"""`sim check` and `sim info`: what is known of a scene before it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sim.cli import options
+from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
+
+
+def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_json: bool = False) -> int:
+    """Check a scene, print what was found and return the exit code."""
+    import sim
+    from sim.kernels import jit
+
+    jit.interpret()  # a few passes: importing the compiler would take longer
+    try:
+        scene = sim.load(path, set=options.assignments(settings), trust=trust)
+        report = sim.check(scene)
+    except sim.SceneError as error:
+        if as_json:
+            print_json({"ok": False, "problems": [p.as_data() for p in error.problems], "notes": [], "counts": {}})
+        else:
+            print_problems(error.problems, ", nothing was run", stream=sys.stdout)
+        return WRONG
+    if as_json:
+        print_json(
+            {
+                "ok": report.ok,
+                "problems": [problem.as_data() for problem in report.problems],
+                "notes": list(report.notes),
+                "counts": report.counts,
+                "pose_yaml": report.pose_yaml,
+            }
+        )
+    else:
+        _print(scene.name, report)
+    return OK if report.ok else WRONG
+
+
+def _print(name: str, report: Any) -> None:
+    errors = [problem for problem in report.problems if problem.severity == "error"]
+    for problem in report.problems:
+        print(problem)
+    for note in report.notes:
+        print(note)
+    if report.pose_yaml:
+        print("\nthe assembled pose, to put in the scene:\n")
+        print(report.pose_yaml.rstrip("\n"))
+        print()
+    warnings = len(report.problems) - len(errors)
+    also = f", {counted(warnings, 'warning')}" if warnings else ""
+    if errors:
+        print(f"{counted(len(errors), 'problem')}{also}, nothing was run")
+    else:
+        counts = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in report.counts.items())
+        print(f"{name}: no problems{also}" + (f" ({counts})" if counts else ""))
+
+
+def info(
+    path: str, settings: tuple[str, ...] = (), *, at: str | None = None, trust: bool = False, as_json: bool = False
+) -> int:
+    """Print the papers' quantities of a scene at the drawing or at a time, and return the exit code."""
+    import sim
+    from sim.kernels import jit
+
+    if at is None:
+        jit.interpret()
+    scene = sim.load(path, set=options.assignments(settings), trust=trust)
+    found = sim.info(scene, at=None if at is None else options.seconds(at, "--at"))
+    if as_json:
+        print_json(found)
+        return OK
+    from sim.cli.tables import print_info
+
+    print_info(scene.name, found)
+    return OK

@@ -1,0 +1,137 @@
+"""`sim doctor`: what works on this machine, and what to do about what doesn't."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from sim.cli.outcome import OK, WRONG, print_json
+
+# Long enough for the first frame on a slow machine [s].
+PATIENCE = 120.0
+
+FRAME = "from render.stage import check; print(check())"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    found: str
+    to_do: str = ""
+
+
+def doctor(*, as_json: bool = False) -> int:
+    """Look at everything, print it and return the exit code: 2 when something doesn't work."""
+    findings = [look() for look in LOOKS]
+    ok = all(finding.ok for finding in findings)
+    if as_json:
+        print_json({"ok": ok, "findings": [asdict(finding) for finding in findings]})
+    else:
+        _print(findings)
+    return OK if ok else WRONG
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from sim.cli.tables import print_table
+
+    marks = {True: Text("ok", style="green"), False: Text("wrong", style="bold red")}
+    print_table("", ("", "", ""), [(f.what, marks[f.ok], f.found) for f in findings])
+    for finding in findings:
+        if not finding.ok:
+            print(f"\n{finding.what}: {finding.to_do}")
+
+
+def python() -> Finding:
+    """Look at Python itself."""
+    found = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return Finding("Python", sys.version_info >= (3, 11), found, "install Python 3.11 or newer")
+
+
+def libraries() -> Finding:
+    """Look at what the package needs, by its own metadata."""
+    try:
+        needs = [need for need in metadata.requires("brachiate") or [] if "extra ==" not in need]
+    except metadata.PackageNotFoundError:
+        return Finding("libraries", False, "brachiate is not installed", "pip install brachiate, or pip install -e .")
+    found, absent = [], []
+    for need in needs:
+        name = need.split(";")[0].split(">")[0].split("=")[0].split("[")[0].strip()
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            absent.append(name)
+    return Finding("libraries", not absent, ", ".join(found), f"pip install {' '.join(absent)}")
+
+
+def kernel_cache() -> Finding:
+    """Look at where compiled kernels are kept."""
+    from sim.kernels import jit
+
+    if jit.interpreted():
+        return Finding("kernels", True, "interpreted (NUMBA_DISABLE_JIT is set): slow, for tests")
+    folder = jit.cache_folder()
+    base = next(path for path in (folder, *folder.parents) if path.exists())
+    state = "empty: the first run compiles for about half a minute" if jit.is_cold() else "filled"
+    return Finding(
+        "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}",
+        f"make {base} writable, or set XDG_CACHE_HOME to a folder that is; until then every run compiles",
+    )  # fmt: skip
+
+
+def opengl() -> Finding:
+    """Start OpenGL in a process of its own: a driver that crashes takes nothing with it."""
+    try:
+        result = subprocess.run(
+            [sys.executable, "-c", FRAME], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return Finding("OpenGL", False, "no frame after two minutes", "check the graphics driver")
+    if result.returncode == 0:
+        return Finding("OpenGL", True, result.stdout.strip().splitlines()[-1])
+    last = (result.stderr.strip().splitlines() or [f"ended by signal {-result.returncode}"])[-1]
+    reason = last.partition("RenderError: ")[2] or last
+    return Finding("OpenGL", False, reason, "runs and recordings work all the same; pictures and films need it")
+
+
+def ffmpeg() -> Finding:
+    """Look at the encoder of films."""
+    try:
+        import imageio_ffmpeg
+
+        exe = imageio_ffmpeg.get_ffmpeg_exe()
+        version = imageio_ffmpeg.get_ffmpeg_version()
+    except Exception as error:
+        return Finding("ffmpeg", False, str(error).splitlines()[0], "pip install --force-reinstall imageio-ffmpeg")
+    return Finding("ffmpeg", True, f"{version} ({exe})")
+
+
+def shipped() -> Finding:
+    """Look at the scenes and the schema that come with the program."""
+    from sim.scene import library
+
+    names = library.names()
+    ok = bool(names) and library.schema_path().is_file()
+    return Finding("scenes", ok, f"{len(names)} in {library.scenes_path()}", "install the package again")
+
+
+def current_folder() -> Finding:
+    """Look at whether recordings can be written where we are."""
+    folder = Path.cwd()
+    ok = os.access(folder, os.W_OK)
+    return Finding("this folder", ok, f"{folder}", "recordings cannot be written here: change folder, or use -o")
+
+
+LOOKS: tuple[Callable[[], Finding], ...] = (
+    python, libraries, kernel_cache, opengl, ffmpeg, shipped, current_folder,
+)  # fmt: skip

@@ -1,0 +1,260 @@
+"""The command `sim`: its verbs and options.  Everything else is imported by the verb that needs it."""
+
+from __future__ import annotations
+
+import enum
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sim.cli.outcome import INTERRUPTED, OK, WRONG, explain, guarded, say
+
+app = typer.Typer(
+    name="sim",
+    help="Simulate figures and mechanisms that catch, hold, let go, stand and fall.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SceneArgument = Annotated[str, typer.Argument(metavar="SCENE", help="A scene file, or the name of a shipped scene.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter; units may stand.")
+]
+TrustOption = Annotated[bool, typer.Option("--trust", help="Allow the scene to run controllers from files of its own.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
+
+
+class Listed(enum.StrEnum):
+    """What `sim list` can list."""
+
+    scenes = "scenes"
+    controllers = "controllers"
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Simulate figures and mechanisms that catch, hold, let go, stand and fall."""
+    if version:
+        from sim import __version__
+
+        print(f"brachiate {__version__}")
+        raise typer.Exit(OK)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(OK)
+
+
+@app.command()
+def run(
+    scene: SceneArgument,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The recording; without it, NAME.h5.")] = None,
+    video: Annotated[Path | None, typer.Option(help="Film the run, too: a file .mp4 or .gif.")] = None,
+    duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated time instead of the scene's.")] = None,
+    settings: SetOption = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random, instead of the scene's.")] = None,
+    trigger: Annotated[
+        list[str] | None, typer.Option(metavar="KEY@TIME", help="Fire an event that waits for a key.")
+    ] = None,
+    quiet: QuietOption = False,
+    overwrite: OverwriteOption = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Check a scene, simulate it, record it, and film it with --video."""
+
+    def command() -> int:
+        from sim.cli import running
+
+        wish = running.RunOptions(
+            scene=scene, output=output, video=video, duration=duration, settings=tuple(settings or ()), seed=seed,
+            triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, trust=trust, as_json=as_json,
+        )  # fmt: skip
+        return running.run(wish)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
+def check(
+    scene: SceneArgument, settings: SetOption = None, trust: TrustOption = False, as_json: JsonOption = False
+) -> int:
+    """Find everything that is wrong with a scene, and say what assembling it had to move."""
+
+    def command() -> int:
+        from sim.cli import checking
+
+        return checking.check(scene, tuple(settings or ()), trust=trust, as_json=as_json)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
+def info(
+    scene: SceneArgument,
+    settings: SetOption = None,
+    at: Annotated[str | None, typer.Option(metavar="TIME", help="At this time instead of the drawing.")] = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Count freedoms, constraints and loops, and name the generalised coordinates."""
+
+    def command() -> int:
+        from sim.cli import checking
+
+        return checking.info(scene, tuple(settings or ()), at=at, trust=trust, as_json=as_json)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
+def render(
+    source: Annotated[str, typer.Argument(metavar="RECORDING|SCENE", help="A recording, or a scene to draw.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="A film .mp4 or .gif, or a picture .png.")],
+    time: Annotated[str | None, typer.Option(metavar="TIME", help="The instant of a picture.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels, as in 1280x720.")] = None,
+    fps: Annotated[float | None, typer.Option(help="Pictures per second of a film.")] = None,
+    camera: Annotated[str | None, typer.Option(help="front, side, top, or azimuth=60,distance=4,...")] = None,
+    frames: Annotated[int | None, typer.Option(help="A strip of so many pictures in one .png.")] = None,
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+    overwrite: OverwriteOption = False,
+    trust: TrustOption = False,
+) -> int:
+    """Make a film, a picture or a strip of pictures."""
+
+    def command() -> int:
+        from sim.cli import drawing
+
+        wish = drawing.RenderOptions(
+            source=source, output=output, time=time, size=size, fps=fps, camera=camera, frames=frames,
+            settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust,
+        )  # fmt: skip
+        return drawing.render(wish)
+
+    return guarded(command)
+
+
+@app.command()
+def plot(
+    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A recording.")],
+    signals: Annotated[list[str] | None, typer.Argument(help="Signals or expressions; none: an overview.")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The picture, .png, .svg or .pdf.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write the numbers to this file, too.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels, as in 1280x720.")] = None,
+    overwrite: OverwriteOption = False,
+) -> int:
+    """Plot signals of a recording over time, with its events."""
+
+    def command() -> int:
+        from sim.cli import drawing
+
+        return drawing.plot(recording, tuple(signals or ()), output, csv=csv, size=size, overwrite=overwrite)
+
+    return guarded(command)
+
+
+new = typer.Typer(help="Write a scene or a controller to start from.", pretty_exceptions_enable=False)
+app.add_typer(new, name="new")
+
+
+@new.command("scene")
+def new_scene(name: Annotated[str, typer.Argument(help="Name of the scene: NAME.yaml is written.")]) -> int:
+    """Write a scene that runs, with the schema line for editors."""
+
+    def command() -> int:
+        from sim.cli import making
+
+        return making.scene(name)
+
+    return guarded(command)
+
+
+@new.command("controller")
+def new_controller(
+    name: Annotated[str, typer.Argument(help="Name of the controller: NAME.py and test_NAME.py are written.")],
+    sampled: Annotated[bool, typer.Option("--sampled", help="Called at a rate, with memory.")] = False,
+) -> int:
+    """Write a controller that works, with its test."""
+
+    def command() -> int:
+        from sim.cli import making
+
+        return making.controller(name, sampled=sampled)
+
+    return guarded(command)
+
+
+@app.command()
+def schema(
+    controller: Annotated[str | None, typer.Argument(metavar="[CONTROLLER]", help="A controller type.")] = None,
+    path: Annotated[bool, typer.Option("--path", help="Print where the file is instead.")] = False,
+) -> int:
+    """Print the JSON Schema of scenes, or of the parameters of a controller type."""
+
+    def command() -> int:
+        from sim.cli import listing
+
+        return listing.schema(controller, path=path)
+
+    return guarded(command)
+
+
+@app.command("list")
+def list_shipped(
+    what: Annotated[Listed, typer.Argument(help="What to list.")] = Listed.scenes, as_json: JsonOption = False
+) -> int:
+    """List the scenes and figures that come with the program, or the controller types."""
+
+    def command() -> int:
+        from sim.cli import listing
+
+        show = listing.list_scenes if what is Listed.scenes else listing.list_controllers
+        return show(as_json=as_json)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
+def doctor(as_json: JsonOption = False) -> int:
+    """Say what works on this machine, and what to do about what doesn't."""
+
+    def command() -> int:
+        from sim.cli import doctor as examining
+
+        return examining.doctor(as_json=as_json)
+
+    return guarded(command, as_json=as_json)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        code = app(args=arguments, prog_name="sim", standalone_mode=False)
+    except typer.Abort:
+        return INTERRUPTED
+    except Exception as error:
+        # Wrong options and arguments; the class that the library raises differs between its versions.
+        message = getattr(error, "format_message", None)
+        if message is None:
+            return explain(error)
+        context = getattr(error, "ctx", None)
+        say(f"{context.command_path if context else 'sim'}: {_sentence(message())}")
+        return WRONG
+    return code if isinstance(code, int) else OK
+
+
+def _sentence(text: str) -> str:
+    words = " ".join(text.split()).rstrip(".")
+    return words[:1].lower() + words[1:] + ("" if words.endswith(("?", ")")) else "; --help lists what there is")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""How a command ends: its exit code, and what a person reads then."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+OK = 0
+WRONG = 2  # scene, option or file
+FAILED = 3  # simulation
+NO_FILM = 4  # film impossible, recording kept
+UNFORESEEN = 70
+INTERRUPTED = 130
+
+
+class Refusal(Exception):
+    """A command cannot do what it was asked; the message is a sentence."""
+
+    def __init__(self, sentence: str, code: int = WRONG):
+        self.code = code
+        super().__init__(sentence)
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal, beside the command's output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON, the only thing on standard output; not-a-number becomes null."""
+    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 problem``, ``2 problems``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def print_problems(problems: Sequence[Any], tail: str, *, stream: Any = None) -> None:
+    """Print problems as they should read, then how many there are and what follows from that."""
+    out = stream or sys.stderr
+    for problem in problems:
+        print(problem, file=out)
+    print(f"{counted(len(problems), 'problem')}{tail}", file=out)
+
+
+def guarded(command: Callable[[], int | None], *, as_json: bool = False) -> int:
+    """Run a command and return its exit code; whatever it raises becomes a sentence."""
+    try:
+        return command() or OK
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `sim list | head`; nothing more can be printed, at exit neither.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
+        return explain(error, as_json)
+
+
+def explain(error: Exception, as_json: bool = False) -> int:
+    """Say what an exception means to a person, or as JSON to a program, and return the exit code."""
+    problems = getattr(error, "problems", None)
+    code = exit_code(error)
+    if as_json:
+        data: dict[str, Any] = {"ok": False, "error": str(error)}
+        if problems is not None:
+            data = {"ok": False, "problems": [problem.as_data() for problem in problems]}
+        elif code == UNFORESEEN:
+            data["report"] = write_report(error)
+        if getattr(error, "kept", ""):
+            data["kept"] = error.kept  # type: ignore[attr-defined]
+        print_json(data)
+    elif problems is not None:
+        print_problems(problems, ", nothing was run")
+    elif code == UNFORESEEN:
+        say(
+            f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        )
+        say(f"a report for the developers is in {write_report(error)}")
+    else:
+        say(str(error))
+        if getattr(error, "kept", ""):
+            say(error.kept)  # type: ignore[attr-defined]
+    return code
+
+
+def exit_code(error: Exception) -> int:
+    """Return the exit code that an exception stands for."""
+    if isinstance(error, Refusal):
+        return error.code
+    if is_a(error, "sim.scene.problem", "SceneError") or is_a(error, "render.view", "RenderError"):
+        return WRONG
+    if is_a(error, "sim.simulator", "SimulationError"):
+        return FAILED
+    if is_a(error, "sim.recording", "RecordingError"):
+        return FAILED if getattr(error, "rows_kept", 0) else WRONG
+    return UNFORESEEN
+
+
+def is_a(error: Exception, module: str, name: str) -> bool:
+    """Tell whether an exception is of a class, without importing the module that defines it."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return kind is not None and isinstance(error, kind)
+
+
+def write_report(error: Exception) -> str:
+    """Write what a developer needs to a file in the current or the temporary folder; return its name."""
+    from importlib import metadata
+
+    libraries = ("numpy", "scipy", "numba", "h5py", "vispy")
+    found = [f"{name} {metadata.version(name)}" for name in libraries if _installed(name)]
+    text = "\n".join(
+        [
+            f"command: {' '.join(sys.argv)}",
+            f"folder: {os.getcwd()}",
+            f"python: {sys.version}",
+            f"system: {platform.platform()}",
+            f"libraries: {', '.join(found)}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    name = f"sim-report-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
+        try:
+            (folder / name).write_text(text)
+        except OSError:
+            continue
+        return str(folder / name)
+    say(text)
+    return "the lines above"
+
+
+def _installed(name: str) -> bool:
+    from importlib import metadata
+
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _plain(data: Any) -> Any:
+    """Return data as JSON can hold it: numpy's numbers and arrays as Python's, nan as None."""
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple, set, frozenset)):
+        return [_plain(value) for value in data]
+    if hasattr(data, "tolist"):
+        return _plain(data.tolist())
+    if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):
+        return None
+    return data if data is None or isinstance(data, (str, int, float, bool)) else str(data)

@@ -1,0 +1,110 @@
+"""`sim run`: check, simulate, record, film."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sim.cli import options
+from sim.cli.outcome import NO_FILM, OK, exit_code, print_json, say, write_report
+from sim.cli.progress import film_progress, run_progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What was typed behind `sim run`."""
+
+    scene: str
+    output: Path | None = None
+    video: Path | None = None
+    duration: str | None = None
+    settings: tuple[str, ...] = ()
+    seed: int | None = None
+    triggers: tuple[str, ...] = ()
+    quiet: bool = False
+    overwrite: bool = False
+    trust: bool = False
+    as_json: bool = False
+
+
+def run(wish: RunOptions) -> int:
+    """Run a scene and return the exit code."""
+    import sim
+
+    settings, triggers = options.assignments(wish.settings), options.triggers(wish.triggers)
+    duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
+    if wish.video is not None:
+        options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
+    scene = sim.load(wish.scene, set=settings, trust=wish.trust)
+    output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
+    options.target(output, "-o", (), overwrite=wish.overwrite)
+    quiet = wish.quiet or wish.as_json
+    _announce_compiling(quiet)
+    with run_progress(quiet) as progress:
+        recording = sim.run(
+            scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
+            progress=progress,
+        )  # fmt: skip
+    summary = dict(recording.summary, recording=str(output))
+    recording.close()
+    code = OK
+    if wish.video is not None:
+        code = _film(output, wish.video, quiet)
+        summary["film"] = str(wish.video) if code == OK else None
+    if wish.as_json:
+        print_json(summary)
+    elif not wish.quiet:
+        print(describe(summary))
+    return code
+
+
+def _announce_compiling(quiet: bool) -> None:
+    from sim.kernels import jit
+
+    if not quiet and jit.is_cold():
+        say("compiling the kernels, once: about 30 s")
+
+
+def _film(recording: Path, film: Path, quiet: bool) -> int:
+    """Film a recording; what goes wrong leaves the recording and a sentence."""
+    try:
+        from render.film import render_recording
+
+        with film_progress(quiet) as progress:
+            render_recording(recording, film, progress=progress)
+    except Exception as error:
+        code = exit_code(error)
+        where = "" if code < 70 else f" (a report for the developers is in {write_report(error)})"
+        say(f"no film: {error}{where}")
+        say(f"the recording is kept in {recording}; to film it: sim render {recording} -o {film}")
+        return NO_FILM
+    return OK
+
+
+def describe(summary: dict[str, Any]) -> str:
+    """Return the summary of a run as a person reads it."""
+    span, wall, factor = (summary.get(key) for key in ("simulated_time", "wall_time", "real_time_factor"))
+    head = f"{summary.get('scene', '')}: {span:g} s simulated"
+    if wall:
+        head += f" in {wall:.2f} s ({factor:.3g} times real time)"
+    lines = [head]
+
+    def line(name: str, text: str) -> None:
+        lines.append(f"  {name:<18}{text}")
+
+    line("steps", f"{summary.get('steps')}, {summary.get('evaluations')} evaluations")
+    if summary.get("largest_residual") is not None:
+        line("largest residual", f"{summary['largest_residual']:.2g} (m, rad)")
+    balance, peak = summary.get("energy_balance"), summary.get("peak_kinetic_energy")
+    if balance is not None:
+        share = f", {balance / peak:.2g} of the peak kinetic energy" if peak else ""
+        line("energy balance", f"{balance:.2g} J{share}")
+    for k, event in enumerate(summary.get("events", ())):
+        name = event["name"] + ("" if event["kind"] in ("scene", "key") else f" ({event['kind']})")
+        line("events" if k == 0 else "", f"{event['time']:.4f} s  {name}")
+    line("recording", str(summary["recording"]))
+    if summary.get("film"):
+        line("film", str(summary["film"]))
+    return "\n".join(lines)
