@@ -28,7 +28,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("name", "parameters", "freedoms", "rank", "nearby", "mobility", "rows"), ROWS)
 def test_counts(name, parameters, freedoms, rank, nearby, mobility, rows):
-    info = sim.info(sim.load(SCENES / f"{name}.yaml", parameters=parameters))
+    info = sim.info(sim.load(SCENES / f"{name}.yaml", set=parameters))
     assert info["joint_coordinates"] == freedoms
     assert info["constraint_rank"] == rank
     assert info["rank_nearby"] == nearby
