@@ -166,7 +166,9 @@ app.add_typer(new, name="new")
 
 
 @new.command("scene")
-def new_scene(name: Annotated[str, typer.Argument(help="Name of the scene: NAME.yaml is written.")]) -> int:
+def new_scene(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scene: NAME.yaml is written.")],
+) -> int:
     """Write a scene that runs, with the schema line for editors."""
 
     def command() -> int:
@@ -179,7 +181,7 @@ def new_scene(name: Annotated[str, typer.Argument(help="Name of the scene: NAME.
 
 @new.command("controller")
 def new_controller(
-    name: Annotated[str, typer.Argument(help="Name of the controller: NAME.py and test_NAME.py are written.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME.py and test_NAME.py are written.")],
     sampled: Annotated[bool, typer.Option("--sampled", help="Called at a rate, with memory.")] = False,
 ) -> int:
     """Write a controller that works, with its test."""

@@ -1,0 +1,88 @@
+"""An engine that takes no time: the commands are tested here, not the mechanics."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from sim.recording import Recorder, load_recording
+from sim.scene.problem import Place, Problem, SceneError
+from tests.recording import example
+
+
+class SimulationError(RuntimeError):
+    kept = "the motion up to then is kept"
+
+
+@dataclasses.dataclass
+class Report:
+    problems: list[Problem] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    counts: dict[str, Any] = dataclasses.field(default_factory=lambda: {"bodies": 3, "loops": 1})
+    pose_yaml: str = ""
+    ok: bool = True
+
+
+class Engine:
+    """Stands in for the functions of `sim`; notes how it was called."""
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}
+        self.error: BaseException | None = None
+        self.report = Report()
+        self.information = {"joint_coordinates": 24, "mobility": 12, "loops": [{"joints": ["a", "b"], "rows": 6}]}
+
+    def load(self, path: str | Path, *, set: dict[str, str] | None = None, trust: bool = False) -> Any:
+        self.loaded = {"path": str(path), "set": set, "trust": trust}
+        if "bad" in str(path):
+            place = Place("bad.yaml", 3, 7, 4)
+            raise SceneError(
+                [
+                    Problem(where=place, path="bodies.a.mass", what="expected a mass", source_line="mass: 2 cm"),
+                    Problem(where=None, path="joints.b", what="there is no such thing", hint="did you mean 'c'?"),
+                ]
+            )
+        return types.SimpleNamespace(name=Path(path).stem)
+
+    def run(self, scene: Any, *, output: Path | None = None, progress: Any = None, **asked: Any) -> Any:
+        self.asked = {**asked, "output": output}
+        if self.error is not None:
+            raise self.error
+        layout = example.layout(2, scene=scene.name)
+        recorder = Recorder(output, layout, overwrite=asked.get("overwrite", False))
+        if progress is not None:
+            progress(0.5, 1.0, 1)
+        rows = example.rows(layout, 0, 121)
+        rows["trust/position_residual"] = np.full(121, 3e-13)
+        recorder.append(rows)
+        recorder.event(0.5, "let go", "key", row_before=60, row_after=61)
+        recorder.finish(True, {"steps": 90, "evaluations": 1080, "wall_time": 0.05})
+        recording = load_recording(recorder.path)
+        if recorder.temporary:
+            recording.delete_when_closed()
+        return recording
+
+    def check(self, scene: Any) -> Report:
+        return self.report
+
+    def info(self, scene: Any, *, at: float | None = None) -> dict[str, Any]:
+        self.asked = {"at": at}
+        return self.information
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> Engine:
+    engine = Engine()
+    for name in ("load", "run", "check", "info"):
+        monkeypatch.setitem(vars(sim), name, getattr(engine, name))  # before its lazy import
+    module = types.ModuleType("sim.simulator")
+    module.SimulationError = SimulationError  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sim.simulator", module)
+    return engine
