@@ -22,7 +22,7 @@ CAPTION_SHIFT = 0.03  # part of the height by which the motion stands above the 
 SMOOTHING = 0.25  # s of film, width of the Gaussian that a following camera is smoothed with
 FIT_INSTANTS = 240  # instants of the motion that the fit looks at
 FAR_TRAVEL = 2.0  # a motion whose middle wanders this many times the reach of its bodies is followed
-STRAY = 2.0  # what is this many times as far from the middle as most bodies does not count (a part that fell off)
+STRAY = 4.0  # what is this many times as far from the middle as most bodies does not count (a part that fell off)
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,12 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
     aspect : width of the picture over its height
     speed : seconds of motion in one second of film (a following camera is smoothed in film time)
     """
-    wish = {key: value for key, value in (wishes or {}).items() if value is not None}
+    wish: dict[str, Any] = {key: value for key, value in (wishes or {}).items() if value is not None}
     unknown = set(wish) - {"follow", "target", "distance", "azimuth", "elevation", "fov"}
     if unknown:
-        raise RenderError(f"camera: unknown key {sorted(unknown)[0]!r}; known: follow, target, distance, azimuth, elevation, fov")
+        raise RenderError(
+            f"camera: unknown key {sorted(unknown)[0]!r}; known: follow, target, distance, azimuth, elevation, fov"
+        )
     times = motion.sample_times(FIT_INSTANTS)
     corners = outline(motion, times)
     azimuth, elevation = direction(without_strays(corners)[0])
@@ -113,7 +115,7 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
         path_times, path = follow(motion, body, speed)
         corners = outline(motion, times, bodies=family(motion, body))
     elif "target" in wish:
-        path_times, path = motion.times[:1], np.array(wish["target"], float).reshape(1, 3)
+        path_times, path = motion.times[:1], np.array(wish["target"], dtype=float).reshape(1, 3)
     else:
         corners, middle, far = without_strays(corners)
         still = (motion.times[:1], np.zeros((1, 3)))
@@ -133,7 +135,8 @@ def fit(points: np.ndarray, camera: Camera, aspect: float, *, free: bool) -> tup
     points = points[np.isfinite(points).all(axis=1)]
     if not len(points):
         return np.zeros(3), 3.0
-    seen = points @ camera.axes.T
+    origin = 0.5 * (points.min(axis=0) + points.max(axis=0)) if free else np.zeros(3)
+    seen = (points - origin) @ camera.axes.T
     across, depth = seen[:, :2], -seen[:, 2]  # depth: farther from the eye than the target
     half = MARGIN * np.tan(0.5 * camera.fov)
     slope = np.array([half * aspect, half])
@@ -145,7 +148,7 @@ def fit(points: np.ndarray, camera: Camera, aspect: float, *, free: bool) -> tup
     distance = max(distance, 1.1 * float(-depth.min()))
     if free:
         centre[1] -= CAPTION_SHIFT * 2 * np.tan(0.5 * camera.fov) * distance
-    return centre @ camera.axes[:2], distance
+    return origin + centre @ camera.axes[:2], distance
 
 
 def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) -> np.ndarray:
@@ -208,7 +211,7 @@ def direction(corners: np.ndarray) -> tuple[float, float]:
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) < 2:
         return np.deg2rad(-65), np.deg2rad(12)
-    spread, axes = np.linalg.eigh(np.cov(points.T))
+    _, axes = np.linalg.eigh(np.cov(points.T))
     normal = axes[:, 0]
     if abs(normal[2]) > 0.8:  # it lies flat: look down on it
         normal, elevation = np.cross(axes[:, 2], [0, 0, 1.0]), np.deg2rad(50)
@@ -235,7 +238,7 @@ def smooth(times: np.ndarray, path: np.ndarray, speed: float) -> tuple[np.ndarra
     """Return times (k,), evenly spaced, and `path` (n, 3) there, smoothed by a Gaussian over time."""
     if times[-1] <= times[0]:
         return times[:1], path[:1]
-    step = 0.1 * SMOOTHING * speed
+    step = 0.04 * SMOOTHING * speed
     even = np.linspace(times[0], times[-1], max(2, round((times[-1] - times[0]) / step) + 1))
     raw = np.stack([np.interp(even, times, path[:, k]) for k in range(3)], axis=1)
     width = (even[1] - even[0]) / (SMOOTHING * speed)
@@ -249,24 +252,29 @@ def smooth(times: np.ndarray, path: np.ndarray, speed: float) -> tuple[np.ndarra
     return even, np.stack([np.convolve(padded[:, k], kernel, mode="valid") for k in range(3)], axis=1)
 
 
+VIEWS = {  # azimuth and elevation in degrees
+    "front": (0, 5), "back": (180, 5), "left": (90, 5), "right": (-90, 5), "side": (-90, 5),
+    "top": (-90, 89), "corner": (-50, 20),
+}  # fmt: skip
+
+
 def parse(text: str) -> dict[str, Any]:
     """Read the text of an option: ``front``, ``side``, ``top`` or ``azimuth=60,elevation=10,follow=monkey.torso``.
 
     Angles are in degrees here, since a person types them; ``target=0/0/1`` and ``distance=4`` in m.
     """
-    named = {"front": (0.0, 5.0), "back": (180.0, 5.0), "left": (90.0, 5.0), "right": (-90.0, 5.0), "side": (-90.0, 5.0),
-             "top": (-90.0, 89.0), "corner": (-50.0, 20.0)}  # fmt: skip
     wishes: dict[str, Any] = {}
     for word in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (part.strip() for part in word.partition("="))
-        if not equals and key in named:
-            wishes["azimuth"], wishes["elevation"] = np.deg2rad(named[key])
+        if not equals and key in VIEWS:
+            wishes["azimuth"], wishes["elevation"] = (float(a) for a in np.deg2rad(VIEWS[key]))
         elif key == "follow" and value:
             wishes["follow"] = value
         elif key in ("target", "distance", "azimuth", "elevation", "fov") and value:
             wishes[key] = _number(key, value)
         else:
-            raise RenderError(f"camera: {word!r} is not one of {', '.join(named)}, follow=BODY, target=X/Y/Z, distance=M, azimuth=DEG, elevation=DEG, fov=DEG")
+            keys = "follow=BODY, target=X/Y/Z, distance=M, azimuth=DEG, elevation=DEG, fov=DEG"
+            raise RenderError(f"camera: {word!r} is not one of {', '.join(VIEWS)}, {keys}")
     return wishes
 
 

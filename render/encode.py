@@ -48,7 +48,9 @@ def save_picture(picture: np.ndarray, path: Path) -> None:
 
 def palette_of(pictures: list[np.ndarray]) -> Image.Image:
     """Return 256 colours that serve all of `pictures`, as a 16 x 16 picture."""
-    together = Image.fromarray(np.concatenate(pictures)).quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    together = Image.fromarray(np.concatenate(pictures)).quantize(
+        256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+    )
     entries = np.array(together.getpalette("RGB"), np.uint8).reshape(-1, 3)
     entries = np.concatenate([entries, np.repeat(entries[-1:], 256 - len(entries), axis=0)])
     return Image.fromarray(entries.reshape(16, 16, 3))
@@ -75,7 +77,7 @@ class Encoder:
             colors = Path(self._folder.name) / "palette.png"
             palette.save(colors)
             source += ["-i", str(colors)]
-            coding = ["-lavfi", "paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle", "-loop", "0"]
+            coding = ["-lavfi", "paletteuse=dither=none:diff_mode=rectangle", "-loop", "0"]
         # Its own session: Ctrl-C reaches this process only, which then ends ffmpeg in order.
         self._process = subprocess.Popen(
             [_ffmpeg(), "-y", "-loglevel", "error", *source, *coding, str(path)],
@@ -96,7 +98,9 @@ class Encoder:
     def __enter__(self) -> Encoder:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if kind is None:
                 self._finish()
@@ -131,4 +135,6 @@ def _ffmpeg() -> str:
     try:
         return imageio_ffmpeg.get_ffmpeg_exe()
     except RuntimeError as error:
-        raise RenderError("films need ffmpeg, which imageio-ffmpeg did not bring: pip install imageio-ffmpeg") from error
+        raise RenderError(
+            "films need ffmpeg, which imageio-ffmpeg did not bring: pip install imageio-ffmpeg"
+        ) from error

@@ -76,30 +76,31 @@ def look_of(motion: Motion, path: CameraPath) -> Look:
     width = 2 * path.distance * np.tan(0.5 * path.fov)
     cell = next((c for c in SQUARES if c >= width / 10), SQUARES[-1])
     background = background_of(settings.get("background"))
+    corners, _, _ = cameras.without_strays(cameras.outline(motion, motion.sample_times(cameras.FIT_INSTANTS)))
+    corners = corners[np.isfinite(corners).all(axis=2)]
     ground = settings.get("ground")
     if ground is not None and ground is not False:
-        return Look(background=background, ground=0.0 if ground is True else float(ground), cell=cell)
-    return Look(background=background, wall=wall_behind(motion, path, cell), cell=cell)
+        lowest = float(corners[:, 2].min()) if len(corners) else 0.0
+        return Look(background=background, ground=lowest if ground is True else float(ground), cell=cell)
+    looks_down = abs(path.elevation) > np.deg2rad(40)
+    wall = None if looks_down or not len(corners) else wall_behind(corners, path.at(motion.start), cell)
+    return Look(background=background, wall=wall, cell=cell)
 
 
 def background_of(value: Any) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return top and bottom colours from `#rrggbb` or [r, g, b(, opacity)]; None: the soft default."""
-    if value is None:
+    if value is None or (not isinstance(value, str) and not np.isfinite(value[0])):
         return Look().background
     color = rgb(value) if isinstance(value, str) else tuple(float(c) for c in value[:3])
     return color, color  # type: ignore[return-value]
 
 
-def wall_behind(motion: Motion, path: CameraPath, cell: float) -> np.ndarray | None:
-    """Return the upright plane (n, d) behind the whole motion, square to x or y; None when looking down."""
-    if abs(path.elevation) > np.deg2rad(40) or not len(motion.shapes):
-        return None
-    backward = path.at(motion.start).backward
-    axis = int(np.argmax(np.abs(backward[:2])))
+def wall_behind(corners: np.ndarray, camera: cameras.Camera, cell: float) -> np.ndarray:
+    """Return the upright plane (n, d), square to x or y, behind all `corners` (k, 3)."""
+    axis = int(np.argmax(np.abs(camera.backward[:2])))
     normal = np.zeros(3)
-    normal[axis] = np.sign(backward[axis])
-    corners = cameras.outline(motion, motion.sample_times(cameras.FIT_INSTANTS))
-    return np.append(normal, np.nanmin(cameras.without_strays(corners)[0] @ normal) - 0.5 * cell)
+    normal[axis] = np.sign(camera.backward[axis])
+    return np.append(normal, (corners @ normal).min() - 0.5 * cell)
 
 
 def render_recording(
@@ -117,12 +118,22 @@ def render_recording(
 
     Parameters
     ----------
-    time : s, the instant of a picture
-    size : width and height in pixels; for a strip, of the whole picture
-    fps : pictures in a second of film
-    camera : overrides keys of the recording's camera (follow, target, distance, azimuth, elevation, fov)
-    frames : number of pictures in a strip
-    progress : called with (pictures done, pictures in all)
+    recording : str or Path
+        File of the recording.
+    out : str or Path
+        File to write; its suffix says what.
+    time : float
+        Instant of a picture, s.
+    size : (int, int)
+        Width and height in pixels; for a strip, of the whole picture.
+    fps : float
+        Pictures in a second of film.
+    camera : mapping
+        Overrides keys of the recording's camera (follow, target, distance, azimuth, elevation, fov).
+    frames : int
+        Number of pictures in a strip.
+    progress : callable
+        Called with (pictures done, pictures in all).
 
     What is None comes from the recording's `render:` block.  Raises RenderError with a sentence.
     """
@@ -150,7 +161,12 @@ def render_drawing(
 
 
 def picture(
-    motion: Motion, out: str | Path, *, time: float | None, size: Size | None = None, camera: Mapping[str, Any] | None = None
+    motion: Motion,
+    out: str | Path,
+    *,
+    time: float | None,
+    size: Size | None = None,
+    camera: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write the picture at one time; raise RenderError when the motion has no such time."""
     time = motion.start if time is None else time
@@ -174,7 +190,9 @@ def film(
     """Write a film of the whole motion, .mp4 or .gif by the suffix of `out`."""
     out = Path(out)
     moving = out.suffix.lower() == ".gif"
-    size, fps = (gif_size(motion, size), gif_fps(motion, fps)) if moving else (even_size(motion, size), film_fps(motion, fps))
+    size, fps = (
+        (gif_size(motion, size), gif_fps(motion, fps)) if moving else (even_size(motion, size), film_fps(motion, fps))
+    )
     shot = Shot.of(motion, size, camera=camera, quality=quality)
     times = frame_times(motion.start, motion.end, fps=fps, speed=shot.speed)
     with whole(out) as part:
@@ -200,9 +218,8 @@ def even_size(motion: Motion, size: Size | None) -> Size:
     """Return the size of an mp4; raise RenderError when a side is odd, which its colours cannot hold."""
     width, height = checked_size(motion, size)
     if width % 2 or height % 2:
-        raise RenderError(
-            f"size {width}x{height}: both sides of an mp4 are even numbers; take {width + width % 2}x{height + height % 2}"
-        )
+        even = f"{width + width % 2}x{height + height % 2}"
+        raise RenderError(f"size {width}x{height}: both sides of an mp4 are even numbers; take {even}")
     return width, height
 
 
@@ -217,8 +234,8 @@ def gif_size(motion: Motion, size: Size | None) -> Size:
 def film_fps(motion: Motion, fps: float | None) -> float:
     """Return the pictures per second: `fps`, else the recording's, else 30."""
     fps = float(fps or motion.settings.get("fps") or FPS)
-    if not 0.1 <= fps <= 240:
-        raise RenderError(f"{fps:g} pictures per second: expected 0.1 to 240")
+    if not 0.1 <= fps <= 1000:
+        raise RenderError(f"{fps:g} pictures per second: expected 0.1 to 1000")
     return fps
 
 

@@ -49,11 +49,15 @@ def _panel(height: int, width: int) -> np.ndarray:
     """Return the mask of a panel with round corners."""
     scale = 4
     image = Image.new("L", (scale * width, scale * height))
-    ImageDraw.Draw(image).rounded_rectangle((0, 0, scale * width - 1, scale * height - 1), scale * height // 4, fill=255)
+    ImageDraw.Draw(image).rounded_rectangle(
+        (0, 0, scale * width - 1, scale * height - 1), scale * height // 4, fill=255
+    )
     return np.asarray(image.resize((width, height), Image.Resampling.BOX), np.float32) / 255
 
 
-def _blend(picture: np.ndarray, mask: np.ndarray, left: int, top: int, color: tuple[int, int, int], opacity: float) -> None:
+def _blend(
+    picture: np.ndarray, mask: np.ndarray, left: int, top: int, color: tuple[int, int, int], opacity: float
+) -> None:
     """Paint `color` through `mask` into the picture, in place, cutting off what lies outside."""
     height, width = picture.shape[:2]
     x, y = max(left, 0), max(top, 0)

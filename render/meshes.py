@@ -38,7 +38,9 @@ def mesh(kind: str, size: np.ndarray) -> Mesh:
 
 def box(size: np.ndarray) -> Mesh:
     """Return a box with its own four vertices on each side, so that its edges are sharp."""
-    vertices, normals, faces = [], [], []
+    vertices: list[np.ndarray] = []
+    normals: list[np.ndarray] = []
+    faces: list[list[int]] = []
     axes = np.eye(3)
     for axis in range(3):
         for sign in (-1.0, 1.0):

@@ -76,7 +76,9 @@ class Stage:
         shapes, tint = motion.shapes, colors(motion.shapes, motion.body_names)
         self._body: list[int] = []
         self._part: list[slice] = []  # of the vertices
-        vertices, normals, tints, solid, clear = [], [], [], [], []
+        vertices, normals, tints = [], [], []
+        solid: list[np.ndarray] = []
+        clear: list[np.ndarray] = []
         first = 0
         for s in range(len(shapes)):
             made = mesh(shapes.kind[s], shapes.size[s])
@@ -102,7 +104,9 @@ class Stage:
 
         width, height = (self.quality * side for side in self.size)
         self._canvas.set_current()
-        self._drawn = gloo.Texture2D((height, width, 4), format="rgba", interpolation="linear", wrapping="clamp_to_edge")
+        self._drawn = gloo.Texture2D(
+            (height, width, 4), format="rgba", interpolation="linear", wrapping="clamp_to_edge"
+        )
         depth = gloo.RenderBuffer((height, width), DEPTH_24_BITS)
         self._sharp = gloo.FrameBuffer(color=self._drawn, depth=depth)
         self._final_color = gloo.Texture2D((self.size[1], self.size[0], 4), format="rgba")

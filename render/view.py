@@ -113,6 +113,7 @@ class Motion:
         """Return a motion of one instant, at rest: position (b, 3) and quat (b, 4) of body origins."""
         bodies = len(body_names)
         zeros = np.zeros((1, bodies, 3))
+        middle = np.zeros((bodies, 3)) if com is None else np.asarray(com, float)
         return Motion(
             name=name,
             times=np.zeros(1),
@@ -121,8 +122,8 @@ class Motion:
             quat=np.asarray(quat, float).reshape(1, bodies, 4),
             velocity=zeros,
             angular_velocity=zeros,
-            com=np.zeros((bodies, 3)) if com is None else np.asarray(com, float),
-            shapes=shapes,
+            com=middle,
+            shapes=shapes if len(shapes) else markers(np.asarray(position, float).reshape(bodies, 3), middle),
             settings=settings or {},
         )
 
@@ -241,6 +242,9 @@ def _read(file: h5py.File) -> Motion:
         size=table["size"][:],
         color=table["color"][:],
     )
+    com = file["bodies/com"][:]
+    if not len(shapes):
+        shapes = markers(file["position"][0], com)
     settings = file["scene/render"][()] if "scene/render" in file else b"{}"
     return Motion(
         name=str(file.attrs.get("scene", "")),
@@ -250,11 +254,26 @@ def _read(file: h5py.File) -> Motion:
         quat=file["quat_wxyz"][:rows],
         velocity=file["velocity"][:rows],
         angular_velocity=file["angular_velocity"][:rows],
-        com=file["bodies/com"][:],
+        com=com,
         shapes=shapes,
         events=events_of(file),
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
+    )
+
+
+def markers(position: np.ndarray, com: np.ndarray) -> Shapes:
+    """Return a small sphere at each centre of mass, for a scene without any shape."""
+    spread = np.linalg.norm(position - position.mean(axis=0), axis=1).max() if len(position) else 0.0
+    radius = 0.05 * spread if spread > 0 else 0.05
+    count = len(position)
+    return Shapes(
+        body=np.arange(count),
+        kind=("sphere",) * count,
+        position=com,
+        quat=np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)),
+        size=np.full((count, 3), radius),
+        color=np.full((count, 4), np.nan),
     )
 
 

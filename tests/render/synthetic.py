@@ -40,7 +40,9 @@ def wheel(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([np.cos(half), zero, np.sin(half), zero], axis=1), np.tile([0.0, RATE, 0.0], (len(t), 1))
 
 
-def write_recording(path: Path, *, rate: float = 120.0, settings: dict[str, Any] | None = None, rows: int | None = None) -> Path:
+def write_recording(
+    path: Path, *, rate: float = 120.0, settings: dict[str, Any] | None = None, rows: int | None = None
+) -> Path:
     """Write the recording; rows: how many of them are marked as complete (None: all)."""
     t = times(rate)
     twin = int(np.flatnonzero(np.diff(t) == 0)[0])
@@ -73,7 +75,9 @@ def _write_model(file: h5py.File) -> None:
     file["shapes/color"] = np.array([[0.2, 0.4, 0.8, 1.0], [np.nan] * 4, [np.nan] * 4])
 
 
-def _write_motion(file: h5py.File, t: np.ndarray, p_ball: np.ndarray, v_ball: np.ndarray, quat: np.ndarray, spin: np.ndarray) -> None:
+def _write_motion(
+    file: h5py.File, t: np.ndarray, p_ball: np.ndarray, v_ball: np.ndarray, quat: np.ndarray, spin: np.ndarray
+) -> None:
     n = len(t)
     still = np.tile([1.0, 0, 0, 0], (n, 1))
     file["time"] = t
@@ -81,8 +85,8 @@ def _write_motion(file: h5py.File, t: np.ndarray, p_ball: np.ndarray, v_ball: np
     file["quat_wxyz"] = np.stack([quat, still], axis=1)
     file["velocity"] = np.stack([np.zeros((n, 3)), v_ball], axis=1)
     file["angular_velocity"] = np.stack([spin, np.zeros((n, 3))], axis=1)
-    rod = 0.25 * np.stack([np.sin(RATE * t), np.zeros(n), np.cos(RATE * t)], axis=1)
-    file["com"] = np.stack([[0, 0, 1.0] + rod, p_ball], axis=1)
+    middle = np.array([0, 0, 1.0]) + 0.25 * np.stack([np.sin(RATE * t), np.zeros(n), np.cos(RATE * t)], axis=1)
+    file["com"] = np.stack([middle, p_ball], axis=1)
 
 
 def _write_joints(file: h5py.File, t: np.ndarray) -> None:
