@@ -167,7 +167,7 @@ app.add_typer(new, name="new")
 
 @new.command("scene")
 def new_scene(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scene: NAME.yaml is written.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME.yaml is written.")],
 ) -> int:
     """Write a scene that runs, with the schema line for editors."""
 

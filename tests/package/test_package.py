@@ -1,0 +1,97 @@
+"""What is shipped, and what the README promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (made,) = folder.glob("brachiate-*.whl")
+    return made
+
+
+def test_the_wheel_holds_the_data(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("scenes", "schema"):
+        files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".yaml", ".json")]
+        assert files
+        for path in files:
+            assert f"sim/data/{path.relative_to(ROOT).as_posix()}" in names
+    for needed in ("sim/py.typed", "render/py.typed", "plugins/py.typed", "sim/templates/scene.yaml.txt"):
+        assert needed in names
+    assert not [name for name in names if name.startswith(("tests/", "bench/", ".ci/"))]
+
+
+def test_an_unpacked_wheel_finds_its_scenes(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    code = "import sim; from sim.cli.main import main; print(sim.__file__); main(['list']); main(['schema', '--path'])"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": "site"},
+        timeout=60,
+    )
+    lines = result.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
+    assert Path(lines[0]) == tmp_path / "site" / "sim" / "__init__.py"
+    assert any(line.startswith("swing ") for line in lines)
+    assert Path(lines[-1]) == tmp_path / "site" / "sim" / "data" / "schema" / "scene.schema.json"
+    assert Path(lines[-1]).is_file()
+
+
+def test_controllers_are_offered_as_entry_points():
+    from sim.scene.controllers import BUILT_IN
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["sim.controllers"] == BUILT_IN
+    assert project["scripts"]["sim"] == "sim.cli.main:main"
+
+
+def test_the_readme_has_its_commands_once():
+    """The script of the checks takes them from there, so they are one line each."""
+    lines = README.splitlines()
+    for begin in (
+        "python3 -m venv .venv && .venv/bin/pip install . &&",
+        "python3 -m venv .venv && .venv/bin/pip install -e",
+    ):
+        assert len([line for line in lines if line.startswith(begin)]) == 1
+    assert len([line for line in lines if line.startswith("apt-get install -y ")]) == 1
+
+
+def test_the_readme_names_the_packages_of_the_message():
+    from render.stage import PACKAGES
+
+    assert f"apt-get install -y {PACKAGES}" in README
+
+
+def test_the_readme_links_to_what_exists():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    assert len(targets) > 8
+    absent = [target for target in targets if "://" not in target and not (ROOT / target).exists()]
+    assert absent == []
+
+
+def test_the_readme_scene_is_right(tmp_path):
+    import sim
+
+    (text,) = re.findall(r"```yaml\n(.*?)```", README, flags=re.DOTALL)
+    (tmp_path / "let_go.yaml").write_text(text)
+    scene = sim.load(tmp_path / "let_go.yaml")
+    assert scene.name == "let_go" and len(scene.events) == 1
