@@ -13,10 +13,11 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
     """Check a scene, print what was found and return the exit code."""
     import sim
     from sim.kernels import jit
+    from sim.scene import load
 
     jit.interpret()  # a few passes: importing the compiler would take longer
     try:
-        scene = sim.load(path, set=options.assignments(settings), trust=trust)
+        scene, warnings = load.load_checked(path, set=options.assignments(settings), trust=trust)
         report = sim.check(scene)
     except sim.SceneError as error:
         if as_json:
@@ -28,20 +29,20 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
         print_json(
             {
                 "ok": report.ok,
-                "problems": [problem.as_data() for problem in report.problems],
+                "problems": [problem.as_data() for problem in (*warnings, *report.problems)],
                 "notes": list(report.notes),
                 "counts": report.counts,
                 "pose_yaml": report.pose_yaml,
             }
         )
     else:
-        _print(scene.name, report)
+        _print(scene.name, [*warnings, *report.problems], report)
     return OK if report.ok else WRONG
 
 
-def _print(name: str, report: Any) -> None:
-    errors = [problem for problem in report.problems if problem.severity == "error"]
-    for problem in report.problems:
+def _print(name: str, problems: list[Any], report: Any) -> None:
+    errors = [problem for problem in problems if problem.severity == "error"]
+    for problem in problems:
         print(problem)
     for note in report.notes:
         print(note)
@@ -49,7 +50,7 @@ def _print(name: str, report: Any) -> None:
         print("\nthe assembled pose, to put in the scene:\n")
         print(report.pose_yaml.rstrip("\n"))
         print()
-    warnings = len(report.problems) - len(errors)
+    warnings = len(problems) - len(errors)
     also = f", {counted(warnings, 'warning')}" if warnings else ""
     if errors:
         print(f"{counted(len(errors), 'problem')}{also}, nothing was run")

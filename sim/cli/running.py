@@ -32,15 +32,19 @@ class RunOptions:
 def run(wish: RunOptions) -> int:
     """Run a scene and return the exit code."""
     import sim
+    from sim.scene import load
 
     settings, triggers = options.assignments(wish.settings), options.triggers(wish.triggers)
     duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
-    scene = sim.load(wish.scene, set=settings, trust=wish.trust)
+    scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
     output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
     options.target(output, "-o", (), overwrite=wish.overwrite)
     quiet = wish.quiet or wish.as_json
+    if not quiet:
+        for warning in warnings:
+            say(str(warning))
     _announce_compiling(quiet)
     with run_progress(quiet) as progress:
         recording = sim.run(

@@ -13,6 +13,7 @@ import pytest
 
 import sim
 from sim.recording import Recorder, load_recording
+from sim.scene import load as loading
 from sim.scene.problem import Place, Problem, SceneError
 from tests.recording import example
 
@@ -38,6 +39,7 @@ class Engine:
         self.asked: dict[str, Any] = {}
         self.error: BaseException | None = None
         self.report = Report()
+        self.warnings: list[Problem] = []
         self.information = {"joint_coordinates": 24, "mobility": 12, "loops": [{"joints": ["a", "b"], "rows": 6}]}
 
     def load(self, path: str | Path, *, set: dict[str, str] | None = None, trust: bool = False) -> Any:
@@ -80,6 +82,7 @@ class Engine:
 
 def install(monkeypatch: pytest.MonkeyPatch) -> Engine:
     engine = Engine()
+    monkeypatch.setattr(loading, "load_checked", lambda *a, **k: (engine.load(*a, **k), engine.warnings))
     for name in ("load", "run", "check", "info"):
         monkeypatch.setitem(vars(sim), name, getattr(engine, name))  # before its lazy import
     module = types.ModuleType("sim.simulator")

@@ -96,7 +96,7 @@ def test_check_of_bad_scenes(engine, capsys):
         "joints.b: cannot close by 3 mm",
         "1 problem, 1 warning, nothing was run",
     ]
-    engine.report = fakes.Report(problems=[warning])
+    engine.report, engine.warnings = fakes.Report(), [warning]
     assert main(["check", "a.yaml"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("a: no problems, 1 warning")
 
