@@ -105,11 +105,16 @@ class PD(Controller):
             columns = view.columns[joint]
             size = columns.stop - columns.start
             target = self._target(joint, view)
-            gains = (self._of("kp", joint), self._of("kd", joint), float(self.largest))
+            kp, kd = (np.broadcast_to(self._of(name, joint), (size,)) for name in ("kp", "kd"))
             if view.types[joint] == "spherical":
-                rows.append((SPHERICAL, columns.start, *quaternion(target), *gains))
+                if kp.min() != kp.max() or kd.min() != kd.max():
+                    raise ValueError(f"pd: kp and kd of spherical joint {joint!r}: expected one number each")
+                rows.append((SPHERICAL, columns.start, *quaternion(target), kp[0], kd[0], self.largest))
             else:
-                rows += [(SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, *gains) for k in range(size)]
+                rows += [
+                    (SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, kp[k], kd[k], self.largest)
+                    for k in range(size)
+                ]
         return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
 
     def _target(self, joint: str, view: ModelView) -> np.ndarray:
@@ -125,6 +130,6 @@ class PD(Controller):
             raise ValueError(f"pd: target of {joint!r} has {numbers.size} numbers; expected {start.size}")
         return numbers
 
-    def _of(self, name: str, joint: str) -> float:
+    def _of(self, name: str, joint: str) -> float | tuple[float, ...]:
         value = getattr(self, name)
-        return float(value.get(joint, 0.0) if isinstance(value, Mapping) else value)
+        return value.get(joint, 0.0) if isinstance(value, Mapping) else value

@@ -11,26 +11,34 @@ from sim.plugin import Controller, ModelView, parameter
 
 @dataclasses.dataclass(kw_only=True)
 class Torque(Controller):
-    """Apply a torque (a force on slides) that is given by an expression.
+    """Apply torques (forces on slides) that are given by expressions.
 
-    tau_j = expression(t, state), in N m or N, positive along the joint's axis.
+    tau_c = expression(t, state) for each column c of a joint, in N m or N, positive along its axis.
     """
 
     torques: Mapping[str, Any] = parameter(
         kind="expressions",
         unit="N m",
-        about="Torque of each joint with one freedom (N on slides): joint or pattern to expression",
+        about="Torque of each joint (N on slides), by joint or pattern: an expression, or a list of one for each freedom",
     )
 
     def start(self, view: ModelView) -> None:
-        """Refuse joints with more than one freedom: which of their axes is meant would be a guess."""
+        """Refuse one expression for several freedoms: which of them is meant would be a guess."""
         super().start(view)
-        for joint in self.torques:
+        for joint, torque in self.torques.items():
             columns = view.columns[joint]
-            freedoms = columns.stop - columns.start
-            if freedoms != 1:
-                raise ValueError(f"torque: joint {joint!r} has {freedoms} freedoms; expected a joint with one")
+            freedoms, given = columns.stop - columns.start, len(_listed(torque))
+            if given != freedoms:
+                raise ValueError(f"torque: joint {joint!r} has {freedoms} freedoms, and {given} expressions were given")
 
     def expressions(self, view: ModelView) -> Mapping[int, Any]:
         """Return column -> Expression of its torque."""
-        return {view.columns[joint].start: expression for joint, expression in self.torques.items()}
+        return {
+            view.columns[joint].start + k: expression
+            for joint, torque in self.torques.items()
+            for k, expression in enumerate(_listed(torque))
+        }
+
+
+def _listed(torque: Any) -> tuple[Any, ...]:
+    return torque if isinstance(torque, tuple) else (torque,)

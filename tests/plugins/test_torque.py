@@ -18,13 +18,13 @@ def expression(text):
 
 def test_expressions_go_to_the_columns_of_their_joints():
     view = view_of({"hip": "spherical", "knee": "rotational", "slide": "translational"})
-    push, turn = expression("2*t"), expression("sin(t)")
-    controller = Torque(torques={"slide": push, "knee": turn})
+    push, turn, roll = expression("2*t"), expression("sin(t)"), expression("0")
+    controller = Torque(torques={"slide": push, "knee": turn, "hip": (roll, turn, roll)})
     controller.start(view)
-    assert controller.expressions(view) == {4: push, 3: turn}
+    assert controller.expressions(view) == {4: push, 3: turn, 0: roll, 1: turn, 2: roll}
 
 
 def test_joints_with_several_freedoms_are_refused():
     view = view_of({"hip": "spherical"})
-    with pytest.raises(ValueError, match="'hip' has 3 freedoms; expected a joint with one"):
+    with pytest.raises(ValueError, match="'hip' has 3 freedoms, and 1 expressions were given"):
         Torque(torques={"hip": expression("1")}).start(view)
