@@ -19,7 +19,7 @@ class Torque(Controller):
     torques: Mapping[str, Any] = parameter(
         kind="expressions",
         unit="N m",
-        about="Torque of each joint (N on slides), by joint or pattern: an expression, or a list of one for each freedom",
+        about="Torque (N on slides) by joint or pattern: an expression, or a list with one for each freedom",
     )
 
     def start(self, view: ModelView) -> None:
