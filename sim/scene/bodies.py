@@ -69,7 +69,7 @@ def _inertia(block: Block, mass: float, name: str) -> Inertia | None:
             block.problem(key, f"body '{name}' has '{key}' but no mass", "give its mass")
         return None
     if key == "gyration":
-        inertia: Inertia = (*(mass * radius**2 for radius in value), 0.0, 0.0, 0.0)  # type: ignore[assignment]
+        inertia: Inertia = (*(mass * radius**2 for radius in value), 0.0, 0.0, 0.0)
     elif len(value) in (3, 6):
         inertia = value if len(value) == 6 else (*value, 0.0, 0.0, 0.0)
     else:

@@ -25,7 +25,7 @@ from sim.scene.rotation import IDENTITY, orientation_of
 from sim.scene.scope import Scope
 from sim.scene.spec import Quat, Vec3
 from sim.scene.units import Quantity
-from sim.scene.vocabulary import definition, resolve, whole
+from sim.scene.vocabulary import definition, whole
 
 _THINGS = ("bodies", "joints", "initial", "events", "controllers")
 _DEEPEST = 20  # includes inside includes
@@ -92,7 +92,7 @@ class Drafter:
             self.draft.parameters = parameters
         schema = whole()
         place = root.entries[0][0].place if root.entries else root.place
-        for key, value, inner in reader.entries(root, schema, "", place):
+        for key, value, inner in reader.entries(root, schema, "", place, []):
             self.section(key, value, inner, reader)
 
     def version(self, root: Map, reader: Reader) -> bool:
@@ -101,8 +101,8 @@ class Drafter:
         if not isinstance(node, Scalar) or node.text == str(_VERSION):
             return True  # a missing key is reported with the other keys
         if node.text.isdigit():
-            what = f"the file is written in version {node.text} of the scene language; this program reads version {_VERSION}"
-            reader.problem(node, "schema", what)
+            what = f"the file is written in version {node.text} of the scene language"
+            reader.problem(node, "schema", what, f"this program reads version {_VERSION}")
             return False
         reader.problem(node, "schema", f"expected the version of the scene language, found '{node.text}'", "schema: 1")
         return True
@@ -139,7 +139,7 @@ class Drafter:
         schema = definition("repeated_sections")
         for block, inner in repeating.blocks(node, reader, ""):
             known = {**schema, "required": []}
-            for key, value, section in inner.entries(block, known, "repeat", block.place):
+            for key, value, section in inner.entries(block, known, "repeat", block.place, []):
                 self.section(key, value, section, inner)
 
     def mirror(self, node: Node, reader: Reader) -> None:
@@ -287,8 +287,6 @@ def read_text(path: Path, label: str, findings: Findings, place: Place | None, w
         line = before.count(b"\n") + 1
         column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
         byte = data[error.start]
+        findings.open(label, data.decode("utf-8", "replace"))
         findings.add(Place(label, line, column), "", f"byte 0x{byte:02x} is not UTF-8", "save the file as UTF-8")
         return None
-
-
-__all__ = ["Draft", "DraftPart", "Drafter", "read_text", "resolve"]

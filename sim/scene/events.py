@@ -56,7 +56,7 @@ def inline_joints(thing: Thing) -> list[Thing]:
 def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str, Node, str]]:
     """Return (full name or pattern, node, path) of each name in one name or a list of names."""
     items = node.items if isinstance(node, Sequence) else [node] if node is not None else []
-    found = []
+    found: list[tuple[str, Node, str]] = []
     for i, item in enumerate(items):
         item_path = f"{path}[{i}]" if isinstance(node, Sequence) else path
         if isinstance(item, Map):
@@ -98,9 +98,9 @@ def build_event(thing: Thing, names: Names, made: list[str]) -> Event | None:
     block: Block = thing.value
     if block is BAD:
         return None
-    if not block.wrote(*_TRIGGERS):
+    if not block.wrote(*_TRIGGERS) and not block.unknown:
         thing.problem("nothing fires this event", "give at, after, when or key")
-    if not block.wrote(*_ACTIONS, "caption", "touch", "release"):
+    if not block.wrote(*_ACTIONS, "caption") and not block.unknown:
         thing.problem("this event does nothing", f"give one of {', '.join(_ACTIONS)}")
     if block.get("once") is False and not block.wrote("when", "key", "after"):
         block.problem("once", "an event with a time only happens once", "leave 'once' out")

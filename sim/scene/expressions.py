@@ -225,7 +225,7 @@ def _refuse_neighbours(text: str, word: str, next_word: str, kind: str, followin
     )
 
 
-class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
+class Evaluator(simpleeval.SimpleEval):
     """Evaluates the syntax of a scene on quantities; everything else is refused.
 
     Attributes
@@ -244,7 +244,7 @@ class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
         super().__init__(operators=operators, functions={}, names={})
         self.calls: dict[str, tuple[Callable[..., Any], int, int]] = FUNCTIONS
         self.results: dict[ast.AST, Any] = {}
-        self.nodes = {
+        self.handlers: dict[type, Callable[[Any], Any]] = {
             ast.Constant: self._constant, ast.Name: self._name, ast.UnaryOp: self._unary, ast.BinOp: self._binary,
             ast.Call: self._call, ast.List: self._list, ast.Subscript: self._subscript,
             ast.Compare: self._compare, ast.BoolOp: self._both,
@@ -255,9 +255,9 @@ class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
             raise ExpressionError(
                 "several numbers where one is wanted", "lists stand in [ ]; decimals are written with a point"
             )
-        if type(node) not in self.nodes:
+        if type(node) not in self.handlers:
             raise ExpressionError(f"{type(node).__name__} is not part of the language of expressions")
-        result = self.nodes[type(node)](node)
+        result = self.handlers[type(node)](node)
         self.results[node] = result
         return result
 
@@ -294,7 +294,7 @@ class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
 
     def _operator(self, node: ast.BinOp | ast.UnaryOp) -> Callable[..., Any]:
         try:
-            return self.operators[type(node.op)]  # type: ignore[no-any-return]
+            return self.operators[type(node.op)]
         except KeyError:
             signs = {"Mod": "%", "FloorDiv": "//"}
             name = type(node.op).__name__

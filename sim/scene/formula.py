@@ -168,7 +168,7 @@ class _Fold(ast.NodeTransformer):
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Compare):
-            return self.visit_Compare(node)  # type: ignore[no-any-return]
+            return self.visit_Compare(node)
         if isinstance(node, ast.Subscript):  # the index stays a whole number
             return ast.Subscript(self.visit(node.value), node.slice, ast.Load())
         return super().generic_visit(node)

@@ -117,8 +117,9 @@ def _place(
     elif not written and not block.wrote("position") and not (by_event and kind in ("fixed", "free", "translational")):
         if not by_event and kind == "free":
             return None, None, None
-        what = "it is not said where the joint is"
-        block.problem(None, what, "give position, or parent_point and child_point")
+        if all(block.absent(key) for key in ("position", "parent_point", "child_point")):
+            what = "it is not said where the joint is"
+            block.problem(None, what, "give position, or parent_point and child_point")
     return block.get("position"), points["parent_point"], points["child_point"]
 
 
@@ -126,7 +127,7 @@ def _point(block: Block, key: str, body: str | None, bodies: Bodies) -> str | No
     """Return the name of a point of a body (of the world: its full name), or None."""
     name = block.get(key)
     if name is None or body is None or body in bodies.unreadable:
-        return name  # type: ignore[no-any-return]
+        return name
     known = bodies.points[body]
     if body == "world":
         name = block.reader.scope.full(name)
@@ -144,9 +145,9 @@ def _axes(block: Block, kind: str) -> tuple[Vec3 | None, Vec3 | None]:
             block.problem(key, f"a {kind} joint has no '{key}'")
     axis = _direction(block, "axis") if kind in _NEEDS_AXIS else None
     second = _direction(block, "second_axis") if kind in ("universal", "planar") else None
-    if kind in _NEEDS_AXIS and not block.wrote("axis"):
+    if kind in _NEEDS_AXIS and block.absent("axis"):
         block.problem(None, f"a {kind} joint needs key 'axis'", "axis: [0, 0, 1]")
-    if kind == "universal" and not block.wrote("second_axis"):
+    if kind == "universal" and block.absent("second_axis"):
         block.problem(None, "a universal joint needs key 'second_axis'", "perpendicular to axis")
     if kind == "planar" and axis is not None and not block.wrote("second_axis"):
         second = (1.0, 0.0, 0.0) if abs(axis[0]) < 1 - 1e-6 else (0.0, 1.0, 0.0)
@@ -252,7 +253,10 @@ def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tupl
     for i, (pair, pair_node) in enumerate(zip(pairs, nodes, strict=True)):
         path = f"{inner.path}.{key}" + ("" if single else f"[{i}]")
         schema = {"type": ["number"], "x-unit": FREEDOM_UNITS[kind][i], "x-infinite": True}
-        ends = [inner.reader.fit(end, at, schema, path) for end, at in zip(pair, pair_node.items, strict=True)]
+        ends = [
+            inner.reader.fit(end, at, schema, f"{path}[{k}]")
+            for k, (end, at) in enumerate(zip(pair, pair_node.items, strict=True))
+        ]
         if any(end is BAD for end in ends):
             return None
         if ends[0] > ends[1]:

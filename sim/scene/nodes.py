@@ -76,6 +76,8 @@ class _Composer:
 
     def place(self, event: yaml.Event) -> Place:
         start, end = event.start_mark, event.end_mark
+        if start is None or end is None:  # no parser leaves them out
+            return Place(self.file, 1, 1)
         length = end.column - start.column if end.line == start.line else 1
         return Place(self.file, start.line + 1, start.column + 1, max(1, length))
 
@@ -114,10 +116,11 @@ class _Composer:
                 f"quote a pattern: '*{event.anchor}'; to say a thing once, use parameters, repeat or include",
             )
             raise _Refused
-        if getattr(event, "anchor", None):
+        anchor = getattr(event, "anchor", None)
+        if anchor:
             self.report(
                 place,
-                f"a leading '&' makes an anchor of YAML out of '&{event.anchor}'",
+                f"a leading '&' makes an anchor of YAML out of '&{anchor}'",
                 "to say a thing once, use parameters, repeat or include",
             )
             raise _Refused
@@ -167,9 +170,10 @@ def _syntax_problem(error: yaml.YAMLError, file: str, findings: Findings) -> Non
     """Report what the YAML parser could not read, in the words of the likely mistake."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # characters that no YAML file may hold
-        character = getattr(error, "character", None)
-        code = f"character {character:#x}" if isinstance(character, int) else "a character"
-        findings.add(Place(file, 1, 1), "", f"the file holds {code} that YAML does not allow")
+        text = findings.sources[file]
+        at = next((i for i, c in enumerate(text) if not (c.isprintable() or c in "\n\r\t\x85\ufeff")), 0)
+        place = Place(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        findings.add(place, "", f"character U+{ord(text[at]):04X}, which YAML does not allow")
         return
     place = Place(file, mark.line + 1, mark.column + 1)
     line = findings.line(place)
@@ -186,6 +190,11 @@ def _syntax_problem(error: yaml.YAMLError, file: str, findings: Findings) -> Non
         what, hint = "a leading '&' makes an anchor of YAML", "quote the text"
     elif "${" in line and "flow" in said:
         what, hint = "YAML cannot read ${...} inside { } or [ ]", 'quote the name: "leg_${s}"'
+    elif "flow" in said and getattr(error, "context_mark", None) is not None:
+        opened = error.context_mark  # type: ignore[attr-defined]
+        bracket = "{" if "mapping" in said else "["
+        what = f"the '{bracket}' in line {opened.line + 1}, column {opened.column + 1} is not closed before this"
+        hint = "or a ',' is missing"
     else:
         what, hint = f"YAML cannot read this: {said}", ""
     findings.add(place, "", what, hint)
@@ -197,9 +206,11 @@ def compose(text: str, file: str, findings: Findings) -> Map | None:
     Parameters
     ----------
     text : str
-        The whole file; `findings` must know it already.
+        The whole file.
     file : str
         Name of the file, for places.
+    findings : Findings
+        Knows the text already; takes what cannot be read.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sim.scene import repeating
@@ -20,7 +20,7 @@ from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.problem import Place
 from sim.scene.scope import Scope
 from sim.scene.traps import number_trap, trap_of_empty
-from sim.scene.units import ONE, Quantity, describe, parse_unit
+from sim.scene.units import Quantity, describe, parse_unit
 from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
 
 
@@ -68,6 +68,7 @@ class Block:
     place: Place
     path: str
     reader: Reader
+    unknown: list[str] = field(default_factory=list)  # keys that the schema does not have, or refuses
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value; `default` where it was neither written nor has one, or could not be read."""
@@ -77,6 +78,10 @@ class Block:
     def wrote(self, *keys: str) -> bool:
         """Return whether one of the keys stands in the text, readable or not."""
         return any(key in self.nodes for key in keys)
+
+    def absent(self, key: str) -> bool:
+        """Return whether a key is missing, and none of the unknown keys may be meant for it."""
+        return key not in self.nodes and not misspelt(key, self.unknown)
 
     def bad(self, *keys: str) -> bool:
         """Return whether one of the keys stands in the text and could not be read."""
@@ -262,8 +267,13 @@ class Reader:
         items = [self.read(item, schema["items"], f"{path}[{i}]") for i, item in enumerate(node.items)]
         return BAD if any(item is BAD for item in items) else tuple(items)
 
-    def entries(self, node: Map, schema: Schema, path: str, place: Place) -> Iterator[tuple[Scalar, Node, Schema]]:
-        """Yield the known keys of a map with their values and schemas; report the others and the missing ones."""
+    def entries(
+        self, node: Map, schema: Schema, path: str, place: Place, unknown: list[str]
+    ) -> Iterator[tuple[Scalar, Node, Schema]]:
+        """Yield the known keys of a map with their values and schemas.
+
+        Report the others, and put them into `unknown`; report the missing ones.
+        """
         known = schema.get("properties", {})
         other = schema.get("additionalProperties", True)
         offered = [name for name, inner in known.items() if "x-refused" not in resolve(inner)]
@@ -271,17 +281,18 @@ class Reader:
             if key.text in known:
                 inner = resolve(known[key.text])
                 if "x-refused" in inner:
+                    unknown.append(key.text)
                     self.problem(key, f"{path}.{key.text}" if path else key.text, f"'{key.text}': {inner['x-refused']}")
                 else:
                     yield key, value, inner
             elif other is False:
+                unknown.append(key.text)
                 self.problem(key, path, f"unknown key '{key.text}'", _key_hint(key, offered))
             else:
                 yield key, value, other if isinstance(other, dict) else {}
         for name in schema.get("required", []):
-            if node.key(name) is None:
-                hint = expected(known[name])
-                self.problem(place, path, f"key '{name}' is missing", f"{name}: {hint}")
+            if node.key(name) is None and not misspelt(name, unknown):
+                self.problem(place, path, f"key '{name}' is missing", f"{name}: {_example(known[name])}")
 
     def block(self, node: Node, schema: Schema, path: str, place: Place | None = None) -> Any:
         """Read a map with known keys.  `place` is where to point for what is missing."""
@@ -290,7 +301,7 @@ class Reader:
             return self._wrong_kind(node, schema, path)
         place = place or node.place
         block = Block({}, {}, {}, place, path, self)
-        for key, value, inner in self.entries(node, schema, path, place):
+        for key, value, inner in self.entries(node, schema, path, place, block.unknown):
             block.nodes[key.text], block.keys[key.text] = value, key
             block.values[key.text] = self.read(value, inner, f"{path}.{key.text}" if path else key.text, key.place)
         self._choice(block, node, schema)
@@ -306,12 +317,11 @@ class Reader:
                 self.problem(node, block.path, f"an empty map; expected {' or '.join(schema['properties'])}")
             return
         written = [name for name in choice if name in block.nodes]
-        unknown = any(key.text not in schema["properties"] for key, _ in node.entries)
         if len(written) > 1:
             self.problem(
                 block.keys[written[1]], block.path, f"'{written[0]}' and '{written[1]}' at once; expected one of them"
             )
-        elif not written and not unknown:
+        elif not written and not block.unknown:
             self.problem(block.place, block.path, f"expected one of {', '.join(choice)}")
 
     def things(self, node: Node, schema: Schema, path: str) -> Any:
@@ -323,7 +333,8 @@ class Reader:
         found: dict[str, Thing] = {}
         for key, value, reader in repeating.unroll(node, self, path):
             name = reader.name(key, path, kind)
-            if name is BAD:
+            if name is BAD:  # what stands under it is read for its own mistakes
+                reader.read(value, inner, f"{path}.{key.text}", key.place)
                 continue
             if name in found:
                 first = found[name].key.place
@@ -337,17 +348,18 @@ class Reader:
         return list(found.values())
 
     def name(self, key: Scalar, path: str, kind: str) -> Any:
-        """Return the name that a key gives a thing, or BAD."""
+        """Return the name that a key gives a thing; BAD if its ``${...}`` cannot be filled in.
+
+        A name that is reported as unfit still names the thing, so that nothing else misses it.
+        """
         name = self.text(key, path)
         if name is BAD:
-            return BAD
+            return BAD if "${" in key.text else key.text
         if kind in _STRICT and not is_name(name):
             hint = "dots come from the prefix of an include" if "." in name else "letters, digits, _ and -"
             self.problem(key, path, f"'{name}' cannot be the name of a {kind}", hint)
-            return BAD
         if kind == "event" and (is_pattern(name) or not name.strip()):
             self.problem(key, path, f"'{name}' cannot be the name of an event", "* and ? are for patterns")
-            return BAD
         return name
 
 
@@ -355,7 +367,18 @@ def _key_hint(key: Scalar, known: list[str]) -> str:
     if not key.quoted and key.text in YAML_WORDS:
         return f"YAML reads {key.text} as {YAML_WORDS[key.text]}; " + nearest(key.text, known)
     hint = nearest(key.text, known)
-    return hint if hint.startswith("did") or not hint else f"known here: {', '.join(known)}"
+    return hint if hint.startswith("did") else f"known here: {', '.join(known)}"
+
+
+def misspelt(name: str, unknown: list[str]) -> bool:
+    """Return whether one of the unknown keys may be meant for a name."""
+    return any(nearest(key, [name]).startswith("did") for key in unknown)
+
+
+def _example(schema: Schema) -> str:
+    schema = resolve(schema)
+    examples = schema.get("examples", [])
+    return examples[0] if examples and isinstance(examples[0], str) and "enum" not in schema else expected(schema)
 
 
 def _out_of_range(value: float, schema: Schema, unit: str) -> str:
@@ -375,16 +398,11 @@ def _out_of_range(value: float, schema: Schema, unit: str) -> str:
 
 
 def default(schema: Schema) -> Any:
-    """Return the default of a part of the schema, as reading it would."""
+    """Return the default of a part of the schema, as reading it would; None without one."""
     schema = resolve(schema)
     value = schema.get("default")
     if isinstance(value, list):
         return tuple(value)
-    return float(value) if _is_real(value, schema) else value
-
-
-def _is_real(value: Any, schema: Schema) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and "number" in schema.get("type", "")
-
-
-__all__ = ["BAD", "ONE", "Block", "Reader", "Thing", "default"]
+    if isinstance(value, int) and not isinstance(value, bool) and "number" in schema.get("type", ""):
+        return float(value)
+    return value

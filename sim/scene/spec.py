@@ -48,8 +48,10 @@ class Shape:
     kind: str  # box, sphere, capsule, cylinder, ellipsoid
     position: Vec3  # m, centre, file coordinates
     orientation: Quat  # shape axes to file axes; capsules and cylinders lie along their z
-    size: Vec3  # m; box: full edges; sphere: (r, r, r); ellipsoid: half axes; capsule, cylinder: (r, r, length between the end centres)
-    color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
+    # m; box: full edges; sphere: (r, r, r); ellipsoid: half axes; capsule, cylinder: (r, r, length between
+    # the end centres)
+    size: Vec3
+    color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]; not-a-number: the film chooses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +181,8 @@ class ControllerUse:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
+    """What stands still."""
+
     gravity: Vec3  # m/s^2
     points: Mapping[str, Vec3]  # m
     shapes: tuple[Shape, ...]  # drawn, at rest
@@ -186,6 +190,8 @@ class World:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulate:
+    """How a scene is simulated and recorded."""
+
     duration: float  # s
     method: str  # dop853, rk4, semi_implicit
     rtol: float  # 1

@@ -33,7 +33,7 @@ def number_trap(text: str, quoted: bool) -> tuple[str, str] | None:
     if _COMMA.fullmatch(text):
         return f"{text} has a decimal comma", f"write {text.replace(',', '.')}"
     if text.lower() in (".inf", "+.inf", "-.inf"):
-        return f"{text} is YAML's own infinity", f"write {'-' if text[0] == '-' else ''}inf"
+        return f"{text} is YAML's own infinity", "where a number may be infinite, write inf"
     if text.lower() == ".nan":
         return "not-a-number is no number", ""
     if "${" in text:

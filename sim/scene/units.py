@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 Dimension = tuple[float, float, float]  # powers of kg, m, s
 
@@ -171,13 +171,13 @@ class Vector(tuple[Quantity, ...]):
 
     __slots__ = ()
 
-    def __add__(self, other: object) -> Vector:  # type: ignore[override]
+    def __add__(self, other: object) -> Vector:
         return Vector(a + b for a, b in self._pairs(other, "add"))
 
     def __sub__(self, other: object) -> Vector:
         return Vector(a - b for a, b in self._pairs(other, "subtract"))
 
-    def __mul__(self, other: object) -> Vector:  # type: ignore[override]
+    def __mul__(self, other: object) -> Vector:
         factor = scalar(other, "multiply a list by")
         return Vector(item * factor for item in self)  # type: ignore[misc]
 
@@ -233,7 +233,7 @@ def common(items: tuple[Quantity, ...], verb: str) -> Dimension:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse_unit(text: str) -> Quantity:
     """Return one of a unit as it is written in the schema, ``N m/rad``.
 

@@ -19,7 +19,7 @@ _KEYS = {
     "spherical": {"coordinate", "rate", "angular_velocity", *_ROTATIONS},
     "free": {"coordinate", "rate", "position", "velocity", "angular_velocity", *_ROTATIONS},
 }
-_CONVENTIONS = "name the convention: {rpy: [...]}, {axis_angle: {...}}, {quat_wxyz: [...]}, {quat_xyzw: [...]} or {rotation: [...]}"
+_CONVENTIONS = "name the convention: " + ", ".join(f"{{{key}: ...}}" for key in _ROTATIONS)
 
 
 def read_value(node: Node, reader: Reader, path: str, kind: str, drawn: Pose | None) -> Value | None:
@@ -27,8 +27,8 @@ def read_value(node: Node, reader: Reader, path: str, kind: str, drawn: Pose | N
 
     Parameters
     ----------
-    node : Node
-        A number, a list, or a map.
+    node, reader, path
+        A number, a list, or a map; with the reader of its scope and its path.
     kind : str
         Type of the joint.
     drawn : (position, quaternion) or None

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from sim.scene.library import schema_path
-from sim.scene.units import ONE, describe, parse_unit
+from sim.scene.units import describe, parse_unit
 
 Schema = dict[str, Any]
 
@@ -51,6 +51,13 @@ def definition(name: str) -> Schema:
     return resolve(whole()["$defs"][name])
 
 
+# What a unit measures where the same dimension also measures something else.
+_BY_UNIT = {
+    "N m/rad": "a stiffness", "N m s/rad": "a damping", "rad/s": "an angular speed", "N m": "a torque",
+    "s/rad": "a dissipation", "s/m": "a dissipation", "Hz": "a rate",
+}  # fmt: skip
+
+
 def kinds(schema: Schema) -> set[str]:
     """Return the kinds of node that a schema takes: scalar, list, map."""
     schema = resolve(schema)
@@ -66,10 +73,8 @@ def quantity(unit: str) -> str:
     options = []
     for option in unit.split(" or "):
         dimension = parse_unit(option).dimension
-        if "rad" in option:
-            options.append("an angle (rad)" if dimension == ONE else f"{describe(dimension).split(' (')[0]} ({option})")
-        else:
-            options.append("a pure number" if dimension == ONE else describe(dimension))
+        named = _BY_UNIT.get(option) or ("an angle" if option == "rad" else describe(dimension).partition(" (")[0])
+        options.append("a pure number" if option == "1" else f"{named} ({option})")
     return " or ".join(dict.fromkeys(options))
 
 
@@ -80,6 +85,8 @@ def expected(schema: Schema) -> str:
         return " or ".join(dict.fromkeys(expected(branch) for branch in schema["oneOf"]))
     types = schema.get("type", "object")
     types = [types] if isinstance(types, str) else types
+    if "const" in schema:
+        return str(schema["const"])
     if "enum" in schema:
         return "one of " + ", ".join(schema["enum"])
     if "integer" in types:
