@@ -34,7 +34,7 @@ def imported(*arguments: str) -> tuple[int, set[str]]:
 def test_the_version_costs_no_imports():
     code, modules = imported("--version")
     assert code == 0
-    assert not modules & {"numpy", "numba", "scipy", "h5py", "vispy", "matplotlib", "yaml", "rich.console"}
+    assert not modules & {"numpy", "numba", "scipy", "h5py", "vispy", "matplotlib", "yaml", "pydantic", "rich.console"}
 
 
 def test_version(capsys):
