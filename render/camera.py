@@ -99,7 +99,7 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
     aspect : width of the picture over its height
     speed : seconds of motion in one second of film (a following camera is smoothed in film time)
     """
-    wish: dict[str, Any] = {key: value for key, value in (wishes or {}).items() if value is not None}
+    wish = dict[str, Any]((key, value) for key, value in (wishes or {}).items() if value is not None)
     unknown = set(wish) - {"follow", "target", "distance", "azimuth", "elevation", "fov"}
     if unknown:
         raise RenderError(
@@ -108,8 +108,9 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
     times = motion.sample_times(FIT_INSTANTS)
     corners = outline(motion, times)
     azimuth, elevation = direction(without_strays(corners)[0])
-    azimuth, elevation = float(wish.get("azimuth", azimuth)), float(wish.get("elevation", elevation))
-    fov = float(wish.get("fov", FOV))
+    chosen = {"azimuth": azimuth, "elevation": elevation, "fov": FOV, **wish}
+    azimuth, elevation, fov = (float(chosen[key]) for key in ("azimuth", "elevation", "fov"))
+    free = False
     if "follow" in wish:
         body = motion.body(wish["follow"])
         path_times, path = follow(motion, body, speed)
@@ -120,7 +121,7 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
         corners, middle, far = without_strays(corners)
         still = (motion.times[:1], np.zeros((1, 3)))
         path_times, path = smooth(times, middle, speed) if far else still
-    free = len(path) == 1 and "target" not in wish
+        free = not far
     offset = np.stack([np.interp(times, path_times, path[:, k]) for k in range(3)], axis=1)
     probe = Camera(np.zeros(3), 1.0, azimuth, elevation, fov)
     centre, distance = fit((corners - offset[:, None]).reshape(-1, 3), probe, aspect, free=free)

@@ -113,8 +113,20 @@ def test_relative_rotation_undoes_the_exponential():
     assert rotation.exponential(found) == pytest.approx(rotation.matrix(quat), abs=1e-14)
 
 
+def test_the_rate_of_a_rotation_vector_is_its_difference_quotient():
+    random = np.random.default_rng(5)
+    for angle in (1e-5, 0.3, 2.0, 4.0):
+        phi, rate, h = random.normal(size=(1, 3)), random.normal(size=(1, 3)), 1e-5
+        phi *= angle / np.linalg.norm(phi)
+        slope = rotation._rate_of_vector(phi, rate)
+        before, after = rotation.exponential(phi - h * slope), rotation.exponential(phi + h * slope)
+        spin = rotation.exponential(phi)[0].T @ (after - before)[0] / (2 * h)  # R^T dR/ds, skew
+        assert [spin[2, 1], spin[0, 2], spin[1, 0]] == pytest.approx(rate[0], abs=1e-8)
+
+
 @pytest.mark.parametrize(
-    ("end", "fps", "speed", "count", "last"), [(6.0, 30, 1.0, 180, 179 / 30), (1.0, 25, 0.5, 50, 0.98), (0.0, 30, 1, 1, 0)]
+    ("end", "fps", "speed", "count", "last"),
+    [(6.0, 30, 1.0, 180, 179 / 30), (1.0, 25, 0.5, 50, 0.98), (0.0, 30, 1, 1, 0)],
 )
 def test_frames_make_a_film_as_long_as_the_motion(end, fps, speed, count, last):
     times = frame_times(0.0, end, fps=fps, speed=speed)

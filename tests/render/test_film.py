@@ -1,0 +1,233 @@
+"""Files: films read back, strips and pictures, and what happens when they cannot be written."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+from PIL import Image
+
+from render import film, labels
+from render.view import Event, Motion, RenderError
+from tests.render.synthetic import write_recording
+
+pytestmark = [pytest.mark.film, pytest.mark.usefixtures("opengl")]
+
+SMALL = {"size": [160, 90], "fps": 10}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    return write_recording(tmp_path_factory.mktemp("film") / "r.h5", settings=SMALL)
+
+
+def read_back(path):
+    """Return frames (n, height, width, 3) and what the file says of itself."""
+    reader = imageio_ffmpeg.read_frames(str(path))
+    about = next(reader)
+    width, height = about["size"]
+    return np.array([np.frombuffer(f, np.uint8).reshape(height, width, 3) for f in reader]), about
+
+
+def left_over(folder):
+    return [p.name for p in Path(folder).iterdir() if ".part" in p.name]
+
+
+def test_a_film_has_the_frames_size_and_rate_of_the_scene(recording, tmp_path):
+    seen = []
+    out = film.render_recording(recording, tmp_path / "x.mp4", progress=lambda done, total: seen.append((done, total)))
+    frames, about = read_back(out)
+    assert frames.shape == (10, 90, 160, 3) and about["fps"] == 10 and about["duration"] == pytest.approx(1.0)
+    assert about["codec"] == "h264" and about["pix_fmt"].startswith("yuv420p")
+    assert seen == [(k, 10) for k in range(1, 11)] and left_over(tmp_path) == []
+
+
+def test_options_go_before_the_recording_and_sides_need_no_multiple_of_sixteen(recording, tmp_path):
+    frames, about = read_back(film.render_recording(recording, tmp_path / "x.mp4", size=(202, 118), fps=20))
+    assert frames.shape == (20, 118, 202, 3) and about["fps"] == 20
+
+
+def test_the_film_shows_the_motion(recording, tmp_path):
+    out = film.render_recording(recording, tmp_path / "x.mp4", size=(320, 180))
+    motion = Motion.from_recording(recording)
+    frames, _ = read_back(out)
+    shot = film.Shot.of(motion, (320, 180))
+    for k in (0, 4, 9):
+        assert np.abs(frames[k].astype(int) - shot.picture(k / 10)).mean() < 3  # what H.264 loses
+    assert np.abs(frames[0].astype(int) - frames[9]).mean() > 1
+
+
+def test_slow_motion_makes_a_longer_film(tmp_path):
+    path = write_recording(tmp_path / "r.h5", settings={**SMALL, "speed": 0.5})
+    frames, _ = read_back(film.render_recording(path, tmp_path / "x.mp4"))
+    assert len(frames) == 20
+
+
+def test_a_gif_moves_and_has_the_colours(recording, tmp_path):
+    out = film.render_recording(recording, tmp_path / "x.gif")
+    with Image.open(out) as gif:
+        assert gif.size == (160, 90) and gif.n_frames == 10 and gif.info["duration"] == 100 and gif.info["loop"] == 0
+        first = np.asarray(gif.convert("RGB")).astype(int)
+    expected = film.Shot.of(Motion.from_recording(recording), (160, 90)).picture(0.0)
+    assert np.abs(first - expected).mean() < 4
+
+
+def test_a_picture_at_a_time(recording, tmp_path):
+    out = film.render_recording(recording, tmp_path / "x.png", time=0.25, size=(201, 111))
+    picture = np.asarray(Image.open(out))
+    assert picture.shape == (111, 201, 3)
+    assert np.array_equal(picture, film.Shot.of(Motion.from_recording(recording), (201, 111)).picture(0.25))
+    with pytest.raises(RenderError, match=r"time 3 s: the recording goes from 0 s to 1 s"):
+        film.render_recording(recording, tmp_path / "y.png", time=3.0)
+
+
+def test_a_strip_holds_the_pictures_asked_for(recording, tmp_path):
+    out = film.render_recording(recording, tmp_path / "x.png", frames=6, size=(600, 400))
+    page = np.asarray(Image.open(out)).astype(int)
+    assert page.shape[1] <= 600 and page.shape[0] <= 400
+    assert film.grid(8) == (4, 2) and film.grid(6) == (3, 2) and film.grid(1) == (1, 1) and film.grid(3) == (2, 2)
+    with pytest.raises(RenderError, match="0 pictures"):
+        film.strip(Motion.from_recording(recording), out, frames=0)
+
+
+def test_a_strip_looks_just_after_each_event_and_keeps_both_ends(recording):
+    motion = Motion.from_recording(recording)
+    events = tuple(Event(time=t, name=f"at {t}", kind="scene", caption="") for t in (3.0, 3.1))
+    motion = Motion(**{**vars(motion), "times": np.array([0.0, 7.0]), "events": events})
+    times = film.strip_times(motion, 8)
+    assert len(times) == 8 and times[0] == 0 and times[-1] == 7 and times == sorted(times)
+    assert any(3.0 < t < 3.2 for t in times)
+    assert np.diff(times).max() < 2.0
+
+
+def test_words_are_where_they_belong():
+    blank = np.full((360, 640, 3), 255, np.uint8)
+    event = Event(time=1.0, name="", kind="scene", caption="the rope tears")
+    written = blank.copy()
+    labels.annotate(written, 1.25, "swing", [(event, 1.0)], "squares 20 cm")
+    dark = (written < 128).all(axis=2)
+    assert dark[:40, :120].any() and dark[:40, -90:].any()  # name and time
+    assert dark[-60:, 220:420].any() and not dark[100:280].any()  # caption; nothing over the motion
+    faded = blank.copy()
+    labels.annotate(faded, None, "", [(event, 0.0)])
+    assert np.array_equal(faded, blank)
+    assert labels.shorten("a very long caption indeed", 20, 100).endswith("…")
+
+
+def test_captions_can_be_switched_off(tmp_path):
+    pictures = []
+    for name, on in (("on", True), ("off", False)):
+        path = write_recording(tmp_path / f"{name}.h5", settings={"size": [320, 180], "captions": on})
+        pictures.append(film.Shot.of(Motion.from_recording(path), (320, 180)).picture(0.75).astype(int))
+    different = np.abs(pictures[0] - pictures[1]).max(axis=2) > 20
+    assert different[140:].any() and not different[:130].any()
+
+
+def test_odd_sides_wrong_kinds_and_wrong_options_are_refused(recording, tmp_path):
+    for out, options, words in (
+        ("x.mp4", {"size": (161, 90)}, "161x90: both sides of an mp4 are even numbers; take 162x90"),
+        ("x.avi", {}, "a film in .mp4 or .gif"),
+        ("x.mp4", {"time": 0.5}, "neither one time"),
+        ("x.mp4", {"fps": 100000}, "pictures per second"),
+        ("x.png", {"size": (2, 2), "time": 0.0}, "from 16 to 8192"),
+    ):
+        with pytest.raises(RenderError, match=words):
+            film.render_recording(recording, tmp_path / out, **options)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RenderError, match="run it to film it"):
+        film.render_drawing(Motion.from_recording(recording), tmp_path / "x.mp4")
+
+
+def test_a_drawing_is_a_picture_without_a_time(recording, tmp_path):
+    motion = Motion.from_recording(recording)
+    drawing = Motion.from_drawing(
+        name="drawn",
+        body_names=motion.body_names,
+        position=motion.position[0],
+        quat=motion.quat[0],
+        shapes=motion.shapes,
+    )
+    out = film.render_drawing(drawing, tmp_path / "x.png", size=(320, 180))
+    assert np.asarray(Image.open(out)).std() > 5
+    assert not (film.Shot.of(drawing, (320, 180)).picture(0.0)[:25, -70:] < 100).any()  # no time in the corner
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_anything_is_drawn(recording, tmp_path):
+    drawn = []
+    with pytest.raises(RenderError, match="there is no folder"):
+        film.render_recording(recording, tmp_path / "none" / "x.mp4", progress=lambda *p: drawn.append(p))
+    assert drawn == []
+
+
+def test_a_full_disk_leaves_a_sentence_and_no_half_file(recording, tmp_path):
+    """The limit on the size of a file stands for the full disk; ffmpeg meets it in the same call."""
+    code = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from render import film, stage\n"
+        "from render.view import RenderError\n"
+        "stage.check()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+        "try:\n"
+        "    film.render_recording(sys.argv[1], sys.argv[2], size=(640, 360), fps=60)\n"
+        "except RenderError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(recording), str(tmp_path / "x.mp4")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "x.mp4: cannot be written" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_leaves_no_half_file_and_no_ffmpeg(recording, tmp_path):
+    code = (
+        "import sys\n"
+        "from render import film\n"
+        "film.render_recording(sys.argv[1], sys.argv[2], fps=1000, progress=lambda d, n: print(d, flush=True))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(recording), str(tmp_path / "x.mp4")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == "1\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert children
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=20)
+    assert "KeyboardInterrupt" in words
+    assert list(tmp_path.iterdir()) == []
+    deadline = time.monotonic() + 5
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+
+
+def test_memory_does_not_grow_with_the_length_of_the_film(recording, tmp_path):
+    page = resource.getpagesize()
+    used = {}
+
+    def watch(done, total):
+        if done in (60, total):
+            used[done] = int(Path("/proc/self/statm").read_text().split()[1]) * page
+
+    film.render_recording(recording, tmp_path / "x.mp4", size=(320, 180), fps=300, progress=watch)
+    assert set(used) == {60, 300}
+    assert used[300] - used[60] < 8e6  # 240 pictures of 173 kB are 41 MB
+
+
+def test_equal_recordings_give_equal_films(recording, tmp_path):
+    films = [film.render_recording(recording, tmp_path / name).read_bytes() for name in ("a.mp4", "b.mp4")]
+    assert films[0] == films[1]
