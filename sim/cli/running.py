@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,17 @@ def run(wish: RunOptions) -> int:
         for warning in warnings:
             say(str(warning))
     _announce_compiling(quiet)
-    with run_progress(quiet) as progress:
-        recording = sim.run(
-            scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
-            progress=progress,
-        )  # fmt: skip
+    began = time.time()
+    try:
+        with run_progress(quiet) as progress:
+            recording = sim.run(
+                scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
+                progress=progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        if output.exists() and output.stat().st_mtime >= began - 1.0:
+            say(f"the motion up to here is kept in {output}")
+        raise
     summary = dict(recording.summary, recording=str(output))
     recording.close()
     code = OK

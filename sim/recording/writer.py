@@ -16,6 +16,7 @@ from sim.recording.container import Container, Room, allocate, create, replacing
 from sim.recording.epochs import EpochWriter
 from sim.recording.errors import RecordingError
 from sim.recording.layout import EventEntry, Layout, row_fields
+from sim.recording.reader import Recording, load_recording
 from sim.recording.static import write_run, write_static
 
 # Rows gathered in memory before they are written.
@@ -187,6 +188,13 @@ class Recorder:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def take(self) -> Recording:
+        """Return the finished recording; a temporary one is deleted with the object that is returned."""
+        recording = load_recording(self.path)
+        if self.temporary:
+            recording.delete_when_closed()
+        return recording
 
     def discard(self) -> None:
         """Close, and delete a temporary recording."""

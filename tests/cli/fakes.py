@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.recording import Recorder, load_recording
+from sim.recording import Recorder
 from sim.scene import load as loading
 from sim.scene.problem import Place, Problem, SceneError
 from tests.recording import example
@@ -56,7 +56,7 @@ class Engine:
 
     def run(self, scene: Any, *, output: Path | None = None, progress: Any = None, **asked: Any) -> Any:
         self.asked = {**asked, "output": output}
-        if self.error is not None:
+        if isinstance(self.error, Exception):
             raise self.error
         layout = example.layout(2, scene=scene.name)
         recorder = Recorder(output, layout, overwrite=asked.get("overwrite", False))
@@ -65,12 +65,12 @@ class Engine:
         rows = example.rows(layout, 0, 121)
         rows["trust/position_residual"] = np.full(121, 3e-13)
         recorder.append(rows)
+        if self.error is not None:  # Ctrl-C on the way
+            recorder.finish(False)
+            raise self.error
         recorder.event(0.5, "let go", "key", row_before=60, row_after=61)
         recorder.finish(True, {"steps": 90, "evaluations": 1080, "wall_time": 0.05})
-        recording = load_recording(recorder.path)
-        if recorder.temporary:
-            recording.delete_when_closed()
-        return recording
+        return recorder.take()
 
     def check(self, scene: Any) -> Report:
         return self.report

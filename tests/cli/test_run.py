@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import h5py
@@ -120,7 +121,18 @@ def test_a_full_disk_is_a_failure_when_rows_were_kept(engine, capsys):
 def test_interrupted(engine, capsys):
     engine.error = KeyboardInterrupt()
     assert main(["run", "swing"]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+    assert capsys.readouterr().err == "the motion up to here is kept in swing.h5\ninterrupted\n"
+
+
+def test_progress_is_shown_on_a_terminal_alone(engine, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert main(["run", "swing"]) == 0
+    out, err = capsys.readouterr()
+    assert "0.50 of 1 s" in err and "x real time, 1 event" in err
+    assert out.startswith("swing: 1 s simulated")
+    assert main(["run", "swing", "--json", "--overwrite"]) == 0
+    out, err = capsys.readouterr()
+    assert err == "" and json.loads(out)["rows"] == 121
 
 
 def test_the_unforeseen_leaves_a_report(engine, capsys, monkeypatch, tmp_path):

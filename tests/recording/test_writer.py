@@ -226,9 +226,9 @@ def test_a_temporary_recording_goes_with_its_object():
     recorder = Recorder(None, layout)
     recorder.append(example.rows(layout, 0, 3))
     recorder.finish(True)
-    recording = load_recording(recorder.path)
-    recording.delete_when_closed()
+    recording = recorder.take()
     assert recording.time.shape == (3,)
+    assert recorder.path.exists()
     del recording
     assert not recorder.path.parent.exists()
 
