@@ -16,8 +16,8 @@ from sim.scene.findings import Findings
 from sim.scene.formula import Directory
 from sim.scene.joints import Bodies, build_joint
 from sim.scene.mirror import Mirror
-from sim.scene.names import is_pattern, join, matching, nearest
-from sim.scene.reading import BAD, Thing, default
+from sim.scene.names import is_pattern, matching, nearest
+from sim.scene.reading import BAD, Reader, Thing, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
 from sim.scene.spec import Body, ControllerUse, Event, Joint, Part, Quat, Shape, Value, Vec3, World
@@ -91,9 +91,10 @@ class Builder:
         for part in self.draft.parts:
             pose: dict[str, Value] = {}
             for thing in sorted(part.pose, key=lambda thing: not is_pattern(thing.name)):
-                own = dataclasses.replace(names, cuttable=tuple(n for n in names.cuttable if _inside(n, part.prefix)))
-                renamed = dataclasses.replace(thing, name=_relative(join(part.prefix, thing.name), thing))
-                for joint in event_builder.joints_meant(renamed, own):
+                # The keys of a pose are names of the included file.
+                scope = dataclasses.replace(thing.reader.scope, prefix=part.prefix)
+                inside = dataclasses.replace(thing, reader=Reader(scope, self.findings))
+                for joint in event_builder.joints_meant(inside, names):
                     kind = names.directory.joints[joint]
                     value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
                     if value is not None and value.rate is not None:
@@ -154,12 +155,13 @@ class Builder:
             self._joint(thing, bodies, by_event=False)
         for event in self.draft.things["events"]:
             made = event_builder.inline_joints(event)
-            self.made[event.full] = [thing.full for thing in made]
+            self.made[event.full] = []
             for thing in made:
                 if thing.full in self.types or thing.full in self.unreadable:
                     thing.problem(f"a second joint named '{thing.full}'")
                 else:
                     self._joint(thing, bodies, by_event=True)
+                    self.made[event.full].append(thing.full)
 
     def _joint(self, thing: Thing, bodies: Bodies, by_event: bool) -> None:
         """Build one joint and its twins, and note what is known of it even if it cannot be built."""
@@ -213,21 +215,17 @@ class Builder:
                 place = self.joints[name].place if name in self.joints else None
                 what = f"joint '{name}' has the name of a body that no joint holds, whose free joint is called so"
                 self.findings.add(place, f"joints.{name}", what, "rename the joint")
-        points = {f"{body.name}.{point}" for body in self.bodies.values() for point in body.points}
-        points |= {f"world.{name}" for name in world.points} | {f"{name}.com" for name in self.bodies}
-        directory = Directory(
-            {**free, **self.types}, frozenset(self.bodies), frozenset(points), frozenset(self.unreadable)
-        )
-        ordered = dataclasses.replace(
-            directory, joints={**self.types, **{k: v for k, v in free.items() if k not in self.types}}
-        )
+        points = [f"{body.name}.{point}" for body in self.bodies.values() for point in body.points]
+        points += [f"world.{name}" for name in world.points] + [f"{name}.com" for name in self.bodies]
+        joints = {**self.types, **{name: kind for name, kind in free.items() if name not in self.types}}
+        unreadable = frozenset(self.unreadable)
         return Names(
-            directory=ordered,
+            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable),
             cuttable=tuple(self.types),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
-            unreadable=frozenset(self.unreadable),
+            unreadable=unreadable,
         )
 
     def _cut_names(self) -> set[str]:
@@ -256,9 +254,11 @@ class Builder:
     def initial(self, names: Names) -> dict[str, Value]:
         """Return the coordinates and rates at the start; the scene's own count more than those of its parts."""
         held = {child: joint for joint, child in self.children.items() if joint not in self.loose}
-        things = self.draft.things["initial"]
-        for thing in things:
-            if thing.full in held and thing.full not in self.types and thing.full in self.bodies:
+        things = []
+        for thing in self.draft.things["initial"]:
+            if thing.full not in held or thing.full in self.types or thing.full not in self.bodies:
+                things.append(thing)
+            else:
                 what = f"body '{thing.full}' is held by joint '{held[thing.full]}': it has no free joint at the start"
                 thing.problem(what, f"did you mean '{held[thing.full]}'?")
         depth = {part: self._depth(part) for part in range(len(self.draft.parts))}
@@ -290,16 +290,6 @@ class Builder:
 def _placed_point(p: Vec3, position: Vec3, orientation: Quat) -> Vec3:
     x, y, z = rotate(orientation, p)
     return (x + position[0], y + position[1], z + position[2])
-
-
-def _inside(name: str, prefix: str) -> bool:
-    return not prefix or name.startswith(prefix + ".")
-
-
-def _relative(full: str, thing: Thing) -> str:
-    """Return a full name as the file that a thing stands in calls it."""
-    prefix = thing.reader.scope.prefix
-    return full[len(prefix) + 1 :] if prefix else full
 
 
 def _unique(things: Iterable[Thing], kind: str) -> list[Thing]:

@@ -105,6 +105,7 @@ def _prove_changes(
             place, path = next((c[4], c[5]) for c in now if c[3] == joint)
             if (kind == "connect") == connected[joint]:
                 findings.add(place, path, _already(joint, kind, time, since[joint]))
+                continue
             connected[joint] = kind == "connect"
             since[joint] = f"since t = {time:g} s"
 

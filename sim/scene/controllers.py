@@ -13,6 +13,7 @@ from typing import Any
 from sim.scene import formula
 from sim.scene.events import Names, expand, joints_meant, resolve_name
 from sim.scene.expressions import ExpressionError
+from sim.scene.library import is_file
 from sim.scene.names import nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.reading import BAD, Block, Reader, Thing
@@ -83,7 +84,7 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
     if not attribute:
         raise ControllerError(f"'{name}' names a file but no class", f"write {file}:MyController")
     path = folder / file
-    if not path.is_file():
+    if not is_file(path):
         raise ControllerError(f"there is no file '{file}' beside the scene")
     if not trust:
         raise ControllerError(f"'{file}' is a program that the scene wants to run", "if you trust it, add --trust")
@@ -185,14 +186,14 @@ def _parameter(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], n
         text = reader.text(node, path)
         if text is BAD:
             return BAD
-        joints = (*names.directory.joints, *names.unreadable)
-        matched = resolve_name(reader.scope.full(text), node, reader, path, "joint", joints)
+        full, joints = reader.scope.full(text), tuple(names.directory.joints)
+        matched = resolve_name(full, node, reader, path, "joint", joints, names.unreadable)
         return matched[0] if len(matched) == 1 else _several(matched, node, reader, path)
     if kind == "joints":
         if isinstance(node, Map):
             reader.problem(node, path, "expected a joint's name, a pattern or a list of these, found a map")
             return BAD
-        return tuple(expand(node, reader, path, "joint", names.cuttable)) or BAD
+        return tuple(expand(node, reader, path, "joint", names.cuttable, names.unreadable)) or BAD
     return _by_joint(node, reader, path, meta, names)
 
 

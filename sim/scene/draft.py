@@ -15,7 +15,7 @@ from typing import Any
 
 from sim.scene import nodes, repeating
 from sim.scene.findings import Findings
-from sim.scene.library import scenes_path
+from sim.scene.library import is_file, scenes_path
 from sim.scene.names import is_name, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.parameters import Override, read_parameters
@@ -182,8 +182,11 @@ class Drafter:
         """Draft one included file."""
         outer = block.reader.scope
         prefix = block.get("prefix", "")
-        if prefix and not is_name(prefix):
+        if prefix and (not is_name(prefix) or prefix == "world"):
             block.problem("prefix", f"'{prefix}' cannot be a prefix", "letters, digits, _ and -; the dot is added")
+            return
+        if prefix and any(part.prefix == outer.full(prefix) for part in self.draft.parts):
+            block.problem("prefix", f"a second include with the prefix '{prefix}'", "their names would be the same")
             return
         found = self.find(block)
         if found is None:
@@ -221,7 +224,7 @@ class Drafter:
             outer.folder / f"{figure}.yaml",
             scenes_path() / f"{figure}.yaml",
         ]
-        path = next((candidate for candidate in candidates if candidate.is_file()), None)
+        path = next((candidate for candidate in candidates if is_file(candidate)), None)
         if path is None:
             near = [p.relative_to(base).as_posix() for base in (outer.folder, scenes_path()) for p in _yaml_files(base)]
             block.problem(
@@ -230,7 +233,8 @@ class Drafter:
             return None
         resolved = path.resolve()
         if resolved in outer.chain or len(outer.chain) > _DEEPEST:
-            names = [p.name for p in (*outer.chain, resolved)]
+            start = outer.chain.index(resolved) if resolved in outer.chain else 0
+            names = [p.name for p in (*outer.chain[start:], resolved)]
             block.problem("figure", f"files include one another in a circle: {' -> '.join(names)}")
             return None
         if resolved not in self.texts:

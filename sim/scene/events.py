@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +67,13 @@ def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str,
     return found
 
 
-def expand(node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...]) -> list[str]:
+def expand(
+    node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...], unreadable: Set[str] = frozenset()
+) -> list[str]:
     """Return the full names that names and patterns mean; report those that mean nothing."""
     found: dict[str, None] = {}
     for name, at, at_path in names_under(node, reader, path):
-        found.update(dict.fromkeys(resolve_name(name, at, reader, at_path, kind, known)))
+        found.update(dict.fromkeys(resolve_name(name, at, reader, at_path, kind, known, unreadable)))
     return list(found)
 
 
@@ -81,15 +83,24 @@ def joints_meant(thing: Thing, names: Names) -> list[str]:
     if full in names.unreadable:
         return []
     known = names.cuttable if is_pattern(full) else tuple(names.directory.joints)
-    return resolve_name(full, thing.key, thing.reader, thing.path, "joint", known)
+    return resolve_name(full, thing.key, thing.reader, thing.path, "joint", known, names.unreadable)
 
 
-def resolve_name(name: str, node: Node, reader: Reader, path: str, kind: str, known: tuple[str, ...]) -> list[str]:
+def resolve_name(
+    name: str,
+    node: Node,
+    reader: Reader,
+    path: str,
+    kind: str,
+    known: tuple[str, ...],
+    unreadable: Set[str] = frozenset(),
+) -> list[str]:
     """Return the names that one name or pattern means; report it if there are none."""
     matched = matching(name, known) if is_pattern(name) else [name] if name in known else []
-    if not matched:
+    lost = matching(name, unreadable) if is_pattern(name) else name in unreadable
+    if not matched and not lost:
         what = f"no {kind} matches '{name}'" if is_pattern(name) else f"no {kind} named '{name}'"
-        reader.problem(node, path, what, nearest(name, known) or f"there are no {kind}s" * (not known))
+        reader.problem(node, path, what, reader.scope.hint(name, known) or f"there are no {kind}s" * (not known))
     return matched
 
 
@@ -123,7 +134,7 @@ def _after(block: Block, names: Names) -> tuple[tuple[str, float], ...]:
     for thing in block.get("after") or []:
         name = thing.full
         if name not in names.events:
-            thing.problem(f"no event named '{name}'", nearest(name, names.events))
+            thing.problem(f"no event named '{name}'", thing.reader.scope.hint(name, names.events))
         elif thing.value is not BAD:
             found.append((name, thing.value))
     return tuple(found)
@@ -153,7 +164,7 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
     if block.get(kind) is None:
         return []
     if kind in ("connect", "cut"):
-        named = expand(block.nodes[kind], reader, path, "joint", names.cuttable)
+        named = expand(block.nodes[kind], reader, path, "joint", names.cuttable, names.unreadable)
         targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
     elif kind in ("enable", "disable"):
         targets = expand(block.nodes[kind], reader, path, "controller", names.controllers)
@@ -186,7 +197,9 @@ def _impulse(block: Block, names: Names) -> tuple[str, tuple[Vec3, Vec3, str | N
         return None
     body = block.reader.scope.full(block.get("body"))
     if body not in names.directory.bodies:
-        block.problem("body", f"no body named '{body}'", nearest(body, names.directory.bodies))
+        if body not in names.unreadable:
+            hint = block.reader.scope.hint(body, names.directory.bodies)
+            block.problem("body", f"no body named '{body}'", hint)
         return None
     if not block.wrote("linear", "angular"):
         block.problem(None, "a blow of nothing", "give linear or angular")

@@ -397,7 +397,7 @@ def run(evaluator: Evaluator, tree: ast.expr, text: str) -> Any:
     try:
         return evaluator.eval(text, previously_parsed=tree)
     except UnitError as error:
-        raise ExpressionError(str(error)) from None
+        raise ExpressionError(str(error), error.hint) from None
     except RecursionError:
         raise ExpressionError("an expression with too many levels") from None
 

@@ -16,7 +16,7 @@ from sim.scene.expressions import FUNCTIONS, Evaluator, ExpressionError, parse, 
 from sim.scene.names import join, nearest
 from sim.scene.problem import Place
 from sim.scene.spec import Expression
-from sim.scene.units import ONE, Dimension, Quantity, Vector, describe, parse_unit, scalar
+from sim.scene.units import ONE, Dimension, Quantity, Vector, describe, parse_unit
 
 _LENGTH = parse_unit("m")
 _SPEED = parse_unit("m/s")
@@ -57,8 +57,8 @@ class Directory:
     """
 
     joints: Mapping[str, str]
-    bodies: frozenset[str]
-    points: frozenset[str]
+    bodies: tuple[str, ...]
+    points: tuple[str, ...]
     unreadable: frozenset[str] = frozenset()
 
     def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
@@ -216,10 +216,11 @@ def number(
     """
     result, tree = _evaluate(text, names, directory, prefix)
     wanted: Dimension = parse_unit(unit).dimension
-    try:
-        item = scalar(result, "use as one number")
-    except ValueError as error:
-        raise ExpressionError(str(error)) from None
+    if isinstance(result, Vector):
+        raise ExpressionError(f"a list of {len(result)} numbers where one is wanted", "pick one, as in [0]")
+    if not isinstance(result, Quantity) or result.truth:
+        raise ExpressionError("a comparison or text where a number is wanted")
+    item = result
     if not item.bare and item.dimension != wanted:
         found = "a pure number or an angle" if item.dimension == ONE else describe(item.dimension)
         raise ExpressionError(f"expected {describe(wanted)}, found {found}")

@@ -96,7 +96,7 @@ def _body(block: Block, key: str, bodies: Bodies) -> str | None:
     name = block.reader.scope.full(written)
     if name == "world" or name in bodies.points:
         return str(name)
-    block.problem(key, f"no body named '{name}'", nearest(name, bodies.points))
+    block.problem(key, f"no body named '{name}'", block.reader.scope.hint(name, bodies.points))
     return None
 
 
@@ -260,7 +260,8 @@ def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tupl
         if any(end is BAD for end in ends):
             return None
         if ends[0] > ends[1]:
-            inner.reader.problem(pair_node, path, f"the lowest, {ends[0]:g}, is larger than the highest, {ends[1]:g}")
+            low, high = (end.text for end in pair_node.items)
+            inner.reader.problem(pair_node, path, f"the lowest, {low}, is larger than the highest, {high}")
             return None
         ranges.append((ends[0], ends[1]))
     return tuple(ranges)

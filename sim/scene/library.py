@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sim.scene.names import nearest
@@ -37,6 +38,14 @@ def _candidates(name: str) -> list[Path]:
     return [Path(name), root / name, root / f"{name}.yaml"]
 
 
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; names that no file can have are no files."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def find(name: str) -> Path:
     """Return the file of a scene: a path as given, else a shipped scene by its name.
 
@@ -46,10 +55,10 @@ def find(name: str) -> Path:
         If there is no such file, with the nearest name.
     """
     for candidate in _candidates(name):
-        if candidate.is_file():
+        if is_file(candidate):
             return candidate
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(name):
         what = f"'{name}' is a folder; a scene is a file"
     elif path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         what = f"there is no file '{name}'"

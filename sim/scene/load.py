@@ -11,7 +11,7 @@ from sim.scene.check import check_events
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
-from sim.scene.library import find
+from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
 from sim.scene.parameters import Override
 from sim.scene.problem import Place, Problem, SceneError
@@ -63,7 +63,7 @@ def load_checked(
     """Return the scene of a file and the warnings.  See `load`."""
     findings = Findings()
     path = find(os.fspath(source))
-    label = os.fspath(source) if Path(source).is_file() else str(path)
+    label = os.fspath(source) if is_file(Path(source)) else str(path)
     text = read_text(path, label, findings, None, "")
     if text is None:
         raise SceneError(findings.problems())

@@ -189,7 +189,7 @@ class Reader:
             return self._boolean(node, path)
         if "number" in types or "integer" in types:
             return self.number(node, schema, path)
-        return self.text(node, path, schema.get("enum"))
+        return self.text(node, path, schema.get("enum"), schema.get("x-also"))
 
     def _boolean(self, node: Scalar, path: str) -> Any:
         if not node.quoted and node.text in ("true", "false"):
@@ -199,8 +199,8 @@ class Reader:
         self.problem(node, path, f"expected true or false, found '{node.text}'", hint)
         return BAD
 
-    def text(self, node: Node, path: str, choices: list[str] | None = None) -> Any:
-        """Return a text with its ``${...}`` filled in, or BAD."""
+    def text(self, node: Node, path: str, choices: list[str] | None = None, also: dict[str, str] | None = None) -> Any:
+        """Return a text with its ``${...}`` filled in, or BAD; `also`: what others call the choices."""
         if not isinstance(node, Scalar):
             return self._wrong_kind(node, {"type": "string"}, path)
         if not node.quoted and node.text in YAML_WORDS:
@@ -214,7 +214,8 @@ class Reader:
         except ExpressionError as error:
             return self.fail(node, path, error)
         if choices is not None and text not in choices:
-            hint = nearest(text, choices) or f"one of {', '.join(choices)}"
+            meant = (also or {}).get(text.lower())
+            hint = f"did you mean '{meant}'?" if meant else nearest(text, choices)
             self.problem(node, path, f"'{text}' is not among the choices", hint)
             return BAD
         return text

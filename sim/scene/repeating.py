@@ -20,17 +20,18 @@ Turn = dict[str, tuple[str, Quantity | str]]
 
 def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]]:
     """Yield every block of a `repeat` in every turn: the map without `for`, and a reader in its scope."""
+    path = f"{path}.repeat" if path else "repeat"
     items = node.items if isinstance(node, Sequence) else [node]
     for item in items:
         if not isinstance(item, Map):
-            reader.problem(item, f"{path}.repeat", "expected a map with 'for' and the things to repeat")
+            reader.problem(item, path, "expected a map with 'for' and the things to repeat")
             continue
         loop = item.get("for")
         if loop is None:
-            reader.problem(item, f"{path}.repeat", "key 'for' is missing", "for: {s: [l, r]}")
+            reader.problem(item, path, "key 'for' is missing", "for: {s: [l, r]}")
             continue
         body = Map([(key, value) for key, value in item.entries if key.text != "for"], item.place)
-        for values in turns(loop, reader, f"{path}.repeat.for"):
+        for values in turns(loop, reader, f"{path}.for"):
             yield body, type(reader)(reader.scope.with_turn(values), reader.findings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +56,11 @@ class Scope:
     def full(self, name: str) -> str:
         """Return the full name of a thing of this file."""
         return name if name == "world" else join(self.prefix, name)
+
+    def hint(self, full: str, known: Iterable[str]) -> str:
+        """Return the nearest of the known full names, as this file calls it."""
+        start = self.prefix + "." if self.prefix else ""
+        return nearest(full.removeprefix(start), [name[len(start) :] for name in known if name.startswith(start)])
 
     def with_turn(self, values: Mapping[str, tuple[str, Quantity | str]]) -> Scope:
         """Return the scope of one turn of a repeat; `values` are text and meaning of its variables."""

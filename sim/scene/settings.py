@@ -21,7 +21,17 @@ def build_simulate(block: Block | None) -> Simulate:
     values = {name: default(inner) for name, inner in properties.items()}
     if block is not None:
         values.update({name: block.get(name) for name in properties if block.get(name) is not None})
+        _warn_of_idle_keys(block, values["method"])
     return Simulate(**values)
+
+
+def _warn_of_idle_keys(block: Block, method: str) -> None:
+    """Warn of what the chosen method does not use."""
+    adaptive = method == "dop853"
+    for key in ("step",) if adaptive else ("rtol", "max_step"):
+        if block.wrote(key):
+            other = "rk4 and semi_implicit have fixed steps" if adaptive else "only dop853 controls its error"
+            block.problem(key, f"method {method} does not use '{key}'", other, severity="warning")
 
 
 def build_render(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:

@@ -71,6 +71,10 @@ _NAMES: dict[Dimension, str] = {
 class UnitError(ValueError):
     """Quantities that cannot be put together this way; the message is a sentence."""
 
+    def __init__(self, what: str, hint: str = ""):
+        super().__init__(what)
+        self.hint = hint
+
 
 def describe(dimension: Dimension) -> str:
     """Return what a dimension is, in words, ``a length (m)``."""
@@ -229,8 +233,14 @@ def common(items: tuple[Quantity, ...], verb: str) -> Dimension:
         found = measured[0].dimension
     for item in measured[1:]:
         if item.dimension != found:
-            raise UnitError(f"cannot {verb} {describe(found)} and {describe(item.dimension)}")
+            a, b = describe(found), describe(item.dimension)
+            what = f"cannot subtract {b} from {a}" if verb == "subtract" else f"cannot {verb} {a} and {b}"
+            sums = verb in ("add", "subtract") and any(item.live for item in items)
+            raise UnitError(what, _FACTOR if sums else "")
     return found
+
+
+_FACTOR = "a factor needs its unit, as in 40 N m s/rad"
 
 
 @cache

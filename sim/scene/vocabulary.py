@@ -7,6 +7,8 @@ Beside the keywords of JSON Schema:
 * ``x-choice``: of these keys a map has exactly one.
 * ``x-read: later``: depends on other parts of the scene; the builders read it.
 * ``x-refused``: a key that a later version fills; the sentence to refuse it with.
+* ``x-also``: what others call the choices of an ``enum``.
+* ``x-default``: defaults for sliding and for turning.
 * ``x-infinite``: the number may be infinite.
 """
 
