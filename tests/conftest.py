@@ -20,3 +20,15 @@ def pytest_runtest_makereport(
             f"films are required here (BRACHIATE_REQUIRE_FILM), but the test was skipped: {report.longrepr}"
         )
     return report
+
+
+@pytest.fixture(scope="session")
+def opengl() -> str:
+    """The name of the renderer; skips where OpenGL does not start."""
+    from render import stage
+    from render.view import RenderError
+
+    try:
+        return stage.check()
+    except RenderError as error:
+        pytest.skip(str(error))
