@@ -1,0 +1,267 @@
+"""Closing the loops: where the mechanism starts, and whether it can.
+
+Newton on the residuals of all loop rows; what is not named keeps still as far as the kinetic-energy
+metric allows.  A drawing that is already assembled is not moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.compiler import Model
+from sim.connectivity import Frames, Structure, build, choose_tree
+from sim.kernels.project import add_freedoms, normalise
+from sim.mechanism import Mechanism, state_from_bodies
+from sim.model import FREE
+from sim.scene.problem import Problem, SceneError
+from sim.scene.spec import Value
+
+CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
+MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
+RANK = 1e-7  # singular values below this, relative to the largest, are zero
+
+
+@dataclass
+class Start:
+    """Where a run begins."""
+
+    structure: Structure
+    frames: Frames
+    q: np.ndarray
+    v: np.ndarray
+    moved: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # joint -> columns before, after
+    problems: list[Problem] = field(default_factory=list)
+
+
+def first_structure(model: Model) -> Structure:
+    """Return the structure of the drawing."""
+    carrier = choose_tree(model, model.connected, None)
+    return build(model, model.frames, model.connected, carrier)
+
+
+def start(model: Model) -> Start:
+    """Assemble the drawing, then the start: coordinates and rates of `initial` kept, the rest moved least."""
+    structure = first_structure(model)
+    mechanism = Mechanism.of(model, structure)
+    q, v = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
+    out = Start(structure, model.frames, q, v)
+    mechanism.look(q, v)
+    before = mechanism.work.coordinate.copy()
+    # Loops bound in the drawing close by construction; those given by two points may not.
+    if not close_positions(mechanism, q, np.zeros(len(v), bool)):
+        out.problems += open_loops(mechanism, "the drawing")
+        return out
+    initial = dict(model.scene.initial)
+    values = {joint_named(model, name): value for name, value in initial.items()}
+    fixed = place(mechanism, q, values)
+    mechanism.look(q, v)
+    asked = mechanism.work.coordinate.copy()
+    if not close_positions(mechanism, q, fixed) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
+        out.problems += open_loops(mechanism, "the start")
+        return out
+    fixed_rates = set_rates(mechanism, q, v, values)
+    close_velocities(mechanism, q, v, fixed_rates)
+    out.problems += unkept_rates(mechanism, q, v, values)
+    mechanism.look(q, v)
+    after = mechanism.work.coordinate
+    named = set(values)
+    for joint in [*structure.carrier[1:], *structure.loops]:
+        columns = model.columns_of(int(joint))
+        was = asked[columns] if int(joint) in named or np.any(asked != before) else before[columns]
+        if int(joint) not in structure.loops and np.abs(after[columns] - was).max(initial=0.0) > MOVED:
+            out.moved[model.joint_names[joint]] = (was.copy(), after[columns].copy())
+    return out
+
+
+def joint_named(model: Model, name: str) -> int:
+    """Return a joint by its name, or a body's free joint by the body's name."""
+    if name in model.joint_names:
+        return model.joint_names.index(name)
+    return int(model.free_joint[model.body_names.index(name)])
+
+
+def place(mechanism: Mechanism, q: np.ndarray, values: Mapping[int, Value]) -> np.ndarray:
+    """Write coordinates into q; return the mask of freedoms that are to stay there."""
+    model, structure = mechanism.model, mechanism.structure
+    fixed = np.zeros(structure.sizes.v, bool)
+    for joint, value in values.items():
+        if value.coordinate is not None and joint not in structure.loops:
+            q[structure.q_of(model, joint)] = value.coordinate
+            fixed[structure.v_of(model, joint)] = True
+    if len(q):
+        normalise(structure.tables.links, q)
+    return fixed
+
+
+def set_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> np.ndarray:
+    """Write rates into v; return the mask of freedoms that are to keep them."""
+    model, structure = mechanism.model, mechanism.structure
+    fixed = np.zeros(structure.sizes.v, bool)
+    for joint, value in values.items():
+        if value.rate is not None and joint not in structure.loops:
+            v[structure.v_of(model, joint)] = value.rate
+            fixed[structure.v_of(model, joint)] = True
+    return fixed
+
+
+def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return x with A x = b in the least-squares sense and the least x^T M x."""
+    if A.shape[1] == 0 or A.shape[0] == 0:
+        return np.zeros(A.shape[1])
+    L = np.linalg.cholesky(M)
+    Y = np.linalg.solve(L, A.T).T
+    U, s, Vt = np.linalg.svd(Y, full_matrices=False)
+    keep = s > RANK * s[0] if s[0] > 0 else np.zeros(len(s), bool)
+    z = Vt[keep].T @ ((U[:, keep].T @ b) / s[keep])
+    return np.linalg.solve(L.T, z)
+
+
+def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray) -> bool:
+    """Move the freedoms that are not fixed until all loops are closed; tell whether they are."""
+    structure, work = mechanism.structure, mechanism.work
+    v = np.zeros(structure.sizes.v)
+    hard, length = mechanism.hard(), mechanism.model.length
+    mechanism.look(q, v)
+    residual = np.abs(work.rows.phi[hard]).max(initial=0.0)
+    free = ~fixed
+    for _ in range(60):
+        if residual <= 1e-13 * length:
+            return True
+        dq = np.zeros(len(v))
+        try:
+            dq[free] = least(mechanism.jacobian()[np.ix_(hard, free)], mechanism.inertia()[np.ix_(free, free)], -work.rows.phi[hard])
+        except np.linalg.LinAlgError:
+            return False
+        saved, share, before = q.copy(), min(1.0, 0.7 / max(np.abs(dq).max(initial=0.0), 1e-300)), residual
+        while True:
+            q[:] = saved
+            add_freedoms(structure.tables.links, dq, share, q)
+            mechanism.look(q, v)
+            residual = np.abs(work.rows.phi[hard]).max(initial=0.0)
+            if residual < before or share < 1e-3:
+                break
+            share *= 0.5
+        if not residual < before:
+            q[:] = saved
+            mechanism.look(q, v)
+            return before <= CLOSED * length
+    return residual <= CLOSED * length
+
+
+def close_velocities(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray) -> None:
+    """Change the rates that are not fixed until no loop opens; if that fails, all rates."""
+    mechanism.look(q, v)
+    hard, free = mechanism.hard(), ~fixed
+    if not hard.any():
+        return
+    J, M = mechanism.jacobian()[hard], mechanism.inertia()
+    for mask in (free, np.ones(len(v), bool)):
+        for _ in range(2):
+            v[mask] -= least(J[:, mask], M[np.ix_(mask, mask)], J @ v)
+        if np.abs(J @ v).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+            return
+
+
+def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> list[Problem]:
+    """Return a problem for each rate of `initial` that the loops do not allow."""
+    model, structure = mechanism.model, mechanism.structure
+    mechanism.look(q, v)
+    out = []
+    for joint, value in values.items():
+        if value.rate is None:
+            continue
+        got = mechanism.work.rate[model.columns_of(joint)]
+        if np.abs(got - value.rate).max(initial=0.0) > 1e-6 * (1.0 + np.abs(value.rate).max(initial=0.0)):
+            name = model.joint_names[joint]
+            out.append(
+                Problem(
+                    where=value.place, path=f"initial.{name}",
+                    what=f"the loops do not allow this rate; the nearest motion has {_numbers(got)}",
+                    hint="give fewer rates, or rates that fit together",
+                )
+            )  # fmt: skip
+    return out
+
+
+def _numbers(values: np.ndarray) -> str:
+    return ", ".join(f"{x:.6g}" for x in np.atleast_1d(values))
+
+
+def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
+    """Return one problem for each loop joint that stays open: by how many mm and degrees."""
+    model, structure = mechanism.model, mechanism.structure
+    out = []
+    scale = mechanism.scale()
+    for n, joint in enumerate(structure.loops):
+        rows = np.flatnonzero(structure.tables.rows.block == n)
+        phi = mechanism.work.rows.phi[rows] / scale[rows]
+        linear = structure.tables.rows.code[rows] < 3
+        gap, turn = np.linalg.norm(phi[linear]), np.degrees(np.linalg.norm(phi[~linear]))
+        if gap > CLOSED * model.length or turn > 1e-9:
+            spec = model.joint_specs[joint]
+            said = [f"{gap * 1e3:.4g} mm apart"] if linear.any() else []
+            if (~linear).any():
+                said.append(f"turned by {turn:.4g} degrees")
+            parts = f"{model.body_names[model.joints.parent[joint]]!r} and {model.body_names[model.joints.child[joint]]!r}"
+            out.append(
+                Problem(
+                    where=spec.place if spec else None, path=f"joints.{model.joint_names[joint]}",
+                    what=f"this joint cannot close at {pose}: {parts} stay {', '.join(said)}",
+                    hint="change the lengths, or give a pose from which the loop can close",
+                )
+            )  # fmt: skip
+    return out
+
+
+def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
+    """Return problems for freedoms that no inertia resists, with the body and the direction."""
+    model, structure = mechanism.model, mechanism.structure
+    mechanism.look(q, np.zeros(structure.sizes.v))
+    M = mechanism.inertia()
+    if len(M) == 0:
+        return []
+    size = np.sqrt(np.maximum(np.diag(M), 0.0))
+    scaled = M / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0))
+    values, vectors = np.linalg.eigh(scaled)
+    out = []
+    if values[0] > 1e-13 and np.all(size > 0.0):
+        return out
+    k = int(np.argmax(np.abs(vectors[:, 0]))) if np.all(size > 0.0) else int(np.argmin(size))
+    link = int(structure.tables.freedoms.owner[k])
+    joint = int(structure.carrier[structure.tables.links.body[link]])
+    body = model.body_names[structure.tables.links.body[link]]
+    axis = mechanism.work.freedoms.axis[k]
+    way = "along" if structure.tables.freedoms.linear[k] else "about"
+    spec = model.joint_specs[joint]
+    found = next((b for b in model.scene.bodies if b.name == body), None)
+    out.append(
+        Problem(
+            where=spec.place if spec else (found.place if found else None), path=f"bodies.{body}",
+            what=f"nothing that moves with joint {model.joint_names[joint]!r} has inertia {way} ({_numbers(axis)}): "
+            "its acceleration would be infinite",
+            hint="give the body mass and inertia, or the joint an armature",
+        )
+    )  # fmt: skip
+    return out
+
+
+def check_start(model: Model) -> Start:
+    """Assemble, raising SceneError with every loop that stays open or freedom without inertia."""
+    structure = first_structure(model)
+    mechanism = Mechanism.of(model, structure)
+    q, _ = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
+    problems = massless(mechanism, q)
+    if problems:
+        raise SceneError(problems)
+    out = start(model)
+    if out.problems:
+        raise SceneError(out.problems)
+    return out
+
+
+def is_free(model: Model, joint: int) -> bool:
+    """Tell whether a joint is a free one that the compiler added."""
+    return model.joint_specs[joint] is None and int(model.joints.kind[joint]) == FREE

@@ -1,0 +1,241 @@
+"""From a Scene to a Model: names become rows, parts become one drawing in world axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.connectivity import Frames
+from sim.drawing import Drawing, Pose, motion, rotation_of
+from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
+from sim.programs import Names, Programs
+from sim.scene.spec import Body, Joint, Scene
+
+
+@dataclass(frozen=True)
+class Model:
+    """What stays the same during a run: bodies, joints, columns, stops and points, as tables.
+
+    Body 0 is the world.  Every joint that the scene can have is a row of `joints`: declared ones,
+    those that events make, and the free joints of bodies that no other joint may hold.
+    """
+
+    scene: Scene
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    joint_specs: tuple[Joint | None, ...]  # None: a free joint that the compiler added
+    column_names: tuple[str, ...]
+    bodies: Any  # BODY
+    joints: Any  # JOINT
+    columns: Any  # COLUMN
+    stops: Any  # STOP
+    points: Any  # POINT
+    point_names: dict[str, int]
+    free_joint: np.ndarray  # (bodies,) the body's free joint, -1: none
+    frames: Frames  # bound in the drawing
+    drawing: Drawing
+    poses: tuple[Pose, ...]  # (bodies,) of frames B in the drawing
+    connected: frozenset[int]  # joints active from the start
+    gravity_W: np.ndarray
+    length: float
+    programs: Programs
+
+    def joint(self, name: str) -> int:
+        """Return the row of a joint by name."""
+        return self.joint_names.index(name)
+
+    def columns_of(self, joint: int) -> slice:
+        """Return the columns of a joint."""
+        first = int(self.joints.column[joint])
+        return slice(first, first + int(self.joints.nv[joint]))
+
+
+def compile(scene: Scene) -> Model:
+    """Compile a scene.
+
+    Raises
+    ------
+    SceneError
+        When a pose cannot be applied; everything else was checked while loading.
+    """
+    origins = _origins(scene)
+    drawing = Drawing(scene, origins)
+    body_names = ("world", *(body.name for body in scene.bodies))
+    poses = tuple(drawing.pose_of(name) for name in body_names)
+    specs: list[Joint | None] = list(scene.joints)
+    names = [joint.name for joint in scene.joints]
+    free_joint = _free_joints(scene, names, specs, body_names)
+    joints, columns, stops, column_names = _joint_tables(scene, names, specs, body_names, free_joint)
+    frames = _all_frames(drawing.frames, len(names))
+    points, point_names = _points(scene, drawing, body_names)
+    bodies = _bodies(scene.bodies, origins)
+    by_name = {
+        name: slice(int(joints.column[i]), int(joints.column[i] + joints.nv[i])) for i, name in enumerate(names)
+    }
+    for body, joint in enumerate(free_joint):
+        if joint >= 0:
+            by_name.setdefault(body_names[body], by_name[names[joint]])
+    programs = Programs(
+        Names(by_name, {n: i for i, n in enumerate(names)}, {n: i for i, n in enumerate(body_names)}, point_names.__getitem__)
+    )  # fmt: skip
+    return Model(
+        scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs), column_names=column_names,
+        bodies=bodies, joints=joints, columns=columns, stops=stops, points=points, point_names=point_names,
+        free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
+        connected=frozenset(i for i, joint in enumerate(scene.joints) if joint.connected),
+        gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
+    )  # fmt: skip
+
+
+def _origins(scene: Scene) -> dict[str, np.ndarray]:
+    """Origin of every body in its file's coordinates: as given, else its first joint, else its com."""
+    first: dict[str, Joint] = {}
+    for joint in scene.joints:
+        if joint.connected:
+            first.setdefault(joint.child, joint)
+    part_of = {body.name: body.part for body in scene.bodies}
+    points = {body.name: body.points for body in scene.bodies}
+    out = {}
+    for body in scene.bodies:
+        joint = first.get(body.name)
+        if body.origin is not None:
+            p = body.origin
+        elif joint is not None and joint.child_point is not None:
+            p = points[body.name][joint.child_point]
+        elif joint is not None and joint.position is not None and joint.part == part_of[body.name]:
+            p = joint.position
+        else:
+            p = body.com
+        out[body.name] = np.array(p, float)
+    return out
+
+
+def _free_joints(scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...]) -> np.ndarray:
+    """Add a free joint for each body that no joint holds at the start, or that an event may set free."""
+    held = {joint.child for joint in scene.joints if joint.connected}
+    cut = {name for event in scene.events for action in event.actions if action.kind == "cut" for name in action.targets}
+    loosened = {joint.child for joint in scene.joints if joint.name in cut}
+    out = np.full(len(body_names), -1)
+    for body in range(1, len(body_names)):
+        name = body_names[body]
+        if name not in held or name in loosened or _only_in_a_cycle(scene, name):
+            out[body] = len(names)
+            names.append(name if name not in names else f"{name}.free")
+            specs.append(None)
+    return out
+
+
+def _only_in_a_cycle(scene: Scene, body: str) -> bool:
+    """Tell whether following first joints upward from a body comes back to it."""
+    first: dict[str, str] = {}
+    for joint in scene.joints:
+        if joint.connected:
+            first.setdefault(joint.child, joint.parent)
+    above = first.get(body)
+    for _ in range(len(first) + 1):
+        if above is None or above == "world":
+            return False
+        if above == body:
+            return True
+        above = first.get(above)
+    return False
+
+
+def _joint_tables(scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...], free_joint: np.ndarray) -> Any:  # fmt: skip
+    body_of = {name: i for i, name in enumerate(body_names)}
+    joints = table(JOINT, len(names))
+    rows: list[tuple[float, ...]] = []
+    stops: list[tuple[float, ...]] = []
+    column_names: list[str] = []
+    freed = {int(joint): body for body, joint in enumerate(free_joint) if joint >= 0}
+    for i, (name, spec) in enumerate(zip(names, specs, strict=True)):
+        kind = KIND[spec.type] if spec else KIND["free"]
+        count = NV[kind]
+        joints.kind[i], joints.nv[i], joints.column[i] = kind, count, len(rows)
+        joints.parent[i] = body_of[spec.parent] if spec else 0
+        joints.child[i] = body_of[spec.child] if spec else freed[i]
+        for k in range(count):
+            values = (spec.stiffness[k], spec.rest[k], spec.damping[k], spec.armature[k]) if spec else (0.0,) * 4
+            rows.append((i, LINEAR[kind][k], *values))
+            column_names.append(name if count == 1 else f"{name}[{k}]")
+        if spec and spec.limits:
+            angle = int(spec.type == "spherical")
+            for k, (low, high) in enumerate(spec.limits.ranges):
+                for side, bound in ((-1.0, low), (1.0, high)):
+                    if np.isfinite(bound) and not (angle and side < 0.0):
+                        column = int(joints.column[i]) + k
+                        stops.append((i, column, angle, side, bound, spec.limits.stiffness, spec.limits.dissipation))
+    columns = table(COLUMN, len(rows))
+    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature"), rows)
+    stop_table = table(STOP, len(stops))
+    _fill(stop_table, ("joint", "column", "angle", "side", "bound", "stiffness", "dissipation"), stops)
+    return joints, columns, stop_table, tuple(column_names)
+
+
+def _fill(out: Any, names: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:
+    for i, row in enumerate(rows):
+        for name, value in zip(names, row, strict=True):
+            out[name][i] = value
+
+
+def _all_frames(frames: Frames, count: int) -> Frames:
+    """Extend the declared joints' frames by identities for free joints (F is the world, M the body)."""
+    extra = count - len(frames.p_PF)
+    eye = np.tile(np.eye(3), (extra, 1, 1))
+    zero = np.zeros((extra, 3))
+    return Frames(
+        np.vstack([frames.p_PF, zero]), np.concatenate([frames.R_PF, eye]),
+        np.vstack([frames.p_CM, zero]), np.concatenate([frames.R_CM, eye]),
+    )  # fmt: skip
+
+
+def _points(scene: Scene, drawing: Drawing, body_names: tuple[str, ...]) -> tuple[Any, dict[str, int]]:
+    rows: list[tuple[int, np.ndarray]] = []
+    names: dict[str, int] = {}
+    specs = {body.name: body for body in scene.bodies}
+    for i, name in enumerate(body_names):
+        names[name] = len(rows)
+        rows.append((i, np.zeros(3)))
+        if i:
+            names[f"{name}.com"] = len(rows)
+            rows.append((i, np.asarray(specs[name].com, float) - drawing.origins[name]))
+        for point in drawing.points[name]:
+            names[f"{name}.{point}"] = len(rows)
+            rows.append((i, drawing.point(name, point)))
+    out = table(POINT, len(rows))
+    for k, (body, p) in enumerate(rows):
+        out.body[k], out.p_B[k] = body, p
+    return out, names
+
+
+def _bodies(specs: tuple[Body, ...], origins: dict[str, np.ndarray]) -> Any:
+    out = table(BODY, len(specs) + 1)
+    for i, body in enumerate(specs, start=1):
+        out.mass[i] = body.mass
+        out.com_B[i] = np.asarray(body.com, float) - origins[body.name]
+        out.inertia_B[i] = body.inertia
+    return out
+
+
+def _length(scene: Scene, origins: dict[str, np.ndarray]) -> float:
+    """Size of the mechanism [m]: mean of |com - origin| + radius of gyration over bodies; 1 if that is 0."""
+    sizes = []
+    for body in scene.bodies:
+        if body.mass > 0.0:
+            gyration = float(np.sqrt(max(sum(body.inertia[:3]), 0.0) / (2.0 * body.mass)))
+            sizes.append(float(np.linalg.norm(np.asarray(body.com) - origins[body.name])) + gyration)
+    mean = float(np.mean(sizes)) if sizes else 0.0
+    return mean if mean > 0.0 else 1.0
+
+
+def relative_pose(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> Pose:
+    """Return X_FM of a joint for given body poses."""
+    parent, child = poses[int(model.joints.parent[joint])], poses[int(model.joints.child[joint])]
+    F = parent.of(Pose(frames.p_PF[joint], frames.R_PF[joint]))
+    M = child.of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
+    return F.inverse().of(M)
+
+
+__all__ = ["Model", "Pose", "compile", "motion", "relative_pose", "rotation_of"]

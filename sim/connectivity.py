@@ -1,0 +1,298 @@
+"""Which body hangs on which: the spanning tree, the loops, and the four pointers of the papers.
+
+A body is carried by one joint, its tree joint; every other active joint closes a loop through a
+*virtual link* (structure-varying-1999, section 3.2): a link without mass whose `real` pointer names
+the body it coincides with.  Connecting never re-roots the tree; cutting a tree joint hands the
+child to another active joint in which it is the child, else to a free joint (section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.model import (
+    BLOCK,
+    FREEDOM,
+    FREEDOM_ROWS,
+    HARD_ROWS,
+    LINEAR,
+    LINK,
+    NQ,
+    NV,
+    ONE,
+    PAIR,
+    POINT,
+    ROW,
+    UNIVERSAL_ROW,
+    Numbers,
+    Tables,
+    table,
+)
+
+if TYPE_CHECKING:
+    from sim.compiler import Model
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Joint frames that are bound: F in B of the parent, M in B of the child."""
+
+    p_PF: np.ndarray  # (joints, 3) m
+    R_PF: np.ndarray  # (joints, 3, 3)
+    p_CM: np.ndarray  # (joints, 3) m
+    R_CM: np.ndarray  # (joints, 3, 3)
+
+    def copy(self) -> Frames:
+        """Return a copy that an event may bind anew."""
+        return Frames(self.p_PF.copy(), self.R_PF.copy(), self.p_CM.copy(), self.R_CM.copy())
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One epoch's tree and loops, with the tables that kernels read.
+
+    carrier : (1 + bodies,) tree joint of each body; -1 for the world
+    loops : joints that close loops, in file order
+    link_of : (1 + bodies,) link of each body
+    parent, child, brother, real : (links + virtual links,) pointers; -1 where there is none.  Link 0
+        is the world; virtual links follow the real ones, one for each loop.
+    """
+
+    carrier: np.ndarray
+    loops: tuple[int, ...]
+    link_of: np.ndarray
+    parent: np.ndarray
+    child: np.ndarray
+    brother: np.ndarray
+    real: np.ndarray
+    tables: Tables
+    sizes: Numbers
+
+    def q_of(self, model: Model, joint: int) -> slice:
+        """Return the addresses in q of a tree joint."""
+        link = self.link_of[model.joints.child[joint]]
+        first = int(self.tables.links.q[link])
+        return slice(first, first + NQ[model.joints.kind[joint]])
+
+    def v_of(self, model: Model, joint: int) -> slice:
+        """Return the addresses in v of a tree joint."""
+        link = self.link_of[model.joints.child[joint]]
+        first = int(self.tables.links.v[link])
+        return slice(first, first + NV[model.joints.kind[joint]])
+
+
+def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None, new: Iterable[int] = ()) -> np.ndarray:
+    """Choose the tree joint of every body.
+
+    Bodies keep their carrier while it is active.  Another body is carried by the first active joint,
+    in file order, in which it is the child and which does not close a cycle; a joint connected at
+    this instant (`new`) carries nothing; a body left over gets its free joint.
+    """
+    active, new = set(active), set(new)
+    n = len(model.bodies)
+    out = np.full(n, -1)
+    parent = np.full(n, -1)
+    kind_free = model.free_joint
+    if carrier is not None:
+        for body in range(1, n):
+            if int(carrier[body]) in active or int(carrier[body]) == kind_free[body]:
+                out[body] = carrier[body]
+                parent[body] = model.joints.parent[out[body]]
+
+    def hangs_on(body: int, other: int) -> bool:
+        while body > 0:
+            if body == other:
+                return True
+            body = parent[body]
+        return False
+
+    for joint in sorted(active - new):
+        body, above = int(model.joints.child[joint]), int(model.joints.parent[joint])
+        if out[body] < 0 and not hangs_on(above, body):
+            out[body], parent[body] = joint, above
+    for body in range(1, n):
+        if out[body] < 0:
+            out[body] = kind_free[body]
+    return out
+
+
+def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray) -> Structure:
+    """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels."""
+    n = len(model.bodies)
+    parent_body = np.array([-1] + [int(model.joints.parent[carrier[b]]) for b in range(1, n)])
+    below: list[list[int]] = [[] for _ in range(n)]
+    for body in range(1, n):
+        below[parent_body[body]].append(body)
+    order, stack = [], [0]
+    while stack:
+        body = stack.pop()
+        order.append(body)
+        stack.extend(reversed(below[body]))
+    link_of = np.full(n, -1)
+    link_of[order] = np.arange(n)
+    loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
+    links = _links(model, frames, carrier, order, link_of)
+    tree = _branches(model, links, carrier, order)
+    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, tree)
+    points = table(POINT, len(model.points))
+    for i in range(len(points)):
+        link = link_of[model.points.body[i]]
+        R_KB, p_KB = links.R_KB[link].reshape(3, 3), links.p_KB[link]
+        points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
+    arrays, one = model.programs.tables(), table(ONE, 1)
+    one.gravity_W[0], one.length[0] = model.gravity_W, model.length
+    one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
+    tables = Tables(
+        links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
+        freedoms=tree["freedoms"], branch=tree["branch"], support=support, shared=shared, one=one, **arrays,
+    )  # fmt: skip
+    sizes = Numbers(
+        links=n, q=int(sum(NQ[k] for k in links.kind[1:])), v=len(tree["freedoms"]), rows=len(rows), blocks=len(blocks), bodies=n,
+        columns=len(model.columns), joints=len(model.joints),
+    )  # fmt: skip
+    pointers = _pointers(model, loops, links, link_of)
+    return Structure(carrier, loops, link_of, *pointers, tables=_frozen(tables), sizes=sizes)
+
+
+def _frozen(tables: Tables) -> Tables:
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
+    links = table(LINK, len(order))
+    links.kind[0], links.parent[0], links.body[0], links.column[0] = 0, 0, 0, 0
+    links.R_PF[0] = links.R_KB[0] = np.eye(3).ravel()
+    q = v = 0
+    for link, body in enumerate(order[1:], start=1):
+        joint = int(carrier[body])
+        kind = int(model.joints.kind[joint])
+        above = int(link_of[model.joints.parent[joint]])
+        R_CM, p_CM = frames.R_CM[joint], frames.p_CM[joint]
+        R_up, p_up = links.R_KB[above].reshape(3, 3), links.p_KB[above]
+        links.parent[link], links.kind[link], links.body[link] = above, kind, body
+        links.q[link], links.v[link], links.nv[link] = q, v, NV[kind]
+        links.column[link], links.joint[link] = model.joints.column[joint], joint
+        links.p_PF[link] = p_up + R_up @ frames.p_PF[joint]
+        links.R_PF[link] = (R_up @ frames.R_PF[joint]).ravel()
+        links.R_KB[link] = R_CM.T.ravel()
+        links.p_KB[link] = -(R_CM.T @ p_CM)
+        links.mass[link] = model.bodies.mass[body]
+        links.com_K[link] = R_CM.T @ (model.bodies.com_B[body] - p_CM)
+        xx, yy, zz, xy, xz, yz = model.bodies.inertia_B[body]
+        J = R_CM.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R_CM
+        links.inertia_K[link] = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]
+        q, v = q + NQ[kind], v + NV[kind]
+    return links
+
+
+def _branches(model: Model, links: Any, carrier: np.ndarray, order: list[int]) -> dict[str, Any]:
+    """Owner, kind, armature and branch storage of every freedom."""
+    linear, armature, owner, branch = [], [], [], []
+    start, depth = [], []
+    path: list[list[int]] = [[]]  # freedoms from the root down to each link
+    for link in range(1, len(links)):
+        own = list(path[links.parent[link]])
+        kind, column = int(links.kind[link]), int(links.column[link])
+        for i in range(NV[kind]):
+            start.append(len(branch))
+            depth.append(len(own))
+            own.append(len(linear))
+            branch.extend(own)
+            linear.append(LINEAR[kind][i])
+            armature.append(float(model.columns.armature[column + i]))
+            owner.append(link)
+        path.append(own)
+    freedoms = table(FREEDOM, len(linear))
+    freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
+    freedoms.start[:], freedoms.depth[:] = start, depth
+    return {"freedoms": freedoms, "branch": np.array(branch, np.int64), "path": path}
+
+
+def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, tree: dict[str, Any]) -> Any:  # fmt: skip
+    blocks, row_list, support = table(BLOCK, len(loops)), [], []
+    jacobian = 0
+    for n, joint in enumerate(loops):
+        kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
+        a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
+        path_a, path_b = tree["path"][a], tree["path"][b]
+        common = 0
+        while common < min(len(path_a), len(path_b)) and path_a[common] == path_b[common]:
+            common += 1
+        first_row = len(row_list)
+        for code in HARD_ROWS[kind]:
+            scale = 1.0 if code < 3 else model.length
+            locked = kind in (0, 2) and code != UNIVERSAL_ROW
+            row_list.append((n, code, scale, 0.0, int(locked)))
+        hard = len(row_list) - first_row
+        for i, code in enumerate(FREEDOM_ROWS[kind]):
+            armature = float(model.columns.armature[column + i])
+            if armature > 0.0:
+                row_list.append((n, code, armature**0.5, 1.0, 0))
+        entries = [*reversed(path_b[common:]), *reversed(path_a[common:]), *reversed(path_a[:common])]
+        for name, value in (
+            ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b), ("row", first_row),
+            ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
+            ("nb", len(path_b) - common), ("na", len(path_a) - common), ("nc", common), ("jacobian", jacobian),
+        ):  # fmt: skip
+            blocks[name][n] = value
+        for link, p_out, R_out, p, R in (
+            (a, "p_aF", "R_aF", frames.p_PF[joint], frames.R_PF[joint]),
+            (b, "p_bM", "R_bM", frames.p_CM[joint], frames.R_CM[joint]),
+        ):
+            R_KB = links.R_KB[link].reshape(3, 3)
+            blocks[p_out][n] = links.p_KB[link] + R_KB @ p
+            blocks[R_out][n] = (R_KB @ R).ravel()
+        support.extend(entries)
+        jacobian += len(entries) * (len(row_list) - first_row)
+    rows = table(ROW, len(row_list))
+    for i, values in enumerate(row_list):
+        for name, value in zip(("block", "code", "scale", "compliance", "locked"), values, strict=True):
+            rows[name][i] = value
+    pairs, shared = _pairs(blocks, support)
+    return blocks, rows, np.array(support, np.int64), pairs, shared
+
+
+def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
+    """Where two loops share freedoms, for the products between them."""
+    places = []
+    for n in range(len(blocks)):
+        first = int(blocks.support[n])
+        count = int(blocks.nb[n] + blocks.na[n] + blocks.nc[n])
+        places.append({k: s for s, k in enumerate(support[first : first + count])})
+    found, shared = [], []
+    for high in range(len(blocks)):
+        for low in range(high):
+            both = [(places[high][k], places[low][k]) for k in places[high] if k in places[low]]
+            if both:
+                found.append((high, low, len(shared), len(both)))
+                shared.extend(both)
+    pairs = table(PAIR, len(found))
+    for i, values in enumerate(found):
+        for name, value in zip(("first", "second", "start", "count"), values, strict=True):
+            pairs[name][i] = value
+    return pairs, np.array(shared, np.int64).reshape(-1, 2)
+
+
+def _pointers(model: Model, loops: tuple[int, ...], links: Any, link_of: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The papers' parent, child, brother and real pointers, virtual links last."""
+    real_links, total = len(links), len(links) + len(loops)
+    parent, child, brother, real = (np.full(total, -1) for _ in range(4))
+    parent[1:real_links] = links.parent[1:]
+    for n, joint in enumerate(loops):
+        parent[real_links + n] = link_of[model.joints.parent[joint]]
+        real[real_links + n] = link_of[model.joints.child[joint]]
+    last = np.full(total, -1)
+    for link in range(1, total):
+        above = parent[link]
+        if child[above] < 0:
+            child[above] = link
+        else:
+            brother[last[above]] = link
+        last[above] = link
+    return parent, child, brother, real

@@ -1,0 +1,405 @@
+"""Rows of everything that restrains: loop joints (and armatures on them) as one table of rows.
+
+A row is a unit wrench (moment at M, force) on link b and its opposite on link a; J v is the
+relative velocity of M against F along it, and `phi` the position residual whose rate that is.
+Rotational rows are multiplied by the mechanism's length, so that all rows are in metres.  J is
+kept by path (freedoms of b below the fork, of a below it, then those above), never dense.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.jit import kernel
+from sim.kernels.spatial import multiply
+from sim.model import UNIVERSAL_ROW
+
+# Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
+# Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
+CUT = 1e-12
+
+
+@kernel
+def block_frames(blocks, link_work, block_work):
+    """Joint frames of every loop and their relative motion.
+
+    block_work.frame: (blocks, 30): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
+    against F's link (3), position of M from F (3), all in world axes.
+    """
+    x, R, V, frame_out = link_work.x, link_work.R, link_work.V, block_work.frame
+    a_links, b_links = blocks.a, blocks.b
+    p_aF, R_aF, p_bM, R_bM = blocks.p_aF, blocks.R_aF, blocks.p_bM, blocks.R_bM
+    for n in range(a_links.size):
+        a, b = a_links[n], b_links[n]
+        A = (R[a, 0], R[a, 1], R[a, 2], R[a, 3], R[a, 4], R[a, 5], R[a, 6], R[a, 7], R[a, 8])
+        B = (R[b, 0], R[b, 1], R[b, 2], R[b, 3], R[b, 4], R[b, 5], R[b, 6], R[b, 7], R[b, 8])
+        F = multiply(A, (R_aF[n, 0], R_aF[n, 1], R_aF[n, 2], R_aF[n, 3], R_aF[n, 4], R_aF[n, 5], R_aF[n, 6], R_aF[n, 7], R_aF[n, 8]))  # fmt: skip
+        M = multiply(B, (R_bM[n, 0], R_bM[n, 1], R_bM[n, 2], R_bM[n, 3], R_bM[n, 4], R_bM[n, 5], R_bM[n, 6], R_bM[n, 7], R_bM[n, 8]))  # fmt: skip
+        frame_out[n, 3], frame_out[n, 4], frame_out[n, 5] = F[0], F[1], F[2]
+        frame_out[n, 6], frame_out[n, 7], frame_out[n, 8] = F[3], F[4], F[5]
+        frame_out[n, 9], frame_out[n, 10], frame_out[n, 11] = F[6], F[7], F[8]
+        frame_out[n, 12], frame_out[n, 13], frame_out[n, 14] = M[0], M[1], M[2]
+        frame_out[n, 15], frame_out[n, 16], frame_out[n, 17] = M[3], M[4], M[5]
+        frame_out[n, 18], frame_out[n, 19], frame_out[n, 20] = M[6], M[7], M[8]
+        f0, f1, f2 = p_aF[n, 0], p_aF[n, 1], p_aF[n, 2]
+        m0, m1, m2 = p_bM[n, 0], p_bM[n, 1], p_bM[n, 2]
+        s0 = B[0] * m0 + B[1] * m1 + B[2] * m2
+        s1 = B[3] * m0 + B[4] * m1 + B[5] * m2
+        s2 = B[6] * m0 + B[7] * m1 + B[8] * m2
+        frame_out[n, 0], frame_out[n, 1], frame_out[n, 2] = x[b, 0] + s0, x[b, 1] + s1, x[b, 2] + s2
+        r0, r1, r2 = x[b, 0] - x[a, 0] + s0, x[b, 1] - x[a, 1] + s1, x[b, 2] - x[a, 2] + s2
+        frame_out[n, 27] = r0 - (A[0] * f0 + A[1] * f1 + A[2] * f2)
+        frame_out[n, 28] = r1 - (A[3] * f0 + A[4] * f1 + A[5] * f2)
+        frame_out[n, 29] = r2 - (A[6] * f0 + A[7] * f1 + A[8] * f2)
+        w0, w1, w2 = V[a, 0], V[a, 1], V[a, 2]
+        u0, u1, u2 = V[b, 0], V[b, 1], V[b, 2]
+        frame_out[n, 21], frame_out[n, 22], frame_out[n, 23] = u0 - w0, u1 - w1, u2 - w2
+        frame_out[n, 24] = V[b, 3] + u1 * s2 - u2 * s1 - (V[a, 3] + w1 * r2 - w2 * r1)
+        frame_out[n, 25] = V[b, 4] + u2 * s0 - u0 * s2 - (V[a, 4] + w2 * r0 - w0 * r2)
+        frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
+
+
+@kernel
+def direction(code, frame, n):
+    """Unit direction of a row: axes of F (codes 0-2 along, 3-5 about), 6 the cross, 7-9 about axes of M."""
+    if code == UNIVERSAL_ROW:  # z_M x x_F
+        z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
+        x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
+        return z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
+    if code > UNIVERSAL_ROW:
+        i = 12 + code - 7
+    else:
+        i = 3 + code % 3
+    return frame[n, i], frame[n, i + 3], frame[n, i + 6]
+
+
+@kernel
+def build_rows(blocks, rows, link_work, block_work, row_work):
+    """Unit wrenches, J v and the wanted J vdot = -Jdot v of all rows.
+
+    link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].
+    """
+    V, A, x, frame = link_work.V, link_work.A, link_work.x, block_work.frame
+    row_out, gamma_out, slip_out = row_work.row, row_work.gamma, row_work.slip
+    a_links, b_links = blocks.a, blocks.b
+    block, code, scale = rows.block, rows.code, rows.scale
+    for r in range(block.size):
+        n, c, s = block[r], code[r], scale[r]
+        a, b = a_links[n], b_links[n]
+        e0, e1, e2 = direction(c, frame, n)
+        wa0, wa1, wa2 = V[a, 0], V[a, 1], V[a, 2]
+        wb0, wb1, wb2 = V[b, 0], V[b, 1], V[b, 2]
+        if c < 3:
+            u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
+            p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
+            r0, r1, r2 = frame[n, 0] - x[a, 0], frame[n, 1] - x[a, 1], frame[n, 2] - x[a, 2]
+            cb0, cb1, cb2 = wb1 * p2 - wb2 * p1, wb2 * p0 - wb0 * p2, wb0 * p1 - wb1 * p0
+            ca0, ca1, ca2 = wa1 * r2 - wa2 * r1, wa2 * r0 - wa0 * r2, wa0 * r1 - wa1 * r0
+            d0 = A[b, 3] + A[b, 1] * p2 - A[b, 2] * p1 + wb1 * cb2 - wb2 * cb1
+            d1 = A[b, 4] + A[b, 2] * p0 - A[b, 0] * p2 + wb2 * cb0 - wb0 * cb2
+            d2 = A[b, 5] + A[b, 0] * p1 - A[b, 1] * p0 + wb0 * cb1 - wb1 * cb0
+            d0 -= A[a, 3] + A[a, 1] * r2 - A[a, 2] * r1 + wa1 * ca2 - wa2 * ca1
+            d1 -= A[a, 4] + A[a, 2] * r0 - A[a, 0] * r2 + wa2 * ca0 - wa0 * ca2
+            d2 -= A[a, 5] + A[a, 0] * r1 - A[a, 1] * r0 + wa0 * ca1 - wa1 * ca0
+            t0, t1, t2 = 2.0 * (wa1 * e2 - wa2 * e1), 2.0 * (wa2 * e0 - wa0 * e2), 2.0 * (wa0 * e1 - wa1 * e0)
+            row_out[r, 0] = row_out[r, 1] = row_out[r, 2] = 0.0
+            row_out[r, 3], row_out[r, 4], row_out[r, 5] = s * e0, s * e1, s * e2
+        else:
+            u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+            d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
+            if c == UNIVERSAL_ROW:
+                t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
+            elif c > UNIVERSAL_ROW:
+                t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
+            else:
+                t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
+            row_out[r, 0], row_out[r, 1], row_out[r, 2] = s * e0, s * e1, s * e2
+            row_out[r, 3] = row_out[r, 4] = row_out[r, 5] = 0.0
+        slip_out[r] = s * (e0 * u0 + e1 * u1 + e2 * u2)
+        gamma_out[r] = -s * (e0 * d0 + e1 * d1 + e2 * d2 + t0 * u0 + t1 * u1 + t2 * u2)
+
+
+@kernel
+def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
+    """Time derivative of z_M x x_F."""
+    z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
+    x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
+    p0, p1, p2 = wb1 * z2 - wb2 * z1, wb2 * z0 - wb0 * z2, wb0 * z1 - wb1 * z0
+    q0, q1, q2 = wa1 * x2 - wa2 * x1, wa2 * x0 - wa0 * x2, wa0 * x1 - wa1 * x0
+    return (
+        p1 * x2 - p2 * x1 + z1 * q2 - z2 * q1,
+        p2 * x0 - p0 * x2 + z2 * q0 - z0 * q2,
+        p0 * x1 - p1 * x0 + z0 * q1 - z1 * q0,
+    )
+
+
+@kernel
+def slips(rows, block_work, row_work):
+    """J v of all rows, from relative velocities in `frame` and unit wrenches in `row`."""
+    frame, row, slip_out = block_work.frame, row_work.row, row_work.slip
+    block = rows.block
+    for r in range(block.size):
+        n = block[r]
+        slip_out[r] = (
+            row[r, 0] * frame[n, 21] + row[r, 1] * frame[n, 22] + row[r, 2] * frame[n, 23]
+            + row[r, 3] * frame[n, 24] + row[r, 4] * frame[n, 25] + row[r, 5] * frame[n, 26]
+        )  # fmt: skip
+
+
+@kernel
+def residuals(rows, block_work, row_work):
+    """Position residual of all rows [m]; zero for rows that bind rates only.
+
+    Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product.
+    """
+    frame, phi_out = block_work.frame, row_work.phi
+    block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
+    for r in range(block.size):
+        n, c = block[r], code[r]
+        if soft[r] > 0.0:
+            phi_out[r] = 0.0
+            continue
+        if c < 3:
+            e0, e1, e2 = direction(c, frame, n)
+            value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
+        elif c == UNIVERSAL_ROW:
+            value = frame[n, 3] * frame[n, 14] + frame[n, 6] * frame[n, 17] + frame[n, 9] * frame[n, 20]
+        else:
+            value = turned(frame, n, c - 3, rows.locked[r])
+        phi_out[r] = scale[r] * value
+
+
+@kernel
+def turned(frame, n, i, locked):
+    """How far M is turned against F about F's axis i [rad], by rotation vector or by the axes z."""
+    F, M = frame[n, 3:12], frame[n, 12:21]
+    j, k = (i + 1) % 3, (i + 2) % 3
+    if not locked:  # e_i . (z_F x z_M), i in 0, 1
+        if i == 0:
+            return -(F[1] * M[2] + F[4] * M[5] + F[7] * M[8])
+        return F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
+    s = 0.5 * (
+        F[k] * M[j] + F[3 + k] * M[3 + j] + F[6 + k] * M[6 + j] - F[j] * M[k] - F[3 + j] * M[3 + k] - F[6 + j] * M[6 + k]
+    )  # fmt: skip
+    trace = 0.0
+    for m in range(9):
+        trace += F[m] * M[m]
+    cosine = min(1.0, max(-1.0, 0.5 * (trace - 1.0)))
+    if cosine > 0.9:  # angle / sin(angle), well conditioned near zero
+        w = 1.0 - cosine
+        return s * (1.0 + w * (1.0 / 3.0 + w * (2.0 / 15.0 + w * (2.0 / 35.0 + w * 8.0 / 315.0))))
+    angle = math.acos(cosine)
+    return s * angle / max(math.sin(angle), 1e-6)
+
+
+@kernel
+def jacobians(blocks, freedoms, support, L, link_work, freedom_work, block_work, row_work, J_out):
+    """Scaled Jacobian of every block: columns D^-1/2 L^-T J^T, stored support x rows."""
+    linear, owner, start, depth = freedoms.linear, freedoms.owner, freedoms.start, freedoms.depth
+    x, frame, row, axis, root = link_work.x, block_work.frame, row_work.row, freedom_work.axis, freedom_work.root
+    first_row, rows, first, nb_, na_, nc_, at_ = (
+        blocks.row, blocks.rows, blocks.support, blocks.nb, blocks.na, blocks.nc, blocks.jacobian,
+    )  # fmt: skip
+    for n in range(rows.size):
+        m, at, s0, nb, na = rows[n], at_[n], first[n], nb_[n], na_[n]
+        below, count, r0 = nb + na, nb + na + nc_[n], first_row[n]
+        for s in range(below):
+            k = support[s0 + s]
+            b = owner[k]
+            e0, e1, e2 = axis[k, 0], axis[k, 1], axis[k, 2]
+            sign = 1.0 if s < nb else -1.0
+            e0, e1, e2 = sign * e0, sign * e1, sign * e2
+            if linear[k]:
+                for r in range(m):
+                    J_out[at + s * m + r] = e0 * row[r0 + r, 3] + e1 * row[r0 + r, 4] + e2 * row[r0 + r, 5]
+            else:
+                p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
+                c0, c1, c2 = e1 * p2 - e2 * p1, e2 * p0 - e0 * p2, e0 * p1 - e1 * p0
+                for r in range(m):
+                    J_out[at + s * m + r] = (
+                        e0 * row[r0 + r, 0] + e1 * row[r0 + r, 1] + e2 * row[r0 + r, 2]
+                        + c0 * row[r0 + r, 3] + c1 * row[r0 + r, 4] + c2 * row[r0 + r, 5]
+                    )  # fmt: skip
+        for s in range(below * m, count * m):
+            J_out[at + s] = 0.0
+        for s in range(count):  # L^-T, each freedom before those above it
+            k = support[s0 + s]
+            end = start[k] + depth[k] - 1
+            for i in range(depth[k]):
+                t = s + 1 + i
+                if s < nb and t >= nb:
+                    t += na
+                a = L[end - i]
+                for r in range(m):
+                    J_out[at + t * m + r] -= a * J_out[at + s * m + r]
+            scale = root[k]
+            for r in range(m):
+                J_out[at + s * m + r] *= scale
+
+
+@kernel
+def gram(blocks, pairs, rows, shared, J, G_out):
+    """G = J M^-1 J^T (full symmetric) with the compliance of soft rows on its diagonal."""
+    m = rows.block.size
+    for r in range(m):
+        for c in range(m):
+            G_out[r, c] = 0.0
+    for n in range(blocks.rows.size):
+        k, at, r0 = blocks.rows[n], blocks.jacobian[n], blocks.row[n]
+        for s in range(blocks.nb[n] + blocks.na[n] + blocks.nc[n]):
+            for r in range(k):
+                a = J[at + s * k + r]
+                for c in range(r + 1):
+                    G_out[r0 + r, r0 + c] += a * J[at + s * k + c]
+    for p in range(pairs.first.size):
+        n1, n2, z = pairs.first[p], pairs.second[p], pairs.start[p]
+        k1, a1, r1 = blocks.rows[n1], blocks.jacobian[n1], blocks.row[n1]
+        k2, a2, r2 = blocks.rows[n2], blocks.jacobian[n2], blocks.row[n2]
+        for i in range(z, z + pairs.count[p]):
+            s1, s2 = a1 + shared[i, 0] * k1, a2 + shared[i, 1] * k2
+            for c in range(k2):
+                a = J[s2 + c]
+                for r in range(k1):
+                    G_out[r1 + r, r2 + c] += J[s1 + r] * a
+    for r in range(m):
+        G_out[r, r] += rows.compliance[r]
+        for c in range(r):
+            G_out[c, r] = G_out[r, c]
+
+
+@kernel
+def cholesky(rows, G_out, row_work, one_work):
+    """Factor G with diagonal pivoting, in place; rows whose pivot is lost to the others are cut.
+
+    row_work.order: pivot order.  one_work.pivots: smallest kept and largest pivot.  Returns the rank.
+    """
+    order_out, pivots_out = row_work.order, one_work.pivots
+    m = order_out.size
+    largest = 0.0
+    for r in range(m):
+        order_out[r] = r
+        if rows.compliance[r] == 0.0:
+            largest = max(largest, G_out[r, r].real)
+    pivots_out[0, 0] = pivots_out[0, 1] = largest
+    cut = CUT * largest
+    for s in range(m):
+        best, at = -1.0, s
+        for t in range(s, m):
+            i = order_out[t]
+            if G_out[i, i].real > best:
+                best, at = G_out[i, i].real, t
+        if not best > cut:
+            return s
+        i = order_out[at]
+        order_out[at], order_out[s] = order_out[s], i
+        if rows.compliance[i] == 0.0 and best < pivots_out[0, 0]:
+            pivots_out[0, 0] = best
+        pivot = math.sqrt(G_out[i, i])
+        G_out[i, i] = pivot
+        for t in range(s + 1, m):
+            G_out[order_out[t], i] /= pivot
+        for t in range(s + 1, m):
+            j = order_out[t]
+            a = G_out[j, i]
+            for u in range(s + 1, t + 1):
+                k = order_out[u]
+                G_out[j, k] -= a * G_out[k, i]
+                G_out[k, j] = G_out[j, k]
+    return m
+
+
+@kernel
+def cholesky_as_kept(rank, row_work, G_out):
+    """Factor the rows that were kept on the constraints, in their order, in place.
+
+    Off the constraints, as inside a Runge-Kutta stage, a redundant row seems to act: its pivot is the
+    square of the distance, and pivoting there would let it push.  Returns how many rows have a pivot.
+    """
+    order = row_work.order
+    for s in range(rank):
+        i = order[s]
+        best = G_out[i, i]
+        if not best.real > 0.0:
+            return s
+        pivot = math.sqrt(best)
+        G_out[i, i] = pivot
+        for t in range(s + 1, rank):
+            G_out[order[t], i] /= pivot
+        for t in range(s + 1, rank):
+            j = order[t]
+            a = G_out[j, i]
+            for u in range(s + 1, t + 1):
+                k = order[u]
+                G_out[j, k] -= a * G_out[k, i]
+                G_out[k, j] = G_out[j, k]
+    return rank
+
+
+@kernel
+def solve_rows(rank, G, row_work):
+    """Multipliers of the kept rows for rhs; zero for cut ones."""
+    order, rhs, force_out = row_work.order, row_work.rhs, row_work.force
+    for s in range(order.size):
+        force_out[order[s]] = 0.0
+    for s in range(rank):
+        i = order[s]
+        z = rhs[i]
+        for t in range(s):
+            z -= G[i, order[t]] * force_out[order[t]]
+        force_out[i] = z / G[i, i]
+    for s in range(rank - 1, -1, -1):
+        i = order[s]
+        z = force_out[i]
+        for t in range(s + 1, rank):
+            z -= G[order[t], i] * force_out[order[t]]
+        force_out[i] = z / G[i, i]
+
+
+@kernel
+def mismatch(rank, G, row_work):
+    """Largest contradiction of a cut row, relative to the size of its terms, and that row.
+
+    Overwrites force; call it before `solve_rows`.
+    """
+    order, rhs, force_work = row_work.order, row_work.rhs, row_work.force
+    worst, at, scale = 0.0, -1, 0.0
+    for s in range(order.size):
+        scale = max(scale, abs(rhs[order[s]]))
+    for s in range(order.size):
+        i = order[s]
+        z = rhs[i]
+        size = abs(z)
+        for t in range(min(s, rank)):
+            term = G[i, order[t]] * force_work[order[t]]
+            z -= term
+            size = max(size, abs(term))
+        if s < rank:
+            force_work[i] = z / G[i, i]
+        elif abs(z) > worst * max(size, 1e-3 * scale):
+            worst, at = abs(z) / max(size, 1e-3 * scale), i
+    return worst, at
+
+
+@kernel
+def project_rhs(blocks, support, J, freedom_work, row_work):
+    """rhs <- rhs - J' y for the scaled Jacobian J' and the scaled vector y."""
+    y, rhs_out = freedom_work.y, row_work.rhs
+    for n in range(blocks.rows.size):
+        m, at, r0, s0 = blocks.rows[n], blocks.jacobian[n], blocks.row[n], blocks.support[n]
+        for s in range(blocks.nb[n] + blocks.na[n] + blocks.nc[n]):
+            a = y[support[s0 + s]]
+            for r in range(m):
+                rhs_out[r0 + r] -= J[at + s * m + r] * a
+
+
+@kernel
+def apply_rows(blocks, support, J, row_work, freedom_work):
+    """y <- y + J'^T force."""
+    force, y_out = row_work.force, freedom_work.y
+    for n in range(blocks.rows.size):
+        m, at, r0, s0 = blocks.rows[n], blocks.jacobian[n], blocks.row[n], blocks.support[n]
+        for s in range(blocks.nb[n] + blocks.na[n] + blocks.nc[n]):
+            a = 0.0
+            for r in range(m):
+                a += J[at + s * m + r] * force[r0 + r]
+            y_out[support[s0 + s]] += a

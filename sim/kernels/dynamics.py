@@ -1,0 +1,226 @@
+"""Forward dynamics of a tree under its loops by multipliers, and what belongs to it.
+
+    kinematics -> bias forces -> inertia -> factor -> constraints -> accelerations
+
+With M = L^T D L and J' = D^-1/2 L^-T J^T the loops' forces solve (J'^T J') f = gamma - J'^T y.
+"""
+
+from __future__ import annotations
+
+from sim.kernels.constraints import (
+    apply_rows,
+    block_frames,
+    build_rows,
+    cholesky,
+    cholesky_as_kept,
+    gram,
+    jacobians,
+    project_rhs,
+    residuals,
+    slips,
+    solve_rows,
+)
+from sim.kernels.forces import (
+    body_wrenches,
+    control_torques,
+    gather,
+    link_forces,
+    loop_columns,
+    loop_wrenches,
+    spring_torques,
+    stop_torques,
+    tree_columns,
+)
+from sim.kernels.inertia import composite, factor, inertia_matrix, link_inertias, solve_down, solve_up
+from sim.kernels.jit import chapter, kernel
+from sim.kernels.kinematics import poses, velocities
+from sim.model import Status
+
+
+@chapter
+def move(tables, work, q, v):
+    """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias."""
+    for i in range(3):
+        work.links.A[0, 3 + i] = -tables.one.gravity_W[0, i]
+    poses(tables.links, q, work.links, work.freedoms)
+    velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
+    link_inertias(tables.links, work.links)
+    if tables.blocks.rows.size > 0:
+        block_frames(tables.blocks, work.links, work.blocks)
+
+
+@chapter
+def factorise(tables, work, choose):
+    """Inertia matrix and its factor; rows, scaled Jacobians and the factor of G.  Returns a status.
+
+    choose: whether to find the acting rows anew, which is right on the constraints only; else those
+    of the last accepted state act.
+    """
+    links = tables.links
+    composite(links, work.links)
+    inertia_matrix(links, tables.freedoms, work.links, work.freedoms, work.M)
+    bad = factor(tables.freedoms, tables.branch, work.M, work.freedoms)
+    if bad >= 0:
+        work.one.worst[0] = bad
+        return Status.MASS_SINGULAR
+    work.one.rank[0] = 0
+    if tables.rows.block.size > 0:
+        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+        jacobians(
+            tables.blocks, tables.freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows, work.J
+        )
+        gram(tables.blocks, tables.pairs, tables.rows, tables.shared, work.J, work.G)
+        if choose:
+            work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one)
+        else:
+            for r in range(work.rows.order.size):
+                work.rows.order[r] = work.rows.kept[r]
+            work.one.rank[0] = cholesky_as_kept(work.one.kept_rank[0], work.rows, work.G)
+    return Status.OK
+
+
+@chapter
+def keep_rows(work):
+    """Let the rows that act now act until they are chosen anew."""
+    work.one.kept_rank[0] = work.one.rank[0]
+    for r in range(work.rows.order.size):
+        work.rows.kept[r] = work.rows.order[r]
+
+
+@chapter
+def columns(tables, control, work, q, v):
+    """Coordinates and rates of all joints, and the poses that plain-Python controllers see."""
+    tree_columns(tables.links, q, v, work.coordinate, work.rate)
+    if tables.blocks.rows.size > 0:
+        loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
+
+
+@kernel
+def body_poses(links, link_work, body_work):
+    """Pose and velocity of every body's own frame B (row 0 is the world)."""
+    x, R, V = link_work.x, link_work.R, link_work.V
+    p_out, R_out, V_out = body_work.p_WB, body_work.R_WB, body_work.V_WB
+    body, p_KB, R_KB = links.body, links.p_KB, links.R_KB
+    for b in range(1, body.size):
+        n = body[b]
+        for i in range(3):
+            r0, r1, r2 = R[b, 3 * i], R[b, 3 * i + 1], R[b, 3 * i + 2]
+            p_out[n, i] = r0 * p_KB[b, 0] + r1 * p_KB[b, 1] + r2 * p_KB[b, 2]
+            for j in range(3):
+                R_out[n, 3 * i + j] = r0 * R_KB[b, j] + r1 * R_KB[b, 3 + j] + r2 * R_KB[b, 6 + j]
+        d0, d1, d2 = p_out[n, 0], p_out[n, 1], p_out[n, 2]
+        w0, w1, w2 = V[b, 0], V[b, 1], V[b, 2]
+        V_out[n, 0], V_out[n, 1], V_out[n, 2] = w0, w1, w2
+        V_out[n, 3] = V[b, 3] + w1 * d2 - w2 * d1
+        V_out[n, 4] = V[b, 4] + w2 * d0 - w0 * d2
+        V_out[n, 5] = V[b, 5] + w0 * d1 - w1 * d0
+        for i in range(3):
+            p_out[n, i] += x[b, i]
+
+
+@chapter
+def apply_forces(tables, control, work, t, q, v):
+    """Everything that acts, as torques of columns and wrenches on links; needs `move`."""
+    links = tables.links
+    for b in range(links.parent.size):
+        for i in range(6):
+            work.links.wrench[b, i] = 0.0
+    work.one.power[0, 0] = 0.0
+    work.one.power[0, 1] = 0.0
+    if tables.one.acts[0] or control.acts[0]:
+        columns(tables, control, work, q, v)
+        for c in range(work.torque.size):
+            work.torque[c] = 0.0
+        spring_torques(tables.columns, work.coordinate, work.rate, work.torque, work.one)
+        stop_torques(tables.stops, control.engaged, work.coordinate, work.rate, work.torque, work.one)
+        if tables.one.views[0]:
+            body_poses(links, work.links, work.bodies)
+        control_torques(tables, control, work, t)
+        loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
+        if control.acts[1]:
+            body_wrenches(links, control.wrench, work.links, work.one)
+
+
+@chapter
+def free_response(tables, control, work):
+    """y = D^-1/2 L^-T (tau - bias): what the tree would do without loops, scaled; needs `factorise`."""
+    links = tables.links
+    link_forces(work.links)
+    gather(links, tables.freedoms, work.links, work.freedoms)
+    y = work.freedoms.y
+    for k in range(y.size):
+        y[k] = -work.freedoms.bias[k]
+    if tables.one.acts[0] or control.acts[0]:
+        vadr, nv, column = links.v, links.nv, links.column
+        for b in range(1, vadr.size):
+            for i in range(nv[b]):
+                y[vadr[b] + i] += work.torque[column[b] + i]
+    solve_up(tables.freedoms, tables.branch, work.M, work.freedoms)
+
+
+@chapter
+def solve_loops(tables, work):
+    """Multipliers of the loops and vdot; needs `factorise` and `free_response`."""
+    if work.one.rank[0] > 0:
+        for r in range(work.rows.rhs.size):
+            work.rows.rhs[r] = work.rows.gamma[r]
+        project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
+        solve_rows(work.one.rank[0], work.G, work.rows)
+        apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
+    else:
+        for r in range(work.rows.force.size):
+            work.rows.force[r] = 0.0
+    solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
+
+
+@kernel
+def forward_dynamics(tables, control, work, t, q, v):
+    """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
+
+    closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
+    `sim.kernels.coordinates` and both are tested against each other.
+    """
+    move(tables, work, q, v)
+    apply_forces(tables, control, work, t, q, v)
+    status = factorise(tables, work, False)
+    if status != Status.OK:
+        return status
+    free_response(tables, control, work)
+    solve_loops(tables, work)
+    return Status.OK
+
+
+@chapter
+def velocity_correction(tables, work):
+    """vdot = -M^-1 J^T G^+ slip, the change of v that stops the rows; needs `factorise`."""
+    for k in range(work.freedoms.y.size):
+        work.freedoms.y[k] = 0.0
+    for r in range(work.rows.rhs.size):
+        work.rows.rhs[r] = -work.rows.slip[r] * (1.0 if tables.rows.compliance[r] == 0.0 else 0.0)
+    solve_rows(work.one.rank[0], work.G, work.rows)
+    apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
+    solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
+
+
+@chapter
+def position_residual(tables, work):
+    """Fill work.rows.phi from the loop frames; returns the largest magnitude [m]."""
+    residuals(tables.rows, work.blocks, work.rows)
+    worst = 0.0
+    for r in range(work.rows.phi.size):
+        if abs(work.rows.phi[r]) > worst:
+            worst = abs(work.rows.phi[r])
+            work.one.worst[0] = r
+    return worst
+
+
+@chapter
+def velocity_residual(tables, work):
+    """Fill work.rows.slip from the loop frames and rows; returns the largest magnitude of hard rows [m/s]."""
+    slips(tables.rows, work.blocks, work.rows)
+    worst = 0.0
+    for r in range(work.rows.slip.size):
+        if tables.rows.compliance[r] == 0.0 and abs(work.rows.slip[r]) > worst:
+            worst = abs(work.rows.slip[r])
+            work.one.worst[0] = r
+    return worst

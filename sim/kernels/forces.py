@@ -1,0 +1,324 @@
+"""Forces on the tree: joint coordinates and rates, springs, dampers, stops, controllers, gravity.
+
+A joint's torque acts where its rate is measured, so that torque times rate is its power: on the
+freedom itself for tree joints, through the relative motion of its two frames for loop joints.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.callback import call_law
+from sim.kernels.jit import chapter, kernel
+from sim.kernels.programs import run_program
+from sim.kernels.spatial import rotation_vector
+from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+
+
+@kernel
+def tree_columns(links, q, v, coordinate_out, rate_out):
+    """Coordinates and rates of tree joints, by column (rotation vectors for quaternions)."""
+    kind, qadr, vadr, nv, column = links.kind, links.q, links.v, links.nv, links.column
+    for b in range(1, kind.size):
+        a, k, c = qadr[b], vadr[b], column[b]
+        for i in range(nv[b]):
+            rate_out[c + i] = v[k + i]
+        if kind[b] == SPHERICAL:
+            r0, r1, r2 = rotation_vector(q[a], q[a + 1], q[a + 2], q[a + 3])
+            coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
+        elif kind[b] == FREE:
+            r0, r1, r2 = rotation_vector(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
+            coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = q[a], q[a + 1], q[a + 2]
+            coordinate_out[c + 3], coordinate_out[c + 4], coordinate_out[c + 5] = r0, r1, r2
+        else:
+            for i in range(nv[b]):
+                coordinate_out[c + i] = q[a + i]
+
+
+@kernel
+def near_turn(angle, remembered):
+    """Return the angle plus the whole turns that bring it nearest to the remembered one."""
+    return angle + 2.0 * math.pi * round((remembered - angle) / (2.0 * math.pi))
+
+
+@kernel
+def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
+    """Coordinates and rates of loop joints from the relative motion of their frames.
+
+    block_work.frame: (blocks, 30) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
+    angle at the last accepted step, so that whole turns are counted.
+    """
+    frame = block_work.frame
+    kind, column = blocks.kind, blocks.column
+    for n in range(kind.size):
+        c, k = column[n], kind[n]
+        # F and M axes (columns of R_WF and R_WM), relative position and velocity in F axes.
+        F, M = frame[n, 3:12], frame[n, 12:21]
+        e0, e1, e2 = frame[n, 27], frame[n, 28], frame[n, 29]
+        w0, w1, w2 = frame[n, 21], frame[n, 22], frame[n, 23]
+        u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
+        if k == ROTATIONAL:
+            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
+            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+            coordinate_out[c] = near_turn(math.atan2(s, x), turn[c])
+            rate_out[c] = F[2] * w0 + F[5] * w1 + F[8] * w2
+        elif k == TRANSLATIONAL:
+            coordinate_out[c] = F[2] * e0 + F[5] * e1 + F[8] * e2
+            rate_out[c] = F[2] * u0 + F[5] * u1 + F[8] * u2
+        elif k == CYLINDRICAL:
+            coordinate_out[c] = F[2] * e0 + F[5] * e1 + F[8] * e2
+            rate_out[c] = F[2] * u0 + F[5] * u1 + F[8] * u2
+            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
+            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+            coordinate_out[c + 1] = near_turn(math.atan2(s, x), turn[c + 1])
+            rate_out[c + 1] = F[2] * w0 + F[5] * w1 + F[8] * w2
+        elif k == UNIVERSAL:  # R_FM = Rx(a) Rz(b)
+            s = -(F[1] * M[2] + F[4] * M[5] + F[7] * M[8])
+            x = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
+            coordinate_out[c] = near_turn(math.atan2(s, x), turn[c])
+            s = -(F[0] * M[1] + F[3] * M[4] + F[6] * M[7])
+            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+            coordinate_out[c + 1] = near_turn(math.atan2(s, x), turn[c + 1])
+            rate_out[c] = F[0] * w0 + F[3] * w1 + F[6] * w2
+            rate_out[c + 1] = M[2] * w0 + M[5] * w1 + M[8] * w2
+        elif k == PLANAR:
+            for i in range(2):
+                coordinate_out[c + i] = F[i] * e0 + F[3 + i] * e1 + F[6 + i] * e2
+                rate_out[c + i] = F[i] * u0 + F[3 + i] * u1 + F[6 + i] * u2
+            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
+            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+            coordinate_out[c + 2] = near_turn(math.atan2(s, x), turn[c + 2])
+            rate_out[c + 2] = F[2] * w0 + F[5] * w1 + F[8] * w2
+        elif k == SPHERICAL or k == FREE:
+            if k == FREE:
+                for i in range(3):
+                    coordinate_out[c + i] = F[i] * e0 + F[3 + i] * e1 + F[6 + i] * e2
+                    rate_out[c + i] = F[i] * u0 + F[3 + i] * u1 + F[6 + i] * u2
+                c += 3
+            r0, r1, r2 = relative_rotation(F, M)
+            coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
+            for i in range(3):
+                rate_out[c + i] = M[i] * w0 + M[3 + i] * w1 + M[6 + i] * w2
+
+
+@kernel
+def relative_rotation(F, M):
+    """Rotation vector of F^T M for two row-major matrices (9,)."""
+    r00 = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+    r01 = F[0] * M[1] + F[3] * M[4] + F[6] * M[7]
+    r02 = F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
+    r10 = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
+    r11 = F[1] * M[1] + F[4] * M[4] + F[7] * M[7]
+    r12 = F[1] * M[2] + F[4] * M[5] + F[7] * M[8]
+    r20 = F[2] * M[0] + F[5] * M[3] + F[8] * M[6]
+    r21 = F[2] * M[1] + F[5] * M[4] + F[8] * M[7]
+    r22 = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
+    s0, s1, s2 = r21 - r12, r02 - r20, r10 - r01  # 2 sin(angle) axis
+    s = 0.5 * math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
+    c = 0.5 * (r00 + r11 + r22 - 1.0)
+    if c > -0.5:
+        k = 0.5 if s < 1e-9 else 0.5 * math.atan2(s, c) / s
+        return k * s0, k * s1, k * s2
+    w, x, y, z = quaternion_beyond_right_angle(r00, r01, r02, r10, r11, r12, r20, r21, r22)
+    return rotation_vector(w, x, y, z)
+
+
+@kernel
+def quaternion_beyond_right_angle(r00, r01, r02, r10, r11, r12, r20, r21, r22):
+    """Quaternion of a matrix whose angle is large, by its largest diagonal term."""
+    if r00 >= r11 and r00 >= r22:
+        s = math.sqrt(1.0 + r00 - r11 - r22) * 2.0
+        return (r21 - r12) / s, 0.25 * s, (r01 + r10) / s, (r02 + r20) / s
+    if r11 >= r22:
+        s = math.sqrt(1.0 + r11 - r00 - r22) * 2.0
+        return (r02 - r20) / s, (r01 + r10) / s, 0.25 * s, (r12 + r21) / s
+    s = math.sqrt(1.0 + r22 - r00 - r11) * 2.0
+    return (r10 - r01) / s, (r02 + r20) / s, (r12 + r21) / s, 0.25 * s
+
+
+@kernel
+def stop_depth(stops, coordinate, s):
+    """How far stop s is pressed [m or rad]; negative while it is free."""
+    c = stops.column[s]
+    if stops.angle[s]:
+        value = math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
+    else:
+        value = coordinate[c]
+    return stops.side[s] * (value - stops.bound[s])
+
+
+@kernel
+def stop_torques(stops, engaged, coordinate, rate, torque_out, one_work):
+    """Add the torques of touched stops (Hunt and Crossley; a stop never pulls).
+
+    one_work.power[0, 1] gains what they dissipate [W].
+    """
+    for s in range(engaged.size):
+        if not engaged[s]:
+            continue
+        c, k, side = stops.column[s], stops.stiffness[s], stops.side[s]
+        depth = stop_depth(stops, coordinate, s)
+        if stops.angle[s]:
+            r0, r1, r2 = coordinate[c], coordinate[c + 1], coordinate[c + 2]
+            angle = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+            n0, n1, n2 = r0 / angle, r1 / angle, r2 / angle
+            closing = side * (n0 * rate[c] + n1 * rate[c + 1] + n2 * rate[c + 2])
+        else:
+            n0, n1, n2 = 1.0, 0.0, 0.0
+            closing = side * rate[c]
+        push = k * depth * (1.0 + stops.dissipation[s] * closing)
+        if push.real < 0.0:
+            push = 0.0 * push
+        torque_out[c] -= side * push * n0
+        if stops.angle[s]:
+            torque_out[c + 1] -= side * push * n1
+            torque_out[c + 2] -= side * push * n2
+        one_work.power[0, 1] += (push - k * depth) * closing
+
+
+@kernel
+def spring_torques(columns, coordinate, rate, torque_out, one_work):
+    """Add the joints' springs and dampers; one_work.power[0, 1] gains what dampers dissipate [W]."""
+    stiffness, rest, damping = columns.stiffness, columns.rest, columns.damping
+    for c in range(stiffness.size):
+        if stiffness[c] != 0.0:
+            torque_out[c] -= stiffness[c] * (coordinate[c] - rest[c])
+        if damping[c] != 0.0:
+            torque_out[c] -= damping[c] * rate[c]
+            one_work.power[0, 1] += damping[c] * rate[c] * rate[c]
+
+
+@chapter
+def control_torques(tables, control, work, t):
+    """Sum what all controllers apply into work.control; work.one.power[0, 0] gains their power [W]."""
+    out, rate = work.control, work.rate
+    for c in range(out.size):
+        out[c] = control.held[c]
+    laws = tables.laws.shape[0]
+    for n in range(tables.applied.shape[0]):
+        if control.enabled[laws + n]:
+            out[tables.applied[n, 1]] += run_program(tables, work, tables.applied[n, 0], t)
+    for n in range(laws):
+        if control.enabled[n]:
+            call_law(
+                tables.laws[n, 0], t, work.coordinate, rate, tables.law_constants, tables.laws[n, 1], tables.laws[n, 2], out
+            )
+    for c in range(out.size):
+        work.torque[c] += out[c]
+        work.one.power[0, 0] += out[c] * rate[c]
+
+
+@kernel
+def loop_wrenches(blocks, torque, block_work, link_work):
+    """Apply the torques of loop joints to the two links they hold, as wrenches about link origins.
+
+    block_work.own: (blocks, 6) moment at M and force, on b.
+    """
+    frame, own_out = block_work.frame, block_work.own
+    kind, column, a_links, b_links = blocks.kind, blocks.column, blocks.a, blocks.b
+    for n in range(kind.size):
+        k, c, a, b = kind[n], column[n], a_links[n], b_links[n]
+        m0 = m1 = m2 = f0 = f1 = f2 = 0.0
+        F, M = frame[n, 3:12], frame[n, 12:21]
+        for i in range(NV[k]):
+            tau = torque[c + i]
+            if tau == 0.0:
+                continue
+            if k == ROTATIONAL or (k == CYLINDRICAL and i == 1) or (k == PLANAR and i == 2):
+                m0, m1, m2 = m0 + tau * F[2], m1 + tau * F[5], m2 + tau * F[8]
+            elif k == TRANSLATIONAL or k == CYLINDRICAL:
+                f0, f1, f2 = f0 + tau * F[2], f1 + tau * F[5], f2 + tau * F[8]
+            elif k == PLANAR or (k == FREE and i < 3):
+                f0, f1, f2 = f0 + tau * F[i], f1 + tau * F[3 + i], f2 + tau * F[6 + i]
+            elif k == UNIVERSAL:
+                if i == 0:
+                    m0, m1, m2 = m0 + tau * F[0], m1 + tau * F[3], m2 + tau * F[6]
+                else:
+                    m0, m1, m2 = m0 + tau * M[2], m1 + tau * M[5], m2 + tau * M[8]
+            else:
+                j = i if k == SPHERICAL else i - 3
+                m0, m1, m2 = m0 + tau * M[j], m1 + tau * M[3 + j], m2 + tau * M[6 + j]
+        own_out[n, 0], own_out[n, 1], own_out[n, 2] = m0, m1, m2
+        own_out[n, 3], own_out[n, 4], own_out[n, 5] = f0, f1, f2
+        add_wrench(block_work, n, b, 1.0, m0, m1, m2, f0, f1, f2, link_work)
+        add_wrench(block_work, n, a, -1.0, m0, m1, m2, f0, f1, f2, link_work)
+
+
+@kernel
+def add_wrench(block_work, n, link, sign, m0, m1, m2, f0, f1, f2, link_work):
+    """Add sign * (moment at M of block n, force) to a link's wrench about its own origin."""
+    frame, x, wrench_out = block_work.frame, link_work.x, link_work.wrench
+    r0, r1, r2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
+    wrench_out[link, 0] += sign * (m0 + r1 * f2 - r2 * f1)
+    wrench_out[link, 1] += sign * (m1 + r2 * f0 - r0 * f2)
+    wrench_out[link, 2] += sign * (m2 + r0 * f1 - r1 * f0)
+    wrench_out[link, 3] += sign * f0
+    wrench_out[link, 4] += sign * f1
+    wrench_out[link, 5] += sign * f2
+
+
+@kernel
+def body_wrenches(links, wrench_B, link_work, one_work):
+    """Add wrenches that the caller applies to bodies (moment about the body's origin, force)."""
+    R, V, wrench_out = link_work.R, link_work.V, link_work.wrench
+    body, p_KB = links.body, links.p_KB
+    for b in range(1, body.size):
+        n = body[b]
+        f0, f1, f2 = wrench_B[n, 3], wrench_B[n, 4], wrench_B[n, 5]
+        r0 = R[b, 0] * p_KB[b, 0] + R[b, 1] * p_KB[b, 1] + R[b, 2] * p_KB[b, 2]
+        r1 = R[b, 3] * p_KB[b, 0] + R[b, 4] * p_KB[b, 1] + R[b, 5] * p_KB[b, 2]
+        r2 = R[b, 6] * p_KB[b, 0] + R[b, 7] * p_KB[b, 1] + R[b, 8] * p_KB[b, 2]
+        m0 = wrench_B[n, 0] + r1 * f2 - r2 * f1
+        m1 = wrench_B[n, 1] + r2 * f0 - r0 * f2
+        m2 = wrench_B[n, 2] + r0 * f1 - r1 * f0
+        wrench_out[b, 0] += m0
+        wrench_out[b, 1] += m1
+        wrench_out[b, 2] += m2
+        wrench_out[b, 3] += f0
+        wrench_out[b, 4] += f1
+        wrench_out[b, 5] += f2
+        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2] + f0 * V[b, 3] + f1 * V[b, 4] + f2 * V[b, 5]
+
+
+@kernel
+def link_forces(link_work):
+    """Newton and Euler about each link's origin: what the joint must carry for accelerations A, into F."""
+    V, A, I, wrench, F_out = link_work.V, link_work.A, link_work.I, link_work.wrench, link_work.F  # noqa: E741
+    for b in range(1, V.shape[0]):
+        w0, w1, w2 = V[b, 0], V[b, 1], V[b, 2]
+        a0, a1, a2, a3, a4, a5 = A[b, 0], A[b, 1], A[b, 2], A[b, 3], A[b, 4], A[b, 5]
+        m, hx, hy, hz = I[b, 0], I[b, 1], I[b, 2], I[b, 3]
+        xx, yy, zz, xy, xz, yz = I[b, 4], I[b, 5], I[b, 6], I[b, 7], I[b, 8], I[b, 9]
+        g0 = xx * w0 + xy * w1 + xz * w2
+        g1 = xy * w0 + yy * w1 + yz * w2
+        g2 = xz * w0 + yz * w1 + zz * w2
+        c0, c1, c2 = w1 * hz - w2 * hy, w2 * hx - w0 * hz, w0 * hy - w1 * hx
+        F_out[b, 0] = xx * a0 + xy * a1 + xz * a2 + w1 * g2 - w2 * g1 + hy * a5 - hz * a4 - wrench[b, 0]
+        F_out[b, 1] = xy * a0 + yy * a1 + yz * a2 + w2 * g0 - w0 * g2 + hz * a3 - hx * a5 - wrench[b, 1]
+        F_out[b, 2] = xz * a0 + yz * a1 + zz * a2 + w0 * g1 - w1 * g0 + hx * a4 - hy * a3 - wrench[b, 2]
+        F_out[b, 3] = m * a3 + a1 * hz - a2 * hy + w1 * c2 - w2 * c1 - wrench[b, 3]
+        F_out[b, 4] = m * a4 + a2 * hx - a0 * hz + w2 * c0 - w0 * c2 - wrench[b, 4]
+        F_out[b, 5] = m * a5 + a0 * hy - a1 * hx + w0 * c1 - w1 * c0 - wrench[b, 5]
+
+
+@kernel
+def gather(links, freedoms, link_work, freedom_work):
+    """Sum link forces F toward the root; their components along the freedoms go into bias."""
+    parent, vadr, nv = links.parent, links.v, links.nv
+    linear, axis, tau_out = freedoms.linear, freedom_work.axis, freedom_work.bias
+    d, F_out = link_work.d, link_work.F
+    for b in range(parent.size - 1, 0, -1):
+        p = parent[b]
+        n0, n1, n2, f0, f1, f2 = F_out[b, 0], F_out[b, 1], F_out[b, 2], F_out[b, 3], F_out[b, 4], F_out[b, 5]
+        for k in range(vadr[b], vadr[b] + nv[b]):
+            if linear[k]:
+                tau_out[k] = axis[k, 0] * f0 + axis[k, 1] * f1 + axis[k, 2] * f2
+            else:
+                tau_out[k] = axis[k, 0] * n0 + axis[k, 1] * n1 + axis[k, 2] * n2
+        if p > 0:
+            F_out[p, 0] += n0 + d[b, 1] * f2 - d[b, 2] * f1
+            F_out[p, 1] += n1 + d[b, 2] * f0 - d[b, 0] * f2
+            F_out[p, 2] += n2 + d[b, 0] * f1 - d[b, 1] * f0
+            F_out[p, 3] += f0
+            F_out[p, 4] += f1
+            F_out[p, 5] += f2

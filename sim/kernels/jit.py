@@ -1,0 +1,114 @@
+"""The one way a kernel is compiled, and the only place that imports numba.
+
+Numba keys its disk cache on the decorated function's own file, so a kernel that calls a helper in
+another file would keep running the helper's old machine code after an edit.  The cache folder is
+therefore named after a digest of every file that a kernel can read.
+
+`kernel` is the identity where kernels are interpreted: with ``NUMBA_DISABLE_JIT=1``, or after
+`interpret()` was called before any kernel was imported (``sim check`` does so: it needs a few
+passes only, and numba alone takes half a second to import).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_SIM = Path(__file__).resolve().parent.parent
+_SOURCES = [*sorted(_SIM.glob("kernels/*.py")), _SIM / "model.py"]
+_FAST = {"contract", "arcp", "nsz"}  # never nnan or ninf: they compile isfinite(nan) to True
+
+_interpret = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+_chosen = False
+_folder: Path | None = None
+
+
+def interpret() -> None:
+    """Make `kernel` the identity in this process; without effect once a kernel was compiled."""
+    global _interpret
+    if not _chosen:
+        _interpret = True
+
+
+def interpreted() -> bool:
+    """Tell whether kernels run as plain Python in this process."""
+    return _interpret
+
+
+def source_digest() -> str:
+    """Return a digest of all sources a kernel can read, numba's version and its checks."""
+    from numba import __version__
+
+    digest = hashlib.sha256()
+    for path in _SOURCES:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    digest.update(__version__.encode())
+    digest.update(sys.version.encode())
+    digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
+    return digest.hexdigest()[:16]
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels: beside the package, else in the user's cache."""
+    global _folder
+    if _folder is None:
+        user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "brachiate"
+        candidates = [_SIM.parent / ".kernel_cache", user, Path(tempfile.gettempdir()) / f"brachiate-{os.getuid()}"]
+        if "site-packages" in _SIM.parts or "dist-packages" in _SIM.parts:
+            candidates = candidates[1:]
+        base = next((folder for folder in candidates if _writable(folder)), candidates[-1])
+        _folder = base / source_digest()
+    return _folder
+
+
+def is_cold() -> bool:
+    """Tell whether the kernels still have to be compiled on this machine."""
+    return not _interpret and not (cache_folder().is_dir() and any(cache_folder().rglob("*.nbi")))
+
+
+def _configure() -> None:
+    global _chosen
+    if not _chosen:
+        import numba
+
+        numba.config.CACHE_DIR = str(cache_folder())
+        _chosen = True
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function over numbers and arrays, or return it as it is when interpreting."""
+    if _interpret:
+        return function
+    _configure()
+    import numba
+
+    return numba.njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
+
+
+def chapter(function: Callable[..., Any]) -> Any:
+    """Compile a function into each of its callers: for pages of the story that call other kernels.
+
+    Numba optimises a kernel together with everything it calls, so a chain of kernels eight deep would
+    optimise the same arithmetic eight times over.  Chapters have no machine code of their own.
+    """
+    if _interpret:
+        return function
+    _configure()
+    import numba
+
+    return numba.njit(inline="always", error_model="numpy", fastmath=_FAST)(function)

@@ -1,0 +1,138 @@
+"""Formulas of a scene as stack programs: postfix instructions that a kernel runs in nanoseconds."""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.jit import chapter, kernel
+
+# fmt: off
+(CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, TORQUE, ENERGY, COM,
+ ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, ATAN2, MIN, MAX,
+ NEGATE, SQRT, SIN, COS, TAN, ASIN, ACOS, ATAN, EXP, LOG, ABS) = range(30)
+# fmt: on
+
+
+@kernel
+def point_component(points, link_work, i, k):
+    """World coordinate k [m] of point i."""
+    x, R = link_work.x, link_work.R
+    b = points.body[i]
+    p = points.p_B
+    return x[b, k] + R[b, 3 * k] * p[i, 0] + R[b, 3 * k + 1] * p[i, 1] + R[b, 3 * k + 2] * p[i, 2]
+
+
+@kernel
+def point_velocity(points, link_work, i, k):
+    """World component k [m/s] of the velocity of point i."""
+    x, V = link_work.x, link_work.V
+    b = points.body[i]
+    m, n = (k + 1) % 3, (k + 2) % 3
+    r_m = point_component(points, link_work, i, m) - x[b, m]
+    r_n = point_component(points, link_work, i, n) - x[b, n]
+    return V[b, 3 + k] + V[b, m] * r_n - V[b, n] * r_m
+
+
+@kernel
+def total_com(link_work, k):
+    """World coordinate k [m] of the centre of mass of all bodies."""
+    x, I = link_work.x, link_work.I  # noqa: E741
+    mass = 0.0
+    moment = 0.0
+    for b in range(1, x.shape[0]):
+        mass += I[b, 0]
+        moment += I[b, 0] * x[b, k] + I[b, 1 + k]
+    return moment / mass
+
+
+@kernel
+def load(constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, one_work):  # fmt: skip
+    """Value of an instruction that reads the state."""
+    if operation == CONSTANT:
+        return constants[argument]
+    if operation == TIME:
+        return t
+    if operation == COORDINATE:
+        return coordinate[argument]
+    if operation == RATE:
+        return rate[argument]
+    if operation == POSITION:
+        return point_component(points, link_work, argument // 3, argument % 3)
+    if operation == VELOCITY:
+        return point_velocity(points, link_work, argument // 3, argument % 3)
+    if operation == ROTATION:
+        return body_work.R_WB[argument // 9, argument % 9]
+    if operation == FORCE:
+        return joint_work.force[argument // 6, argument % 6]
+    if operation == TORQUE:
+        return torque[argument]
+    if operation == ENERGY:
+        return one_work.energy[0, 0] + one_work.energy[0, 1]
+    return total_com(link_work, argument)
+
+
+@kernel
+def unary(operation, a):
+    """Value of a function of one number."""
+    if operation == NEGATE:
+        return -a
+    if operation == SQRT:
+        return math.sqrt(a) if a >= 0.0 else math.nan
+    if operation == SIN:
+        return math.sin(a)
+    if operation == COS:
+        return math.cos(a)
+    if operation == TAN:
+        return math.tan(a)
+    if operation == ASIN:
+        return math.asin(a) if -1.0 <= a <= 1.0 else math.nan
+    if operation == ACOS:
+        return math.acos(a) if -1.0 <= a <= 1.0 else math.nan
+    if operation == ATAN:
+        return math.atan(a)
+    if operation == EXP:
+        return math.exp(a) if a < 700.0 else math.inf
+    if operation == LOG:
+        return math.log(a) if a > 0.0 else math.nan
+    return abs(a)
+
+
+@kernel
+def binary(operation, a, b):
+    """Value of a function of two numbers."""
+    if operation == ADD:
+        return a + b
+    if operation == SUBTRACT:
+        return a - b
+    if operation == MULTIPLY:
+        return a * b
+    if operation == DIVIDE:
+        return a / b if b != 0.0 else math.nan
+    if operation == POWER:
+        return a**b if a > 0.0 or b == math.floor(b) and (a != 0.0 or b >= 0.0) else (0.0 if a == 0.0 and b > 0.0 else math.nan)  # fmt: skip
+    if operation == ATAN2:
+        return math.atan2(a, b)
+    if operation == MIN:
+        return min(a, b)
+    return max(a, b)
+
+
+@chapter
+def run_program(tables, work, program, t):
+    """Evaluate a program at the state that `work` holds; not-a-number where a formula has no value."""
+    codes, stack_work = tables.codes, work.stack
+    top = 0
+    for n in range(tables.programs[program, 0], tables.programs[program, 1]):
+        operation = codes[n, 0]
+        if operation <= COM:
+            stack_work[top] = load(
+                tables.constants, tables.points, operation, codes[n, 1], t, work.coordinate, work.rate, work.torque,
+                work.links, work.bodies, work.joints, work.one,
+            )  # fmt: skip
+            top += 1
+        elif operation <= MAX:
+            top -= 1
+            stack_work[top - 1] = binary(operation, stack_work[top - 1], stack_work[top])
+        else:
+            stack_work[top - 1] = unary(operation, stack_work[top - 1])
+    return stack_work[0]

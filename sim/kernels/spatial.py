@@ -1,0 +1,97 @@
+"""Rotations as scalars: quaternions (w, x, y, z) and row-major 3 x 3 matrices in tuples of nine."""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.jit import kernel
+
+
+@kernel
+def rotation_of(w, x, y, z):
+    """Return the matrix of a quaternion of any length (homogeneous: divides by |q|^2)."""
+    s = 2.0 / (w * w + x * x + y * y + z * z)
+    return (
+        1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y),
+        s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x),
+        s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y),
+    )  # fmt: skip
+
+
+@kernel
+def multiply(a, b):
+    """Return the matrix product a b of two tuples of nine."""
+    return (
+        a[0] * b[0] + a[1] * b[3] + a[2] * b[6], a[0] * b[1] + a[1] * b[4] + a[2] * b[7], a[0] * b[2] + a[1] * b[5] + a[2] * b[8],
+        a[3] * b[0] + a[4] * b[3] + a[5] * b[6], a[3] * b[1] + a[4] * b[4] + a[5] * b[7], a[3] * b[2] + a[4] * b[5] + a[5] * b[8],
+        a[6] * b[0] + a[7] * b[3] + a[8] * b[6], a[6] * b[1] + a[7] * b[4] + a[8] * b[7], a[6] * b[2] + a[7] * b[5] + a[8] * b[8],
+    )  # fmt: skip
+
+
+@kernel
+def turn_z(f, s, c):
+    """Return f Rz for the sine s and cosine c of the angle."""
+    return (
+        f[0] * c + f[1] * s, f[1] * c - f[0] * s, f[2],
+        f[3] * c + f[4] * s, f[4] * c - f[3] * s, f[5],
+        f[6] * c + f[7] * s, f[7] * c - f[6] * s, f[8],
+    )  # fmt: skip
+
+
+@kernel
+def turn_x(f, s, c):
+    """Return f Rx for the sine s and cosine c of the angle."""
+    return (
+        f[0], f[1] * c + f[2] * s, f[2] * c - f[1] * s,
+        f[3], f[4] * c + f[5] * s, f[5] * c - f[4] * s,
+        f[6], f[7] * c + f[8] * s, f[8] * c - f[7] * s,
+    )  # fmt: skip
+
+
+@kernel
+def quaternion_of(r):
+    """Return the unit quaternion (w >= 0 branch by the largest term) of a rotation matrix."""
+    t = r[0] + r[4] + r[8]
+    if t > 0.0:
+        s = math.sqrt(t + 1.0) * 2.0
+        return 0.25 * s, (r[7] - r[5]) / s, (r[2] - r[6]) / s, (r[3] - r[1]) / s
+    if r[0] > r[4] and r[0] > r[8]:
+        s = math.sqrt(1.0 + r[0] - r[4] - r[8]) * 2.0
+        return (r[7] - r[5]) / s, 0.25 * s, (r[1] + r[3]) / s, (r[2] + r[6]) / s
+    if r[4] > r[8]:
+        s = math.sqrt(1.0 + r[4] - r[0] - r[8]) * 2.0
+        return (r[2] - r[6]) / s, (r[1] + r[3]) / s, 0.25 * s, (r[5] + r[7]) / s
+    s = math.sqrt(1.0 + r[8] - r[0] - r[4]) * 2.0
+    return (r[3] - r[1]) / s, (r[2] + r[6]) / s, (r[5] + r[7]) / s, 0.25 * s
+
+
+@kernel
+def rotation_vector(w, x, y, z):
+    """Return the rotation vector (angle in [0, pi] times axis) of a quaternion of any length."""
+    n = math.sqrt(x * x + y * y + z * z)
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    if n < 1e-9 * w:  # angle / sin(angle/2) to second order
+        k = 2.0 / w
+    else:
+        k = 2.0 * math.atan2(n, w) / n
+    return k * x, k * y, k * z
+
+
+@kernel
+def quaternion_step(w, x, y, z, rx, ry, rz):
+    """Return q exp(r): the quaternion turned by the rotation vector r in its own axes, unit length.
+
+    structure-varying-1999, eq. (25), with r = w dt in the child's axes.
+    """
+    angle = math.sqrt(rx * rx + ry * ry + rz * rz)
+    half = 0.5 * angle
+    k = 0.5 if angle < 1e-8 else math.sin(half) / angle
+    c = math.cos(half)
+    ex, ey, ez = k * rx, k * ry, k * rz
+    pw = w * c - x * ex - y * ey - z * ez
+    px = w * ex + x * c + y * ez - z * ey
+    py = w * ey - x * ez + y * c + z * ex
+    pz = w * ez + x * ey - y * ex + z * c
+    s = 1.0 / math.sqrt(pw * pw + px * px + py * py + pz * pz)
+    return s * pw, s * px, s * py, s * pz

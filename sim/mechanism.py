@@ -1,0 +1,156 @@
+"""A structure with its scratch, as dense arrays where Python wants to look at the whole of it.
+
+For assembling, ranking and reporting: a few passes, no speed wanted.  The kernels fill the tables;
+numpy does the linear algebra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.compiler import Model
+from sim.connectivity import Frames, Structure
+from sim.drawing import Pose, motion
+from sim.kernels import constraints, dynamics, inertia, observe
+from sim.kernels.spatial import quaternion_of
+from sim.model import FREE, NQ, NV, SPHERICAL, Control, Work, make_work
+
+
+def make_control(model: Model, laws: int = 0) -> Control:
+    """Return controls at rest."""
+    return Control(
+        engaged=np.zeros(len(model.stops), np.int64), enabled=np.ones(laws, np.int64),
+        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)), turn=np.zeros(len(model.columns)),
+        acts=np.zeros(2, np.int64), failed=np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+@dataclass
+class Mechanism:
+    """One structure, its scratch and its controls."""
+
+    model: Model
+    structure: Structure
+    work: Work
+    control: Control
+
+    @classmethod
+    def of(cls, model: Model, structure: Structure, control: Control | None = None) -> Mechanism:
+        """Allocate scratch for a structure."""
+        work = make_work(structure.tables, structure.sizes)
+        return cls(model, structure, work, control or make_control(model, len(model.programs.laws) + len(model.programs.applied)))
+
+    def look(self, q: np.ndarray, v: np.ndarray, t: float = 0.0) -> None:
+        """Fill poses, velocities, rows, coordinates and energies at a state."""
+        tables, work = self.structure.tables, self.work
+        observe.look(tables, self.control, work, t, q, v)
+        if len(tables.rows):
+            constraints.build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+            dynamics.position_residual(tables, work)
+
+    def poses(self) -> tuple[Pose, ...]:
+        """Return the poses of all bodies' frames B, as last looked at."""
+        return tuple(Pose(p.copy(), R.reshape(3, 3).copy()) for p, R in zip(self.work.bodies.p_WB, self.work.bodies.R_WB, strict=True))
+
+    def jacobian(self) -> np.ndarray:
+        """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
+        tables, work = self.structure.tables, self.work
+        J = np.zeros((len(tables.rows), self.structure.sizes.v))
+        for n, block in enumerate(tables.blocks):
+            below = int(block.nb + block.na)
+            k = tables.support[block.support : block.support + below]
+            sign = np.where(np.arange(below) < block.nb, 1.0, -1.0)[:, None]
+            axis = sign * work.freedoms.axis[k]
+            r = slice(int(block.row), int(block.row + block.rows))
+            moment, force = work.rows.row[r, :3], work.rows.row[r, 3:6]
+            arm = work.blocks.frame[n, :3] - work.links.x[tables.freedoms.owner[k]]
+            turning = axis @ moment.T + np.cross(axis, arm) @ force.T
+            J[r, k] = np.where(tables.freedoms.linear[k][:, None] == 1, axis @ force.T, turning).T
+        return J
+
+    def inertia(self) -> np.ndarray:
+        """Return M (nv, nv), dense, as last looked at."""
+        tables, work = self.structure.tables, self.work
+        inertia.composite(tables.links, work.links)
+        inertia.inertia_matrix(tables.links, tables.freedoms, work.links, work.freedoms, work.M)
+        n = self.structure.sizes.v
+        M = np.zeros((n, n))
+        for i in range(n):
+            first, depth = int(tables.freedoms.start[i]), int(tables.freedoms.depth[i])
+            M[i, tables.branch[first : first + depth + 1]] = work.M[first : first + depth + 1]
+        return M + np.tril(M, -1).T
+
+    def hard(self) -> np.ndarray:
+        """Return the mask of hard rows."""
+        return np.asarray(self.structure.tables.rows.compliance) == 0.0
+
+    def scale(self) -> np.ndarray:
+        """Return what rows were multiplied by: metres for rotations."""
+        return np.asarray(self.structure.tables.rows.scale)
+
+
+def coordinates_of(kind: int, X_FM: Pose) -> np.ndarray:
+    """Return q of a joint whose frames stand so; what its freedoms cannot reach is ignored."""
+    R, p = X_FM.R, X_FM.p
+    turn = float(np.arctan2(R[1, 0], R[0, 0]))
+    quaternion = np.array(quaternion_of(tuple(R.ravel()))) if kind in (SPHERICAL, FREE) else None
+    if kind == 0:
+        return np.zeros(0)
+    if kind == 1:
+        return np.array([turn])
+    if kind == 2:
+        return np.array([p[2]])
+    if kind == 3:
+        return np.array([p[2], turn])
+    if kind == 4:
+        return np.array([np.arctan2(-R[1, 2], R[2, 2]), np.arctan2(-R[0, 1], R[0, 0])])
+    if kind == 5:
+        return np.array([p[0], p[1], turn])
+    if kind == SPHERICAL:
+        return quaternion  # type: ignore[return-value]
+    return np.concatenate([p, quaternion])  # type: ignore[list-item]
+
+
+def rates_of(kind: int, frame_F: Pose, frame_M: Pose, w_rel: np.ndarray, v_rel: np.ndarray) -> np.ndarray:
+    """Return v of a joint from the motion of M against F's body, world axes."""
+    F, M = frame_F.R, frame_M.R
+    if kind == 0:
+        return np.zeros(0)
+    if kind == 1:
+        return np.array([F[:, 2] @ w_rel])
+    if kind == 2:
+        return np.array([F[:, 2] @ v_rel])
+    if kind == 3:
+        return np.array([F[:, 2] @ v_rel, F[:, 2] @ w_rel])
+    if kind == 4:
+        return np.array([F[:, 0] @ w_rel, M[:, 2] @ w_rel])
+    if kind == 5:
+        return np.array([F[:, 0] @ v_rel, F[:, 1] @ v_rel, F[:, 2] @ w_rel])
+    if kind == SPHERICAL:
+        return M.T @ w_rel
+    return np.concatenate([F.T @ v_rel, M.T @ w_rel])
+
+
+def state_from_bodies(
+    model: Model, structure: Structure, frames: Frames, poses: tuple[Pose, ...], V_WB: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (q, v) of a structure whose bodies stand and move so.  V_WB: (bodies, 6) at body origins."""
+    q, v = np.zeros(structure.sizes.q), np.zeros(structure.sizes.v)
+    for body in range(1, len(model.bodies)):
+        joint = int(structure.carrier[body])
+        kind, above = int(model.joints.kind[joint]), int(model.joints.parent[joint])
+        F = poses[above].of(Pose(frames.p_PF[joint], frames.R_PF[joint]))
+        M = poses[body].of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
+        if NQ[kind] == 0:
+            continue
+        q[structure.q_of(model, joint)] = coordinates_of(kind, F.inverse().of(M))
+        w_a, w_b = V_WB[above, :3], V_WB[body, :3]
+        v_M = V_WB[body, 3:] + np.cross(w_b, M.p - poses[body].p)
+        v_F = V_WB[above, 3:] + np.cross(w_a, M.p - poses[above].p)
+        v[structure.v_of(model, joint)] = rates_of(kind, F, M, w_b - w_a, v_M - v_F)
+    return q, v
+
+
+__all__ = ["NV", "Mechanism", "coordinates_of", "make_control", "motion", "rates_of", "state_from_bodies"]

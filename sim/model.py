@@ -1,0 +1,364 @@
+"""What kernels read (Model, Structure), what they advance (State) and where they scribble (Work).
+
+SI units, radians.  World W right-handed, z up.  Names are monograms: p_WB is the position of B's
+origin from W's origin, in W's axes; R_WB turns B's axes into W's.  Quaternions are (w, x, y, z).
+
+Frames of a body.  *B*: its axes are those of the file it is written in, its origin is the one that
+recordings report.  *K*: the frame that moves with its tree joint (origin on the joint, axes those
+of the joint's child side); it changes with the tree and never leaves the kernels.
+Frames of a joint.  *F* on the parent, *M* on the child; its coordinate is zero where they agree.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+FIXED, ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, UNIVERSAL, PLANAR, SPHERICAL, FREE = range(8)
+KIND = {
+    "fixed": FIXED, "rotational": ROTATIONAL, "translational": TRANSLATIONAL, "cylindrical": CYLINDRICAL,
+    "universal": UNIVERSAL, "planar": PLANAR, "spherical": SPHERICAL, "free": FREE,
+}  # fmt: skip
+NQ = (0, 1, 1, 2, 2, 3, 4, 7)  # coordinates by kind
+NV = (0, 1, 1, 2, 2, 3, 3, 6)  # freedoms by kind
+# 1: the freedom is a translation, 0: a rotation; in the order of v.
+LINEAR = ((), (0,), (1,), (1, 0), (0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1, 0, 0, 0))
+
+
+class Status(IntEnum):
+    """How a kernel ended; sentences are made in `sim.simulator`."""
+
+    OK = 0
+    REACHED = 1  # the time asked for
+    GUARD = 2  # a guard crossed zero
+    PAUSE = 3  # enough steps for one call, or the sample buffer is full
+    STEP_TOO_SMALL = 4
+    NOT_FINITE = 5
+    MASS_SINGULAR = 6  # index: the degree of freedom without inertia
+    INCONSISTENT = 7  # index: the row whose redundant equation contradicts the others
+    NO_CLOSURE = 8  # projection did not reach the constraints
+    CALLBACK = 9  # a Python controller raised
+
+
+LINK = np.dtype(
+    [
+        ("parent", "i8"),  # link index; 0 is the world
+        ("kind", "i8"),
+        ("q", "i8"), ("v", "i8"), ("nv", "i8"),  # addresses in q and v
+        ("column", "i8"), ("joint", "i8"),  # first column of its joint; its joint
+        ("body", "i8"),  # model body
+        ("p_PF", "f8", (3,)),  # m, parent's K frame
+        ("R_PF", "f8", (9,)),
+        ("mass", "f8"),  # kg
+        ("com_K", "f8", (3,)),  # m
+        ("inertia_K", "f8", (6,)),  # kg m^2 about com: xx yy zz xy xz yz
+        ("p_KB", "f8", (3,)),  # m, body frame B in K
+        ("R_KB", "f8", (9,)),
+    ],
+    align=True,
+)  # fmt: skip
+
+BLOCK = np.dtype(
+    [
+        ("kind", "i8"),  # joint kind whose freedoms stay free
+        ("joint", "i8"),  # model joint
+        ("column", "i8"),  # first column
+        ("a", "i8"), ("b", "i8"),  # links of the parent and of the child side
+        ("fork", "i8"),  # lowest common ancestor link of a and b
+        ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
+        ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
+        ("row", "i8"),
+        ("rows", "i8"),  # hard rows, then one soft row for each armature
+        ("freedoms", "i8"),
+        ("hard", "i8"),  # how many of them are hard
+        ("support", "i8"),  # start in `support`
+        ("nb", "i8"), ("na", "i8"), ("nc", "i8"),  # freedoms of b below the fork, of a below it, at and above it
+        ("jacobian", "i8"),  # start in the flat array of scaled Jacobians
+    ],
+    align=True,
+)  # fmt: skip
+
+# A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M.
+UNIVERSAL_ROW = 6
+HARD_ROWS = ((0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), ())
+FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9))
+
+ROW = np.dtype(
+    [
+        ("block", "i8"),
+        ("code", "i8"),
+        ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
+        ("compliance", "f8"),  # 0: hard; 1: the row of an armature
+        ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
+    ],
+    align=True,
+)
+
+PAIR = np.dtype([("first", "i8"), ("second", "i8"), ("start", "i8"), ("count", "i8")], align=True)
+
+COLUMN = np.dtype(
+    [
+        ("joint", "i8"),
+        ("linear", "i8"),  # 1: translation
+        ("stiffness", "f8"), ("rest", "f8"),  # N/m or N m/rad; m or rad
+        ("damping", "f8"), ("armature", "f8"),
+    ],
+    align=True,
+)  # fmt: skip
+
+STOP = np.dtype(
+    [
+        ("joint", "i8"), ("column", "i8"),
+        ("angle", "i8"),  # 1: acts on the length of the rotation vector of three columns
+        ("side", "f8"), ("bound", "f8"),  # +1: coordinate <= bound; -1: coordinate >= bound
+        ("stiffness", "f8"), ("dissipation", "f8"),
+    ],
+    align=True,
+)  # fmt: skip
+
+JOINT = np.dtype(
+    [
+        ("kind", "i8"), ("parent", "i8"), ("child", "i8"),  # bodies; 0 is the world
+        ("column", "i8"), ("nv", "i8"),
+        ("p_PF", "f8", (3,)), ("R_PF", "f8", (9,)),  # F in B of the parent, as bound in the drawing
+        ("p_CM", "f8", (3,)), ("R_CM", "f8", (9,)),  # M in B of the child
+    ],
+    align=True,
+)  # fmt: skip
+
+BODY = np.dtype([("mass", "f8"), ("com_B", "f8", (3,)), ("inertia_B", "f8", (6,))], align=True)
+POINT = np.dtype([("body", "i8"), ("p_B", "f8", (3,))], align=True)
+GUARD = np.dtype(
+    [
+        ("kind", "i8"),  # PROGRAM or STOP_DEPTH
+        ("owner", "i8"),  # program or stop
+        ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
+        ("armed", "i8"),
+    ],
+    align=True,
+)
+GUARD_PROGRAM, GUARD_STOP = 0, 1
+
+
+FREEDOM = np.dtype(
+    [
+        ("linear", "i8"),  # 1: translation
+        ("owner", "i8"),  # link
+        ("start", "i8"), ("depth", "i8"),  # first entry of its row in branch storage; freedoms above it
+        ("armature", "f8"),  # kg or kg m^2
+    ],
+    align=True,
+)  # fmt: skip
+
+ONE = np.dtype(
+    [
+        ("gravity_W", "f8", (3,)),  # m/s^2
+        ("length", "f8"),  # m: size of the mechanism, the scale of residuals and errors
+        ("acts", "i8"),  # 1 when springs, dampers, stops or controllers exist
+        ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
+    ],
+    align=True,
+)
+
+# Scratch, one table for each noun.
+
+LINK_WORK = np.dtype(
+    [
+        ("x", "f8", (3,)), ("R", "f8", (9,)),  # p_WK [m], R_WK
+        ("d", "f8", (3,)),  # m: from the parent's origin to this one's, world axes
+        ("V", "f8", (6,)), ("A", "f8", (6,)),  # angular and linear (of the origin) velocity and acceleration
+        ("F", "f8", (6,)), ("wrench", "f8", (6,)),  # moment about the origin and force: carried, applied
+        ("I", "f8", (10,)), ("C", "f8", (10,)),  # m, m c, J about the origin (xx yy zz xy xz yz): own, with all below
+    ],
+    align=True,
+)  # fmt: skip
+
+FREEDOM_WORK = np.dtype(
+    [
+        ("axis", "f8", (3,)),  # world axes
+        ("Dinv", "f8"), ("root", "f8"),  # of the factor M = L^T D L; sqrt of Dinv
+        ("bias", "f8"), ("y", "f8"),  # force to be overcome; scaled right-hand side
+        ("vdot", "f8"),
+    ],
+    align=True,
+)  # fmt: skip
+
+BLOCK_WORK = np.dtype(
+    [
+        ("frame", "f8", (30,)),  # p_WM, R_WF, R_WM, relative angular velocity, velocity, position; world axes
+        ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
+    ],
+    align=True,
+)
+
+ROW_WORK = np.dtype(
+    [
+        ("row", "f8", (6,)),  # unit wrench: moment at M [m], force on b [1]
+        ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
+        ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
+        ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
+    ],
+    align=True,
+)  # fmt: skip
+
+BODY_WORK = np.dtype(
+    [
+        ("p_WB", "f8", (3,)), ("R_WB", "f8", (9,)),
+        ("V_WB", "f8", (6,)),  # angular velocity; velocity of the origin
+        ("com", "f8", (3,)),  # m, world
+    ],
+    align=True,
+)  # fmt: skip
+
+JOINT_WORK = np.dtype(
+    [
+        ("force", "f8", (6,)),  # moment about the joint and force of the parent on the child, world axes
+        ("p_WJ", "f8", (3,)),  # m
+        ("determinate", "f8"),  # 1: the only possible force, 0: chosen
+    ],
+    align=True,
+)
+
+ONE_WORK = np.dtype(
+    [
+        ("power", "f8", (2,)),  # W: put in, dissipated
+        ("energy", "f8", (2,)),  # J: kinetic, potential
+        ("trust", "f8", (4,)),  # residuals of position and velocity, smallest singular value (relative), rank
+        ("pivots", "f8", (2,)),  # smallest kept and largest pivot of G
+        ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
+        ("worst", "i8"),  # row or freedom that a status speaks of
+    ],
+    align=True,
+)  # fmt: skip
+
+# Places in Stepper.clock and Stepper.count.
+T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP = range(7)
+ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL = range(8)
+
+
+class Tables(NamedTuple):
+    """One structure of the mechanism: the tree, the loops and what acts.  Read-only for kernels."""
+
+    links: Any  # (1 + bodies,) LINK; parents before children
+    freedoms: Any  # (nv,) FREEDOM
+    blocks: Any  # (loops,) BLOCK
+    rows: Any  # (rows,) ROW, in the order of their blocks
+    pairs: Any  # (pairs of loops that share freedoms,) PAIR; the first block has the higher rows
+    columns: Any  # (columns,) COLUMN
+    stops: Any  # (stops,) STOP
+    points: Any  # (points,) POINT, with the body's link in `body`
+    one: Any  # (1,) ONE
+    branch: Any  # (entries,) i8: freedoms of each row of M, root first, itself last
+    support: Any  # (entries,) i8: freedoms that a block's Jacobian touches
+    shared: Any  # (entries, 2) i8: places of a shared freedom in the two blocks of a pair
+    codes: Any  # (instructions, 2) i8: operation, argument
+    constants: Any  # (constants,) f8
+    programs: Any  # (programs, 2) i8: first and one-past-last instruction
+    applied: Any  # (torque programs, 2) i8: program, column
+    laws: Any  # (laws, 3) i8: address of the function, first constant, number of constants
+    law_constants: Any  # f8
+
+
+class Control(NamedTuple):
+    """What acts on the mechanism and may change between two events, without a new structure."""
+
+    engaged: Any  # (stops,) i8: 1 while the stop is touched
+    enabled: Any  # (laws + torque programs,) i8
+    held: Any  # (columns,) N or N m: torques of sampled controllers
+    wrench: Any  # (bodies + 1, 6) moment about the body's origin and force, world axes: applied by the caller
+    turn: Any  # (columns,) rad: angle of loop joints at the last accepted step, for counting turns
+    acts: Any  # (2,) i8: held torques or a wrench act; a wrench acts
+    failed: Any  # (1,) i8: set by a Python controller that raised
+
+
+class Guards(NamedTuple):
+    """What is watched between two events."""
+
+    table: Any  # (guards,) GUARD
+    forces: Any  # (1,) i8: 1 when a guard reads forces
+
+
+class Work(NamedTuple):
+    """Scratch.  No kernel may trust what it finds here on entry."""
+
+    links: Any  # (links,) LINK_WORK
+    freedoms: Any  # (nv,) FREEDOM_WORK
+    blocks: Any  # (loops,) BLOCK_WORK
+    rows: Any  # (rows,) ROW_WORK
+    bodies: Any  # (bodies,) BODY_WORK; row 0 is the world
+    joints: Any  # (joints,) JOINT_WORK
+    one: Any  # (1,) ONE_WORK
+    coordinate: Any  # (columns,) m or rad
+    rate: Any  # (columns,)
+    torque: Any  # (columns,) all that acts on the joint
+    control: Any  # (columns,) what controllers apply
+    M: Any  # (entries,) inertia matrix by branch, then its factor L
+    J: Any  # flat: scaled Jacobian of each block, support x rows
+    G: Any  # (rows, rows)
+    stack: Any  # (64,)
+
+
+class Stepper(NamedTuple):
+    """The integrator's state and scratch for one structure."""
+
+    q: Any  # (nq,) only its size is used
+    y: Any  # (nq + nv + 2,) state: q, v, work put in [J], work dissipated [J]
+    y_new: Any
+    y_work: Any
+    saved_y: Any
+    error: Any
+    k: Any  # (16, n) slopes
+    dense: Any  # (7, n)
+    moved: Any  # (nv,)
+    saved: Any  # (nq,)
+    N: Any  # (rows, rows)
+    guard_old: Any  # (guards,)
+    guard_new: Any
+    guard_mid: Any
+    clock: Any  # (7,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step
+    count: Any  # (8,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps
+
+
+class Numbers(NamedTuple):
+    """Sizes of one structure."""
+
+    links: int
+    q: int
+    v: int
+    rows: int
+    blocks: int
+    bodies: int
+    columns: int
+    joints: int
+
+
+def table(dtype: np.dtype[Any], count: int) -> Any:
+    """Return an empty writable table."""
+    return np.zeros(count, dtype).view(np.recarray)
+
+
+def make_work(tables: Tables, sizes: Numbers) -> Work:
+    """Allocate scratch for one structure; the world's poses are filled once."""
+    blocks, m, c = tables.blocks, sizes.rows, sizes.columns
+    jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
+    work = Work(
+        links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v), blocks=table(BLOCK_WORK, sizes.blocks),
+        rows=table(ROW_WORK, m), bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
+        M=np.zeros(len(tables.branch)), J=np.zeros(jacobian), G=np.zeros((m, m)), stack=np.zeros(64),
+    )  # fmt: skip
+    work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
+    return work
+
+
+def make_stepper(sizes: Numbers, guards: int) -> Stepper:
+    """Allocate an integrator for one structure."""
+    n = sizes.q + sizes.v + 2
+    return Stepper(
+        q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n), error=np.zeros(n),
+        k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q),
+        N=np.zeros((sizes.rows, sizes.rows)), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
+        guard_mid=np.zeros(guards), clock=np.zeros(7), count=np.zeros(8, np.int64),
+    )  # fmt: skip
