@@ -125,12 +125,12 @@ class Builder:
             if body is None:
                 continue
             for mirror in mirrors:
-                twin = mirror.name(thing.full)
-                if twin == thing.full:
+                if mirror.name(thing.full) == thing.full:
                     body = mirror.with_points(body)
-                else:
-                    self._twin(self.bodies, mirror.body(body), thing)
             self.bodies[thing.full] = body
+            for mirror in mirrors:
+                if mirror.name(thing.full) != thing.full:
+                    self._twin(self.bodies, mirror.body(body), thing)
 
     def _twin(self, built: dict[str, Any], twin: Any, thing: Thing) -> None:
         """Add the twin of a body or joint, unless something of that name is written."""

@@ -29,6 +29,7 @@ from sim.scene.vocabulary import definition, whole
 
 _THINGS = ("bodies", "joints", "initial", "events", "controllers")
 _DEEPEST = 20  # includes inside includes
+_MOST_PARTS = 1000
 _VERSION = 1
 
 
@@ -188,6 +189,9 @@ class Drafter:
         if prefix and any(part.prefix == outer.full(prefix) for part in self.draft.parts):
             block.problem("prefix", f"a second include with the prefix '{prefix}'", "their names would be the same")
             return
+        if len(self.draft.parts) > _MOST_PARTS:
+            block.problem("figure", f"more than {_MOST_PARTS} included files in all")
+            return
         found = self.find(block)
         if found is None:
             return
@@ -198,6 +202,7 @@ class Drafter:
             folder=path.parent,
             prefix=outer.full(prefix) if prefix else outer.prefix,
             part=part,
+            copies=outer.copies,
             included=f"included at {place.file}:{place.line}" + (f"; {outer.context}" if outer.context else ""),
             chain=(*outer.chain, path),
         )

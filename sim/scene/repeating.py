@@ -13,7 +13,7 @@ from sim.scene.units import UNITS, Quantity
 if TYPE_CHECKING:
     from sim.scene.reading import Reader
 
-_MOST_TURNS = 10_000
+_MOST_TURNS = 10_000  # of a repeat and those around it together; more is a mistake, and would take minutes
 
 Turn = dict[str, tuple[str, Quantity | str]]
 
@@ -31,8 +31,13 @@ def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]
             reader.problem(item, path, "key 'for' is missing", "for: {s: [l, r]}")
             continue
         body = Map([(key, value) for key, value in item.entries if key.text != "for"], item.place)
-        for values in turns(loop, reader, f"{path}.for"):
-            yield body, type(reader)(reader.scope.with_turn(values), reader.findings)
+        values = turns(loop, reader, f"{path}.for")
+        copies = len(values) * reader.scope.copies
+        if copies > _MOST_TURNS:
+            reader.problem(loop, f"{path}.for", f"{copies} turns in all; {_MOST_TURNS} are the most")
+            continue
+        for turn in values:
+            yield body, type(reader)(reader.scope.with_turn(turn, copies), reader.findings)
 
 
 def unroll(node: Map, reader: Reader, path: str) -> Iterator[tuple[Scalar, Node, Reader]]:

@@ -32,6 +32,8 @@ class Scope:
         Parameters and loop variables; a loop variable that is no number is text.
     loops : mapping of str to str
         Loop variables as written, for ``${...}``.
+    copies : int
+        In how many turns of repeats the text stands, in all.
     included, turn : str
         From which include and which turn of a repeat the text is reached.
     chain : tuple of Path
@@ -43,6 +45,7 @@ class Scope:
     part: int = 0
     names: Mapping[str, Quantity | str] = field(default_factory=dict)
     loops: Mapping[str, str] = field(default_factory=dict)
+    copies: int = 1
     included: str = ""
     turn: str = ""
     chain: tuple[Path, ...] = ()
@@ -62,7 +65,7 @@ class Scope:
         start = self.prefix + "." if self.prefix else ""
         return nearest(full.removeprefix(start), [name[len(start) :] for name in known if name.startswith(start)])
 
-    def with_turn(self, values: Mapping[str, tuple[str, Quantity | str]]) -> Scope:
+    def with_turn(self, values: Mapping[str, tuple[str, Quantity | str]], copies: int) -> Scope:
         """Return the scope of one turn of a repeat; `values` are text and meaning of its variables."""
         first = next(iter(values))
         shown = f"{first} = {values[first][0]}"
@@ -70,6 +73,7 @@ class Scope:
             self,
             names={**self.names, **{name: meaning for name, (_, meaning) in values.items()}},
             loops={**self.loops, **{name: text for name, (text, _) in values.items()}},
+            copies=copies,
             turn=f"{self.turn}, {shown}" if self.turn else shown,
         )
 
