@@ -245,3 +245,21 @@ def test_recording_costs_little():
         spent.append(time.perf_counter() - began)
     recorder.discard()
     assert np.median(spent) < 2e-3
+
+
+def test_no_room_for_the_final_copy_keeps_the_working_file(tmp_path, monkeypatch):
+    layout = example.layout(3)
+    recorder = Recorder(tmp_path / "a.h5", layout)
+    recorder.append(example.rows(layout, 0, 40))
+    lay = recorder._lay
+
+    def refuse(capacity, *, complete=None, run=None):
+        if complete is not None:
+            raise OSError(28, "No space left on device")
+        return lay(capacity)
+
+    monkeypatch.setattr(recorder, "_lay", refuse)
+    recorder.finish(True, {"steps": 1})
+    check_rows(tmp_path / "a.h5", 3, 40)
+    with load_recording(tmp_path / "a.h5") as recording:
+        assert recording.complete and recording.run == {}
