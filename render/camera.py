@@ -171,7 +171,7 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
     seen = np.stack(found)
     if still and np.isfinite(seen).any():
         low, high = np.nanmin(seen, axis=(0, 1)), np.nanmax(seen, axis=(0, 1))
-        reach = 0.25 * np.linalg.norm(high - low)
+        reach = 0.5 * np.linalg.norm(high - low)
         near = np.clip(boxes[still].reshape(-1, 3), low - reach, high + reach)
         seen = np.concatenate([seen, np.broadcast_to(near, (len(times), *near.shape))], axis=1)
     return seen
@@ -206,7 +206,7 @@ def direction(corners: np.ndarray) -> tuple[float, float]:
     """Return azimuth and elevation that look across the motion rather than along it.
 
     The view is square to the plane in which the motion is widest, turned aside a little so that
-    depth is seen.  x runs to the right where possible.
+    depth is seen.
     """
     points = corners.reshape(-1, 3)
     points = points[np.isfinite(points).all(axis=1)]
@@ -218,7 +218,8 @@ def direction(corners: np.ndarray) -> tuple[float, float]:
         normal, elevation = np.cross(axes[:, 2], [0, 0, 1.0]), np.deg2rad(50)
     else:
         elevation = np.deg2rad(12)
-    if normal[1] > 1e-9 or (abs(normal[1]) <= 1e-9 and normal[0] < 0):
+    # Figures look along x: seen from the side they go to the right, else they are seen from the front.
+    if normal[1] > 0 if abs(normal[1]) >= abs(normal[0]) else normal[0] < 0:
         normal = -normal
     return float(np.arctan2(normal[1], normal[0]) + np.deg2rad(25)), float(elevation)
 

@@ -35,9 +35,9 @@ void main() {
     vec3 to_eye = normalize(u_eye - v_position);
     float facing = max(dot(n, to_eye), 0.0);
     float key = max(dot(n, u_light), 0.0);
-    vec3 sky = mix(vec3(0.20, 0.19, 0.19), vec3(0.40, 0.43, 0.47), 0.5 + 0.5 * n.z);
-    vec3 light = sky + key * vec3(0.80, 0.77, 0.72);
-    float edge = mix(0.55, 1.0, smoothstep(0.0, 0.55, facing));
+    vec3 sky = mix(vec3(0.30, 0.28, 0.27), vec3(0.52, 0.55, 0.59), 0.5 + 0.5 * n.z);
+    vec3 light = sky + key * vec3(0.95, 0.91, 0.85);
+    float edge = mix(0.60, 1.0, smoothstep(0.0, 0.55, facing));
     float gloss = 0.06 * pow(max(dot(n, normalize(u_light + to_eye)), 0.0), 24.0);
     vec3 color = sqrt(v_color.rgb * light * edge + gloss);
     gl_FragColor = vec4(color * v_color.a, v_color.a);
