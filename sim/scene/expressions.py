@@ -333,7 +333,12 @@ class Evaluator(simpleeval.SimpleEval):
         return function(*(self._eval(argument) for argument in arguments))
 
     def _list(self, node: ast.List) -> Vector:
-        return Vector(scalar(self._eval(item), "put into a list") for item in node.elts)
+        items = [scalar(self._eval(item), "put into a list") for item in node.elts]
+        measured = {item.dimension for item in items if not item.bare}
+        if len(measured) == 1:  # in [0, 0, 2 cm] the zeros are lengths, too
+            (dimension,) = measured
+            items = [Quantity(item.value, dimension, False, item.live) for item in items]
+        return Vector(items)
 
     def _subscript(self, node: ast.Subscript) -> Quantity:
         items = self._eval(node.value)

@@ -16,7 +16,7 @@ from sim.scene.expressions import FUNCTIONS, Evaluator, ExpressionError, parse, 
 from sim.scene.names import join, nearest
 from sim.scene.problem import Place
 from sim.scene.spec import Expression
-from sim.scene.units import ONE, Dimension, Quantity, Vector, describe, parse_unit
+from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit
 
 _LENGTH = parse_unit("m")
 _SPEED = parse_unit("m/s")
@@ -223,5 +223,5 @@ def number(
     item = result
     if not item.bare and item.dimension != wanted:
         found = "a pure number or an angle" if item.dimension == ONE else describe(item.dimension)
-        raise ExpressionError(f"expected {describe(wanted)}, found {found}")
+        raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT)
     return Expression(text=text, tree=tree, place=place)

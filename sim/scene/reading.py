@@ -389,11 +389,11 @@ def _out_of_range(value: float, schema: Schema, unit: str) -> str:
         return f"{value} is not a finite number"
     if "integer" in schema.get("type", "") and abs(value - round(value)) > 1e-9:
         return f"expected a whole number, found {value:g}"
-    if value < schema.get("minimum", -math.inf):
+    if "minimum" in schema and value < schema["minimum"]:
         return f"expected at least {schema['minimum']:g}, found {shown}"
-    if value <= schema.get("exclusiveMinimum", -math.inf):
+    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
         return f"expected more than {schema['exclusiveMinimum']:g}, found {shown}"
-    if value > schema.get("maximum", math.inf):
+    if "maximum" in schema and value > schema["maximum"]:
         return f"expected at most {schema['maximum']:g}, found {shown}"
     return ""
 

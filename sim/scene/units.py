@@ -236,11 +236,11 @@ def common(items: tuple[Quantity, ...], verb: str) -> Dimension:
             a, b = describe(found), describe(item.dimension)
             what = f"cannot subtract {b} from {a}" if verb == "subtract" else f"cannot {verb} {a} and {b}"
             sums = verb in ("add", "subtract") and any(item.live for item in items)
-            raise UnitError(what, _FACTOR if sums else "")
+            raise UnitError(what, FACTOR_HINT if sums else "")
     return found
 
 
-_FACTOR = "a factor needs its unit, as in 40 N m s/rad"
+FACTOR_HINT = "a factor needs its unit, as in 40 N m s/rad"
 
 
 @cache
