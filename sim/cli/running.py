@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sim.cli import options
-from sim.cli.outcome import NO_FILM, OK, exit_code, print_json, say, write_report
+from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
 from sim.cli.progress import film_progress, run_progress
 
 
@@ -40,6 +39,7 @@ def run(wish: RunOptions) -> int:
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
     scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
+    _check_triggers(triggers, scene, duration)
     output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
     options.target(output, "-o", (), overwrite=wish.overwrite)
     quiet = wish.quiet or wish.as_json
@@ -47,16 +47,15 @@ def run(wish: RunOptions) -> int:
         for warning in warnings:
             say(str(warning))
     _announce_compiling(quiet)
-    began = time.time()
     try:
         with run_progress(quiet) as progress:
             recording = sim.run(
                 scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
                 progress=progress,
             )  # fmt: skip
-    except KeyboardInterrupt:
-        if output.exists() and output.stat().st_mtime >= began - 1.0:
-            say(f"the motion up to here is kept in {output}")
+    except KeyboardInterrupt as stop:
+        if getattr(stop, "kept", ""):
+            say(stop.kept)  # type: ignore[attr-defined]
         raise
     summary = dict(recording.summary, recording=str(output))
     recording.close()
@@ -69,6 +68,18 @@ def run(wish: RunOptions) -> int:
     elif not wish.quiet:
         print(describe(summary))
     return code
+
+
+def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: float | None) -> None:
+    """Raise for a key that no event waits for, and for a time that never comes."""
+    known = [event.key for event in scene.events if event.key is not None]
+    end = scene.simulate.duration if duration is None else duration
+    for key, time in triggers:
+        if key not in known:
+            keys = ", ".join(map(repr, known)) or "none"
+            raise Refusal(f"--trigger: no event of {scene.name} waits for the key {key!r}; its keys: {keys}")
+        if time > end:
+            raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
 def _announce_compiling(quiet: bool) -> None:

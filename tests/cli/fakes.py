@@ -52,7 +52,9 @@ class Engine:
                     Problem(where=None, path="joints.b", what="there is no such thing", hint="did you mean 'c'?"),
                 ]
             )
-        return types.SimpleNamespace(name=Path(path).stem)
+        keys = [types.SimpleNamespace(key=key) for key in ("let go", "jump", None)]
+        settings = types.SimpleNamespace(duration=6.0)
+        return types.SimpleNamespace(name=Path(path).stem, events=keys, simulate=settings)
 
     def run(self, scene: Any, *, output: Path | None = None, progress: Any = None, **asked: Any) -> Any:
         self.asked = {**asked, "output": output}
@@ -67,6 +69,7 @@ class Engine:
         recorder.append(rows)
         if self.error is not None:  # Ctrl-C on the way
             recorder.finish(False)
+            self.error.kept = "121 rows are kept"  # type: ignore[attr-defined]
             raise self.error
         recorder.event(0.5, "let go", "key", row_before=60, row_after=61)
         recorder.finish(True, {"steps": 90, "evaluations": 1080, "wall_time": 0.05})
@@ -85,7 +88,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(loading, "load_checked", lambda *a, **k: (engine.load(*a, **k), engine.warnings))
     for name in ("load", "run", "check", "info"):
         monkeypatch.setitem(vars(sim), name, getattr(engine, name))  # before its lazy import
-    module = types.ModuleType("sim.simulator")
+    module = types.ModuleType("sim.sentences")
     module.SimulationError = SimulationError  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sim.simulator", module)
+    monkeypatch.setitem(sys.modules, "sim.sentences", module)
     return engine

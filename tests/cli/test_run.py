@@ -27,7 +27,7 @@ def test_a_run_is_recorded_and_summed_up(engine, capsys):
 
 
 def test_every_option_arrives(engine, capsys):
-    options = ["-o", "b.h5", "--duration", "100 ms", "--set", "height=1.2 m", "--set", "n=3", "--seed", "7"]
+    options = ["-o", "b.h5", "--duration", "2500 ms", "--set", "height=1.2 m", "--set", "n=3", "--seed", "7"]
     flags = ["--trigger", "let go@2.5", "--trigger", "jump@1 s", "--overwrite", "--trust", "--quiet"]
     code = main(["run", "a.yaml", *options, *flags])
     assert code == 0
@@ -35,7 +35,7 @@ def test_every_option_arrives(engine, capsys):
     assert engine.loaded == {"path": "a.yaml", "set": {"height": "1.2 m", "n": "3"}, "trust": True}
     assert engine.asked == {
         "output": Path("b.h5"),
-        "duration": pytest.approx(0.1),
+        "duration": pytest.approx(2.5),
         "seed": 7,
         "triggers": [("jump", 1.0), ("let go", 2.5)],
         "overwrite": True,
@@ -60,6 +60,8 @@ def test_json_stands_alone(engine, capsys):
         (["--set", "a=1", "--set", "a=2"], "--set: 'a' is given twice"),
         (["--trigger", "let go"], "--trigger: 'let go' is not of the form KEY@TIME, as in 'let go@2.5'"),
         (["--trigger", "@2"], "--trigger: '@2' is not of the form KEY@TIME, as in 'let go@2.5'"),
+        (["--trigger", "fly@1"], "--trigger: no event of swing waits for the key 'fly'; its keys: 'let go', 'jump'"),
+        (["--trigger", "jump@7"], "--trigger: 'jump' at 7 s comes after the end at 6 s"),
         (["--video", "a.avi"], "--video: 'a.avi' should end in .mp4 or .gif"),
         (["--video", "x/a.mp4"], "--video: there is no folder 'x'"),
         (["-o", "."], "-o: '.' is a folder; give the name of a file"),
@@ -121,7 +123,7 @@ def test_a_full_disk_is_a_failure_when_rows_were_kept(engine, capsys):
 def test_interrupted(engine, capsys):
     engine.error = KeyboardInterrupt()
     assert main(["run", "swing"]) == 130
-    assert capsys.readouterr().err == "the motion up to here is kept in swing.h5\ninterrupted\n"
+    assert capsys.readouterr().err == "121 rows are kept\ninterrupted\n"
 
 
 def test_progress_is_shown_on_a_terminal_alone(engine, capsys, monkeypatch):

@@ -95,7 +95,8 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert err.splitlines()[-2:] == ["the motion up to here is kept in swing.h5", "interrupted"] and out == ""
+    kept, interrupted = err.splitlines()[-2:]
+    assert "is kept in swing.h5" in kept and interrupted == "interrupted" and out == ""
     with load_recording(tmp_path / "swing.h5") as recording:
         assert not recording.complete and recording.rows > 10
         assert np.isfinite(recording.position.array).all()
