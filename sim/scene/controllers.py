@@ -75,8 +75,8 @@ def controller_class(name: str, folder: Path, trust: bool) -> type:
         return _checked(getattr(importlib.import_module(module), attribute), name)
     except ControllerError:
         raise
-    except Exception as error:
-        raise ControllerError(f"controller type '{name}' cannot be loaded: {_last_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise ControllerError(f"controller type '{name}' cannot be loaded: {_first_line(error)}") from error
 
 
 def _from_file(name: str, folder: Path, trust: bool) -> type:
@@ -96,9 +96,9 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
     sys.modules[module_name] = module  # dataclasses and pickles look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[module_name]
-        raise ControllerError(f"'{file}' fails: {_last_line(error)}") from error
+        raise ControllerError(f"'{file}' fails: {_first_line(error)}") from error
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise ControllerError(f"'{file}' has no class '{attribute}'", nearest(attribute, known))
@@ -113,10 +113,8 @@ def _checked(kind: Any, name: str) -> type:
     return kind
 
 
-def _last_line(error: BaseException) -> str:
-    lines = f"{type(error).__name__}: {error}".splitlines()
-    where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-    return (lines[0] if lines else type(error).__name__) + where
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse | None:

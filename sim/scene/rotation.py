@@ -56,9 +56,10 @@ def unit(p: Vec3) -> Vec3:
 def along_z(direction: Vec3) -> Quat:
     """Return the least rotation that turns z into a unit direction."""
     x, y, z = direction
-    if z < -1 + 1e-12:
+    if z < 0.0 and x == 0.0 and y == 0.0:
         return (0.0, 1.0, 0.0, 0.0)
-    q = (1.0 + z, -y, x, 0.0)
+    # 1 + z without the digits that it loses near -z
+    q = (1.0 + z if z > 0.0 else (x * x + y * y) / (1.0 - z), -y, x, 0.0)
     length = norm(q)
     return (q[0] / length, q[1] / length, q[2] / length, 0.0)
 
