@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sim.cli import options
-from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
+from sim.cli.interrupts import deferred
+from sim.cli.outcome import NO_FILM, OK, Refusal, counted, exit_code, print_json, say, write_report
 from sim.cli.progress import film_progress, run_progress
 
 
@@ -48,7 +50,13 @@ def run(wish: RunOptions) -> int:
             say(str(warning))
     _announce_compiling(quiet)
     try:
-        with run_progress(quiet) as progress:
+        with deferred() as pause, run_progress(quiet) as show:
+
+            def progress(t: float, span: float, events: Any) -> None:
+                pause()
+                if show is not None:
+                    show(t, span, events)
+
             recording = sim.run(
                 scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
                 progress=progress,
@@ -123,10 +131,20 @@ def describe(summary: dict[str, Any]) -> str:
     if balance is not None:
         share = f", {balance / peak:.2g} of the peak kinetic energy" if peak else ""
         line("energy balance", f"{balance:.2g} J{share}")
-    for k, event in enumerate(summary.get("events", ())):
-        name = event["name"] + ("" if event["kind"] in ("scene", "key") else f" ({event['kind']})")
-        line("events" if k == 0 else "", f"{event['time']:.4f} s  {name}")
+    for k, text in enumerate(_events(summary.get("events", ()))):
+        line("events" if k == 0 else "", text)
     line("recording", str(summary["recording"]))
     if summary.get("film"):
         line("film", str(summary["film"]))
     return "\n".join(lines)
+
+
+def _events(events: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each event; those of limits and other modes are counted in one."""
+    told = [event for event in events if event["kind"] != "mode"]
+    lines = []
+    for event in told:
+        name = event["name"] + ("" if event["kind"] in ("scene", "key") else f" ({event['kind']})")
+        lines.append(f"{event['time']:.4f} s  {name}")
+    modes = len(events) - len(told)
+    return [*lines, f"{counted(modes, 'change')} of mode"] if modes else lines
