@@ -9,7 +9,7 @@ child to another active joint in which it is the child, else to a free joint (se
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +121,11 @@ def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None,
 
 
 def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray) -> Structure:
-    """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels."""
+    """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
+
+    Springs, dampers, armatures and stops of joints that are not connected are taken out.
+    """
+    model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
     n = len(model.bodies)
     parent_body = np.array([-1] + [int(model.joints.parent[carrier[b]]) for b in range(1, n)])
     below: list[list[int]] = [[] for _ in range(n)]
@@ -156,6 +160,16 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     )  # fmt: skip
     pointers = _pointers(model, loops, links, link_of)
     return Structure(carrier, loops, link_of, *pointers, tables=_frozen(tables), sizes=sizes)
+
+
+def _of_present(model: Model, present: set[int]) -> Model:
+    """Return the model with nothing acting on joints that are absent."""
+    columns, stops = model.columns.copy(), model.stops.copy()
+    absent = ~np.isin(columns.joint, list(present))
+    for name in ("stiffness", "damping", "armature"):
+        columns[name][absent] = 0.0
+    stops.stiffness[~np.isin(stops.joint, list(present))] = 0.0
+    return replace(model, columns=columns, stops=stops)
 
 
 def _frozen(tables: Tables) -> Tables:

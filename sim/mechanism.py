@@ -13,7 +13,7 @@ import numpy as np
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure
 from sim.drawing import Pose, motion
-from sim.kernels import constraints, dynamics, inertia, observe
+from sim.kernels import constraints, dynamics, forces, inertia, kinematics, observe
 from sim.kernels.spatial import quaternion_of
 from sim.model import FREE, NQ, NV, SPHERICAL, Control, Work, make_work
 
@@ -22,7 +22,7 @@ def make_control(model: Model, laws: int = 0) -> Control:
     """Return controls at rest."""
     return Control(
         engaged=np.zeros(len(model.stops), np.int64), enabled=np.ones(laws, np.int64),
-        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)), turn=np.zeros(len(model.columns)),
+        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)), arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
         acts=np.zeros(2, np.int64), failed=np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -42,13 +42,23 @@ class Mechanism:
         work = make_work(structure.tables, structure.sizes)
         return cls(model, structure, work, control or make_control(model, len(model.programs.laws) + len(model.programs.applied)))
 
-    def look(self, q: np.ndarray, v: np.ndarray, t: float = 0.0) -> None:
-        """Fill poses, velocities, rows, coordinates and energies at a state."""
-        tables, work = self.structure.tables, self.work
-        observe.look(tables, self.control, work, t, q, v)
-        if len(tables.rows):
+    def look(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Fill poses, velocities, rows, residuals, coordinates, rates and energies at a state."""
+        tables, work, control = self.structure.tables, self.work, self.control
+        work.links.A[0, 3:] = -tables.one.gravity_W[0]
+        kinematics.poses(tables.links, q, work.links, work.freedoms)
+        kinematics.velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
+        inertia.link_inertias(tables.links, work.links)
+        forces.tree_columns(tables.links, q, v, work.coordinate, work.rate)
+        if len(tables.blocks):
+            constraints.block_frames(tables.blocks, work.links, work.blocks)
+            forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
             constraints.build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
-            dynamics.position_residual(tables, work)
+            constraints.residuals(tables.rows, work.blocks, work.rows)
+        dynamics.body_poses(tables.links, work.links, work.bodies)
+        observe.energies(
+            tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links, work.one
+        )  # fmt: skip
 
     def poses(self) -> tuple[Pose, ...]:
         """Return the poses of all bodies' frames B, as last looked at."""

@@ -268,6 +268,7 @@ class Control(NamedTuple):
     enabled: Any  # (laws + torque programs,) i8
     held: Any  # (columns,) N or N m: torques of sampled controllers
     wrench: Any  # (bodies + 1, 6) moment about the body's origin and force, world axes: applied by the caller
+    arms: Any  # (bodies + 1, 9) N m: sum of p f^T over applied forces f (world) at points p (body axes)
     turn: Any  # (columns,) rad: angle of loop joints at the last accepted step, for counting turns
     acts: Any  # (2,) i8: held torques or a wrench act; a wrench acts
     failed: Any  # (1,) i8: set by a Python controller that raised

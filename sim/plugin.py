@@ -113,6 +113,12 @@ class Controller:
         """Look names up, once, before the run.  Raise ValueError with a sentence to refuse."""
         self.view = view
 
+    def torque(self, t: float, state: StateView, torque: np.ndarray) -> None:
+        """Add to torque (columns,); continuous, a function of time and state."""
+
+    def sample(self, t: float, state: StateView, torque: np.ndarray, memory: dict[str, Any]) -> None:
+        """Write into torque (columns,), which is held until the next call."""
+
     def constants(self, view: ModelView) -> np.ndarray:
         """Return the float array that `law` is given."""
         return np.zeros(0)

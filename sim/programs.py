@@ -25,6 +25,15 @@ _UNARY = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Condition:
+    """A `when:` in the tables: the event it fires, its program, whether it reads forces."""
+
+    event: str
+    program: int
+    forces: bool
+
+
 @dataclass
 class Names:
     """What a formula's names mean in the compiled model."""
@@ -53,8 +62,14 @@ class Programs:
         """Compile a formula and return its program number."""
         return self.append(self.number(tree))
 
+    def reads_forces(self, program: int) -> bool:
+        """Tell whether a program reads forces or torques."""
+        first, last = self.spans[program]
+        return any(operation in (op.FORCE, op.TORQUE) for operation, _ in self.codes[first:last])
+
     def append(self, code: Code) -> int:
         """Store a program and return its number."""
+        self.views = self.views or any(operation == op.ROTATION for operation, _ in code)
         self.spans.append((len(self.codes), len(self.codes) + len(code)))
         self.codes.extend(code)
         return len(self.spans) - 1

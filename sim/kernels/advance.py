@@ -23,6 +23,7 @@ from sim.kernels.jit import chapter, kernel
 from sim.kernels.observe import look, observe
 from sim.kernels.programs import run_program
 from sim.kernels.project import project, refresh
+from sim.kernels.spatial import quaternion_of
 from sim.model import (
     ACCEPTED,
     EVALUATIONS,
@@ -48,6 +49,7 @@ from sim.model import (
 STALLED = 1e-8
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
+EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
 @kernel
@@ -115,7 +117,7 @@ def narrow(tables, control, work, stepper, guards, nq, nv, low, high):
     """
     t, h = stepper.clock[T], stepper.clock[STEP]
     old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
-    smallest = 2.0 * math.ulp(max(abs(t), abs(t + h))) / abs(h)
+    smallest = 2.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
     side = 0
     for trial in range(200):
         if high - low <= smallest:
@@ -154,8 +156,8 @@ def narrow(tables, control, work, stepper, guards, nq, nv, low, high):
     return high, -1
 
 
-@kernel
-def write_sample(tables, control, work, stepper, layout, nq, nv, t, q, v, y, row_out):
+@chapter
+def write_sample(work, layout, nq, nv, t, y, row_out):
     """One row of the recording, from `work` as `observe` left it."""
     row_out[0] = t
     a = layout[0]
@@ -165,7 +167,7 @@ def write_sample(tables, control, work, stepper, layout, nq, nv, t, q, v, y, row
             row_out[a + 7 + i] = work.bodies.V_WB[b, 3 + i]
             row_out[a + 10 + i] = work.bodies.V_WB[b, i]
             row_out[a + 13 + i] = work.bodies.com[b, i]
-        w, x, y_, z = quaternion(work.bodies.R_WB[b])
+        w, x, y_, z = quaternion_of(work.bodies.R_WB[b])
         row_out[a + 3], row_out[a + 4], row_out[a + 5], row_out[a + 6] = w, x, y_, z
         a += 16
     a = layout[1]
@@ -188,35 +190,15 @@ def write_sample(tables, control, work, stepper, layout, nq, nv, t, q, v, y, row
     for i in range(4):
         row_out[a + 4 + i] = work.one.trust[0, i]
     a = layout[4]
-    for i in range(nq):
-        row_out[a + i] = q[i]
-    for i in range(nv):
-        row_out[a + nq + i] = v[i]
+    for i in range(nq + nv):
+        row_out[a + i] = y[i]
 
 
 @kernel
-def quaternion(R):
-    """Quaternion of a row-major matrix (9,)."""
-    t = R[0] + R[4] + R[8]
-    if t > 0.0:
-        s = math.sqrt(t + 1.0) * 2.0
-        return 0.25 * s, (R[7] - R[5]) / s, (R[2] - R[6]) / s, (R[3] - R[1]) / s
-    if R[0] > R[4] and R[0] > R[8]:
-        s = math.sqrt(1.0 + R[0] - R[4] - R[8]) * 2.0
-        return (R[7] - R[5]) / s, 0.25 * s, (R[1] + R[3]) / s, (R[2] + R[6]) / s
-    if R[4] > R[8]:
-        s = math.sqrt(1.0 + R[4] - R[0] - R[8]) * 2.0
-        return (R[2] - R[6]) / s, (R[1] + R[3]) / s, 0.25 * s, (R[5] + R[7]) / s
-    s = math.sqrt(1.0 + R[8] - R[0] - R[4]) * 2.0
-    return (R[3] - R[1]) / s, (R[2] + R[6]) / s, (R[5] + R[7]) / s, 0.25 * s
-
-
-@chapter
-def sample(tables, control, work, stepper, layout, nq, nv, t, y, row_out):
+def sample(tables, control, work, layout, nq, nv, t, y, N_work, row_out):
     """Observe a state and write its row.  Returns a status."""
-    q, v = y[:nq], y[nq : nq + nv]
-    status = observe(tables, control, work, t, q, v, stepper.N)
-    write_sample(tables, control, work, stepper, layout, nq, nv, t, q, v, y, row_out)
+    status = observe(tables, control, work, t, y[:nq], y[nq : nq + nv], N_work)
+    write_sample(work, layout, nq, nv, t, y, row_out)
     return status
 
 
@@ -230,7 +212,7 @@ def samples_until(tables, control, work, stepper, layout, nq, nv, theta_end, row
         if not theta < theta_end:
             return
         state_at(tables, work, stepper, max(theta, 0.0), nq, nv, stepper.y_work)
-        sample(tables, control, work, stepper, layout, nq, nv, ts, stepper.y_work, rows_out[count[FILLED]])
+        sample(tables, control, work, layout, nq, nv, ts, stepper.y_work, stepper.N, rows_out[count[FILLED]])
         count[FILLED] += 1
         count[NEXT_SAMPLE] += 1
 
@@ -309,7 +291,7 @@ def step(tables, control, work, stepper, t_stop, nq, nv):
             h = t_stop - t
         elif adaptive and t + 2.0 * h > t_stop:  # two equal steps rather than a long and a tiny one
             h = 0.5 * (t_stop - t)
-        if h < 4.0 * math.ulp(max(abs(t), 1e-9)) and not last:
+        if h < 4.0 * EPSILON * max(abs(t), 1e-9) and not last:
             return Status.STEP_TOO_SMALL, h
         status, error = attempt(tables, control, work, stepper, h, nq, nv)
         if status == Status.CALLBACK:
@@ -370,11 +352,11 @@ def remember_turns(tables, control, work, y, nq, nv):
 
 
 @kernel
-def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, exact, max_steps):
+def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 
     stepper.y and stepper.clock[T] are the state; samples before the end of each step go to rows_out.
-    exact: whether the last step is cut to end at t_stop.  Returns (status, guard or index).
+    Returns (status, guard or index).
     """
     nq, nv = stepper.q.size, work.freedoms.vdot.size
     clock, count = stepper.clock, stepper.count

@@ -138,7 +138,7 @@ def apply_forces(tables, control, work, t, q, v):
         control_torques(tables, control, work, t)
         loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
         if control.acts[1]:
-            body_wrenches(links, control.wrench, work.links, work.one)
+            body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 
 
 @chapter

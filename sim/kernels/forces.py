@@ -11,7 +11,7 @@ import math
 from sim.kernels.callback import call_law
 from sim.kernels.jit import chapter, kernel
 from sim.kernels.programs import run_program
-from sim.kernels.spatial import rotation_vector
+from sim.kernels.spatial import quaternion_of, rotation_vector
 from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
@@ -119,21 +119,8 @@ def relative_rotation(F, M):
     if c > -0.5:
         k = 0.5 if s < 1e-9 else 0.5 * math.atan2(s, c) / s
         return k * s0, k * s1, k * s2
-    w, x, y, z = quaternion_beyond_right_angle(r00, r01, r02, r10, r11, r12, r20, r21, r22)
+    w, x, y, z = quaternion_of((r00, r01, r02, r10, r11, r12, r20, r21, r22))
     return rotation_vector(w, x, y, z)
-
-
-@kernel
-def quaternion_beyond_right_angle(r00, r01, r02, r10, r11, r12, r20, r21, r22):
-    """Quaternion of a matrix whose angle is large, by its largest diagonal term."""
-    if r00 >= r11 and r00 >= r22:
-        s = math.sqrt(1.0 + r00 - r11 - r22) * 2.0
-        return (r21 - r12) / s, 0.25 * s, (r01 + r10) / s, (r02 + r20) / s
-    if r11 >= r22:
-        s = math.sqrt(1.0 + r11 - r00 - r22) * 2.0
-        return (r02 - r20) / s, (r01 + r10) / s, 0.25 * s, (r12 + r21) / s
-    s = math.sqrt(1.0 + r22 - r00 - r11) * 2.0
-    return (r10 - r01) / s, (r02 + r20) / s, (r12 + r21) / s, 0.25 * s
 
 
 @kernel
@@ -258,26 +245,32 @@ def add_wrench(block_work, n, link, sign, m0, m1, m2, f0, f1, f2, link_work):
 
 
 @kernel
-def body_wrenches(links, wrench_B, link_work, one_work):
-    """Add wrenches that the caller applies to bodies (moment about the body's origin, force)."""
+def body_wrenches(links, wrench, arms, link_work, one_work):
+    """Add what the caller applies to bodies: torques and forces in world axes at points that move along.
+
+    wrench: (bodies, 6) torque, force.  arms: (bodies, 9) sum of p f^T, p from the body's origin in body
+    axes.  one_work.power[0, 0] gains the power [W].
+    """
+    body, p_KB, R_KB = links.body, links.p_KB, links.R_KB
     R, V, wrench_out = link_work.R, link_work.V, link_work.wrench
-    body, p_KB = links.body, links.p_KB
     for b in range(1, body.size):
         n = body[b]
-        f0, f1, f2 = wrench_B[n, 3], wrench_B[n, 4], wrench_B[n, 5]
-        r0 = R[b, 0] * p_KB[b, 0] + R[b, 1] * p_KB[b, 1] + R[b, 2] * p_KB[b, 2]
-        r1 = R[b, 3] * p_KB[b, 0] + R[b, 4] * p_KB[b, 1] + R[b, 5] * p_KB[b, 2]
-        r2 = R[b, 6] * p_KB[b, 0] + R[b, 7] * p_KB[b, 1] + R[b, 8] * p_KB[b, 2]
-        m0 = wrench_B[n, 0] + r1 * f2 - r2 * f1
-        m1 = wrench_B[n, 1] + r2 * f0 - r0 * f2
-        m2 = wrench_B[n, 2] + r0 * f1 - r1 * f0
+        f = (wrench[n, 3], wrench[n, 4], wrench[n, 5])
+        # arm f^T with the arm from the link's origin, in its axes: p_KB f^T + R_KB (p f^T)
+        m0, m1, m2 = wrench[n, 0], wrench[n, 1], wrench[n, 2]
+        for k in range(3):
+            t0 = p_KB[b, k] * f[0] + R_KB[b, 3 * k] * arms[n, 0] + R_KB[b, 3 * k + 1] * arms[n, 3] + R_KB[b, 3 * k + 2] * arms[n, 6]  # fmt: skip
+            t1 = p_KB[b, k] * f[1] + R_KB[b, 3 * k] * arms[n, 1] + R_KB[b, 3 * k + 1] * arms[n, 4] + R_KB[b, 3 * k + 2] * arms[n, 7]  # fmt: skip
+            t2 = p_KB[b, k] * f[2] + R_KB[b, 3 * k] * arms[n, 2] + R_KB[b, 3 * k + 1] * arms[n, 5] + R_KB[b, 3 * k + 2] * arms[n, 8]  # fmt: skip
+            e0, e1, e2 = R[b, k], R[b, 3 + k], R[b, 6 + k]
+            m0, m1, m2 = m0 + e1 * t2 - e2 * t1, m1 + e2 * t0 - e0 * t2, m2 + e0 * t1 - e1 * t0
         wrench_out[b, 0] += m0
         wrench_out[b, 1] += m1
         wrench_out[b, 2] += m2
-        wrench_out[b, 3] += f0
-        wrench_out[b, 4] += f1
-        wrench_out[b, 5] += f2
-        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2] + f0 * V[b, 3] + f1 * V[b, 4] + f2 * V[b, 5]
+        wrench_out[b, 3] += f[0]
+        wrench_out[b, 4] += f[1]
+        wrench_out[b, 5] += f[2]
+        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2] + f[0] * V[b, 3] + f[1] * V[b, 4] + f[2] * V[b, 5]
 
 
 @kernel

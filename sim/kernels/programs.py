@@ -136,3 +136,10 @@ def run_program(tables, work, program, t):
         else:
             stack_work[top - 1] = unary(operation, stack_work[top - 1])
     return stack_work[0]
+
+
+@kernel
+def evaluate(tables, work, programs, t, values_out):
+    """Evaluate several programs at the state that `work` holds."""
+    for n in range(programs.size):
+        values_out[n] = run_program(tables, work, programs[n], t)

@@ -1,0 +1,68 @@
+"""When things happen: timed events, those after others, keys, and the ends of applied wrenches.
+
+An event belongs to the half-open span (t, t_stop].  At one instant: mode changes, scene events in
+file order, controller samples, output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sim.scene.spec import Event
+
+
+@dataclass
+class Agenda:
+    """What is due, and when.
+
+    fired : how often each event has happened
+    due : event name -> times at which it is to happen, besides `at`
+    """
+
+    events: tuple[Event, ...]
+    fired: dict[str, int] = field(default_factory=dict)
+    due: dict[str, list[float]] = field(default_factory=dict)
+    pressed: list[str] = field(default_factory=list)  # keys pressed and not yet served
+    disarmed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for event in self.events:
+            if event.at is not None:
+                self.due.setdefault(event.name, []).append(event.at)
+
+    def next_time(self) -> float:
+        """Return the time of the next timed event [s]."""
+        return min((t for times in self.due.values() for t in times), default=math.inf)
+
+    def spent(self, event: Event) -> bool:
+        """Tell whether an event will not happen again."""
+        return event.name in self.disarmed or (event.once and self.fired.get(event.name, 0) > 0)
+
+    def take(self, t: float, crossed: Iterable[str] = ()) -> list[Event]:
+        """Return the events that happen at t, in file order; they are then no longer due.
+
+        crossed : names of events whose condition became true.
+        """
+        crossed, out = set(crossed), []
+        for event in self.events:
+            times = self.due.get(event.name, [])
+            timed = any(time <= t for time in times)
+            if timed:
+                self.due[event.name] = [time for time in times if time > t]
+            keyed = event.key is not None and event.key in self.pressed
+            if (timed or keyed or event.name in crossed) and not self.spent(event):
+                out.append(event)
+        self.pressed.clear()
+        for event in out:
+            self.fired[event.name] = self.fired.get(event.name, 0) + 1
+            for other in self.events:
+                for name, delay in other.after:
+                    if name == event.name and not self.spent(other):
+                        self.due.setdefault(other.name, []).append(t + delay)
+        return out
+
+    def keys(self) -> tuple[str, ...]:
+        """Return all keys that some event waits for."""
+        return tuple(event.key for event in self.events if event.key is not None)

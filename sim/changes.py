@@ -1,0 +1,258 @@
+"""What happens at one instant: joints connected and cut, impulses, values set.
+
+structure-varying-1999, section 4: all changes of one instant are one change, followed by one impulse
+solve with every active constraint.  Velocities after it, eqs. (11)-(24) with (21) corrected:
+
+    v+ = v- + M^-1 J^T P,    J v+ = 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.assembly import close_positions, close_velocities, joint_named, place, set_rates
+from sim.compiler import Model, relative_pose
+from sim.connectivity import Frames, Structure, build, choose_tree
+from sim.drawing import Pose
+from sim.mechanism import Mechanism, coordinates_of, rates_of
+from sim.model import NQ, NV, Control
+from sim.scene.spec import Value
+
+CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
+
+
+class ChangeError(RuntimeError):
+    """A change that cannot be made; the sentence says why."""
+
+
+@dataclass
+class Blow:
+    """Outcome of an impulse solve.
+
+    lost : J, from impulses and mean velocities; given : J, put in by applied impulses.
+    """
+
+    v: np.ndarray
+    impulse: np.ndarray  # (rows,) N s
+    lost: float
+    given: float
+
+
+def impulse_solve(mechanism: Mechanism, v: np.ndarray, applied: np.ndarray | None = None, fresh: np.ndarray | None = None) -> Blow:  # fmt: skip
+    """Solve for velocities after an instant in which all active rows hold.
+
+    Parameters
+    ----------
+    v : (nv,) before
+    applied : (nv,) generalised impulse from outside [N s, N m s], or None
+    fresh : (rows,) mask of armature rows whose rotor was at rest before, or None
+
+    Notes
+    -----
+    v+ = v- + M^-1 (applied + J^T P) with J v+ = 0 on hard rows; an armature row takes P = -a times
+    the change of its rate.  Energy lost is -P . (J v- + J v+) / 2 of hard rows and new armatures.
+    """
+    M, J = mechanism.inertia(), mechanism.jacobian()
+    hard = mechanism.hard()
+    push = np.zeros(len(v)) if applied is None else applied
+    free = v + np.linalg.solve(M, push)
+    P = np.zeros(len(J))
+    after = free
+    if len(J):
+        fresh = np.zeros(len(J), bool) if fresh is None else fresh
+        acts = hard | fresh
+        target = np.where(acts, 0.0, J @ v)
+        L = np.linalg.cholesky(M)
+        Y = np.linalg.solve(L, J.T)
+        G = Y.T @ Y + np.diag(np.where(hard, 0.0, 1.0))
+        U, s, Vt = np.linalg.svd(G, hermitian=True)
+        keep = s > CUT * s[0]
+        for _ in range(2):  # the second pass takes out roundoff
+            P += Vt[keep].T @ ((U[:, keep].T @ (target - J @ after - np.where(hard, 0.0, P))) / s[keep])
+            after = free + np.linalg.solve(L.T, Y @ P)
+        lost = -0.5 * float(np.sum((P * (J @ v + J @ after))[acts])) - 0.5 * float(np.sum((J @ after)[fresh] ** 2))
+    else:
+        lost = 0.0
+    given = 0.5 * float(push @ (v + after)) if applied is not None else 0.0
+    return Blow(after, P, lost, given)
+
+
+@dataclass
+class Instant:
+    """A structure in the making: what an instant starts from and what it leaves."""
+
+    model: Model
+    structure: Structure
+    frames: Frames
+    active: frozenset[int]
+    q: np.ndarray
+    v: np.ndarray
+    mechanism: Mechanism
+
+
+def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
+    """Energy in the springs and touched stops of some joints [J]; kinetic energy of their armatures too."""
+    model, work, control = mechanism.model, mechanism.work, mechanism.control
+    total = 0.0
+    for joint in joints:
+        c = model.columns_of(joint)
+        stretch = work.coordinate[c] - model.columns.rest[c]
+        total += 0.5 * float(np.sum(model.columns.stiffness[c] * stretch**2))
+        if int(joint) in mechanism.structure.loops or joint in mechanism.structure.carrier:
+            total += 0.5 * float(np.sum(model.columns.armature[c] * work.rate[c] ** 2))
+    for n, stop in enumerate(model.stops):
+        if control.engaged[n] and int(stop.joint) in joints:
+            c = int(stop.column)
+            x = np.linalg.norm(work.coordinate[c : c + 3]) if stop.angle else work.coordinate[c]
+            total += 0.5 * float(stop.stiffness) * float(x - stop.bound) ** 2
+    return total
+
+
+def bind_now(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...], points_given: bool) -> None:
+    """Set F of a joint where M is now, so that its coordinate is zero here.
+
+    M is carried by the child since the drawing.  With two named points F keeps the parent's point.
+    """
+    parent, child = poses[int(model.joints.parent[joint])], poses[int(model.joints.child[joint])]
+    M = child.of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
+    F = parent.inverse().of(M)
+    frames.R_PF[joint] = F.R
+    if not points_given:
+        frames.p_PF[joint] = F.p
+
+
+def gap_of(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> tuple[float, float]:
+    """Return how far a joint is open: (m, rad) along what it would lock."""
+    X = relative_pose(model, frames, joint, poses)
+    kind = int(model.joints.kind[joint])
+    p, R = X.p, X.R
+    if kind == 7:
+        return 0.0, 0.0
+    locked = {0: p, 1: p, 2: p[:2], 3: p[:2], 4: p, 5: p[2:], 6: p}[kind]
+    angle = float(np.arccos(np.clip((np.trace(R) - 1.0) / 2.0, -1.0, 1.0)))
+    tilt = float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
+    skew = float(np.arcsin(np.clip(R[0, 2], -1.0, 1.0)))
+    turn = {0: angle, 1: tilt, 2: angle, 3: tilt, 4: abs(skew), 5: tilt, 6: 0.0}[kind]
+    return float(np.linalg.norm(locked)), turn
+
+
+def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int]) -> Instant:
+    """Carry a state to the structure after connecting and cutting; velocities are not yet solved.
+
+    bound: joints that were bound before; those keep their frames and zero.
+
+    Raises
+    ------
+    ChangeError
+        When a joint that binds by its frames is further open than its tolerance.
+    """
+    model = now.model
+    active = (now.active - cut) | connect
+    frames = now.frames
+    poses = now.mechanism.poses()
+    fresh = [j for j in connect if j not in now.active]
+    if fresh:
+        frames = frames.copy()
+        for joint in fresh:
+            spec = model.joint_specs[joint]
+            points = spec is not None and spec.parent_point is not None and spec.child_point is not None
+            if spec is not None and spec.binds == "event" and joint not in bound:
+                bind_now(model, frames, joint, poses, points)
+            _check_gap(model, frames, joint, poses)
+    carrier = choose_tree(model, active, now.structure.carrier, connect - now.active)
+    structure = build(model, frames, active, carrier)
+    q, v = _carry_state(now, structure, frames, poses)
+    mechanism = Mechanism.of(model, structure, now.mechanism.control)
+    for joint in fresh:
+        now.mechanism.control.turn[model.columns_of(joint)] = 0.0
+    mechanism.look(q, v)
+    return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
+
+
+def _check_gap(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> None:
+    spec = model.joint_specs[joint]
+    if spec is None:
+        return
+    gap, turn = gap_of(model, frames, joint, poses)
+    if gap > spec.tolerance or turn > max(spec.tolerance, 1e-9):
+        a, b = model.body_names[model.joints.parent[joint]], model.body_names[model.joints.child[joint]]
+        raise ChangeError(
+            f"{a!r} and {b!r} are {gap * 1e3:.4g} mm apart and turned by {np.degrees(turn):.3g} degrees where joint "
+            f"{spec.name!r} would hold them; its tolerance is {spec.tolerance:.3g} (m, rad)"
+        )
+
+
+def _carry_state(now: Instant, structure: Structure, frames: Frames, poses: tuple[Pose, ...]) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Copy coordinates of joints that stay in the tree; take the others from poses and velocities."""
+    model, old = now.model, now.structure
+    q, v = np.zeros(structure.sizes.q), np.zeros(structure.sizes.v)
+    V_WB = now.mechanism.work.bodies.V_WB
+    for body in range(1, len(model.bodies)):
+        joint = int(structure.carrier[body])
+        kind, above = int(model.joints.kind[joint]), int(model.joints.parent[joint])
+        if NQ[kind] == 0:
+            continue
+        if joint == int(old.carrier[body]):
+            q[structure.q_of(model, joint)] = now.q[old.q_of(model, joint)]
+            v[structure.v_of(model, joint)] = now.v[old.v_of(model, joint)]
+            continue
+        F = poses[above].of(Pose(frames.p_PF[joint], frames.R_PF[joint]))
+        M = poses[body].of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
+        values = coordinates_of(kind, F.inverse().of(M))
+        if joint in old.loops and NQ[kind] == NV[kind]:  # keep the turns it has counted
+            values = now.mechanism.work.coordinate[model.columns_of(joint)].copy()
+        q[structure.q_of(model, joint)] = values
+        w_a, w_b = V_WB[above, :3], V_WB[body, :3]
+        v_M = V_WB[body, 3:] + np.cross(w_b, M.p - poses[body].p)
+        v_F = V_WB[above, 3:] + np.cross(w_a, M.p - poses[above].p)
+        v[structure.v_of(model, joint)] = rates_of(kind, F, M, w_b - w_a, v_M - v_F)
+    return q, v
+
+
+def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[str, Value]) -> None:
+    """Set coordinates and rates of joints at an instant; the rest moves least.
+
+    Raises
+    ------
+    ChangeError
+        When the loops cannot close with these values.
+    """
+    model = mechanism.model
+    by_joint = {joint_named(model, name): value for name, value in values.items()}
+    for joint in by_joint:
+        if joint in mechanism.structure.loops:
+            raise ChangeError(f"joint {model.joint_names[joint]!r} closes a loop here; set the joints of the tree instead")
+        if joint not in mechanism.structure.carrier:
+            raise ChangeError(f"joint {model.joint_names[joint]!r} is not connected, so it has no value to set")
+    fixed = place(mechanism, q, by_joint)
+    if fixed.any() and not close_positions(mechanism, q, fixed):
+        raise ChangeError(f"the loops cannot close with {', '.join(map(repr, values))} set so")
+    close_velocities(mechanism, q, v, set_rates(mechanism, q, v, by_joint))
+    mechanism.look(q, v)
+
+
+def generalised_impulse(mechanism: Mechanism, body: int, linear: np.ndarray, angular: np.ndarray, p_W: np.ndarray) -> np.ndarray:  # fmt: skip
+    """Return J^T of an impulse [N s] at a point of a body and an angular impulse [N m s], world axes."""
+    structure, work = mechanism.structure, mechanism.work
+    out = np.zeros(structure.sizes.v)
+    link = int(structure.link_of[body])
+    freedoms = structure.tables.freedoms
+    while link > 0:
+        first, count = int(structure.tables.links.v[link]), int(structure.tables.links.nv[link])
+        arm = p_W - work.links.x[link]
+        for k in range(first, first + count):
+            axis = work.freedoms.axis[k]
+            out[k] = axis @ linear if freedoms.linear[k] else axis @ (angular + np.cross(arm, linear))
+        link = int(structure.tables.links.parent[link])
+    return out
+
+
+def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Control) -> None:
+    """Set which stops are touched from the coordinates as last looked at."""
+    present = {int(j) for j in structure.carrier[1:]} | set(structure.loops)
+    for n, stop in enumerate(model.stops):
+        c = int(stop.column)
+        x = float(np.linalg.norm(mechanism.work.coordinate[c : c + 3])) if stop.angle else mechanism.work.coordinate[c]
+        control.engaged[n] = int(int(stop.joint) in present and stop.side * (x - stop.bound) > 0.0)

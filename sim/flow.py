@@ -1,0 +1,274 @@
+"""The smooth motion between two instants: one structure, its state, and the kernel that advances it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim.agenda import Agenda
+from sim.changes import Instant, engage
+from sim.compiler import Model
+from sim.connectivity import Frames, Structure
+from sim.kernels.advance import advance, sample
+from sim.mechanism import Mechanism
+from sim.model import (
+    ACCEPTED,
+    EVALUATIONS,
+    FILLED,
+    FRESH,
+    GUARD,
+    GUARD_PROGRAM,
+    GUARD_STOP,
+    MAX_STEP,
+    METHOD,
+    NEXT_SAMPLE,
+    RATE,
+    REJECTED,
+    RTOL,
+    STEP_FIXED,
+    Control,
+    Guards,
+    H,
+    Stepper,
+    T,
+    Work,
+    make_stepper,
+    make_work,
+    table,
+)
+from sim.programs import Condition
+from sim.rows import Rows
+
+METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2}
+
+
+class Flow:
+    """State, tables and integrator of the present structure.
+
+    impact, extra : J, energy lost in impacts and put in at events
+    """
+
+    def __init__(
+        self, model: Model, structure: Structure, frames: Frames, active: frozenset[int], mechanism: Mechanism,
+        control: Control, conditions: list[Condition],
+    ):  # fmt: skip
+        self.model, self.frames, self.active, self.control = model, frames, active, control
+        self.conditions = conditions
+        self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
+        self.impact = self.extra = 0.0
+        self.first_balance = math.nan
+        self.rows = Rows(model)
+        self.work: Work = mechanism.work
+        self._share_work(structure)
+        self.stepper: Stepper = make_stepper(structure.sizes, len(conditions) + len(model.stops))
+        self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64))
+        self._wrenches: list[tuple[float, int, np.ndarray]] = []  # end, body, (point in B, force, torque)
+
+    def _share_work(self, structure: Structure) -> None:
+        """Make scratch for a structure; arrays that controllers look at stay the same."""
+        old = self.work
+        new = make_work(structure.tables, structure.sizes)
+        for name in ("coordinate", "rate", "torque", "control"):
+            getattr(old, name)[:] = 0.0
+        self.work = new._replace(
+            coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies
+        )
+        self.structure = structure
+        self.mechanism = Mechanism(self.model, structure, self.work, self.control)
+
+    def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
+        """Set the first state and the integrator's settings."""
+        said, s = self.model.scene.simulate, self.stepper
+        s.clock[RTOL], s.clock[MAX_STEP], s.clock[STEP_FIXED], s.clock[RATE] = said.rtol, said.max_step, said.step, said.record
+        s.count[METHOD] = METHODS[said.method]
+        self._put(q, v)
+        self.mechanism.look(q, v)
+        self.control.turn[:] = self.work.coordinate
+        engage(self.model, self.structure, self.mechanism, self.control)
+        self.arm(agenda)
+
+    def _put(self, q: np.ndarray, v: np.ndarray) -> None:
+        nq, nv = len(q), len(v)
+        self.stepper.y[:nq], self.stepper.y[nq : nq + nv] = q, v
+        self.stepper.count[FRESH] = 0
+
+    # --- state ----------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return float(self.stepper.clock[T])
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates of the tree (a view)."""
+        return self.stepper.y[: self.structure.sizes.q]
+
+    @property
+    def v(self) -> np.ndarray:
+        """Rates of the tree (a view)."""
+        n = self.structure.sizes
+        return self.stepper.y[n.q : n.q + n.v]
+
+    def present(self) -> set[int]:
+        """Return the joints of the tree and of the loops."""
+        return {int(j) for j in self.structure.carrier[1:]} | set(self.structure.loops)
+
+    def look(self) -> None:
+        """Bring poses, coordinates and energies of the present state into `work`."""
+        self.mechanism.look(self.q, self.v)
+
+    def instant(self) -> Instant:
+        """Return the present state for a change."""
+        self.look()
+        return Instant(self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism)
+
+    # --- motion ---------------------------------------------------------------------------------
+
+    def advance(self, stop: float, steps: int) -> tuple[int, int]:
+        """Run the kernel once; returns (status, guard or index)."""
+        self._refresh_wrenches()
+        status, index = advance(
+            self.structure.tables, self.control, self.work, self.stepper, self.guards, self.rows.layout,
+            self.rows.buffer, stop, steps,
+        )  # fmt: skip
+        return int(status), int(index)
+
+    def crossed(self) -> tuple[list[str], list[int]]:
+        """Return the events and the stops whose guards crossed zero in the last bracket."""
+        old, new = self.stepper.guard_old, self.stepper.guard_new
+        fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
+        n = len(self.conditions)
+        return [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if i >= n]
+
+    def restart(self) -> None:
+        """Let the kernel find the slope anew: something changed besides the state."""
+        self.stepper.count[FRESH] = 0
+
+    def adopt(self, after: Instant, v: np.ndarray, agenda: Agenda) -> None:
+        """Take over another structure and state."""
+        old = self.stepper
+        self.frames, self.active = after.frames, after.active
+        self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
+        if after.structure is not self.structure:
+            self._share_work(after.structure)
+            new = make_stepper(after.structure.sizes, len(self.guards.table))
+            new.clock[:], new.count[:] = old.clock, old.count
+            new.y[-2:] = old.y[-2:]
+            self.stepper = new
+        self._put(after.q, v)
+        self.look()
+        loops = np.isin(self.model.columns.joint, list(after.structure.loops))
+        self.control.turn[loops] = self.work.coordinate[loops]
+        engage(self.model, self.structure, self.mechanism, self.control)
+        self.arm(agenda)
+
+    def arm(self, agenda: Agenda) -> None:
+        """Set which guards are watched, and in which direction."""
+        guards, n = self.guards.table, len(self.conditions)
+        events = {event.name: event for event in self.model.scene.events}
+        self.guards.forces[0] = 0
+        for i, condition in enumerate(self.conditions):
+            armed = not agenda.spent(events[condition.event])
+            guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
+            guards.armed[i] = int(armed)
+            if armed and condition.forces:
+                self.guards.forces[0] = 1
+        present = self.present()
+        for i, stop in enumerate(self.model.stops):
+            guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
+            guards.direction[n + i] = -1.0 if self.control.engaged[i] else 1.0
+            guards.armed[n + i] = int(int(stop.joint) in present)
+
+    # --- what is read ---------------------------------------------------------------------------
+
+    def observe(self) -> np.ndarray:
+        """Bring everything about the present state into `work`; returns its row."""
+        n = self.structure.sizes
+        row = np.zeros(self.rows.buffer.shape[1])
+        sample(self.structure.tables, self.control, self.work, self.rows.layout, n.q, n.v, self.t, self.stepper.y, self.stepper.N, row)  # fmt: skip
+        return row
+
+    def sample_now(self) -> None:
+        """Put the present state into the buffer as a row, and the sampling grid past it."""
+        count = self.stepper.count
+        self.rows.buffer[count[FILLED]] = self.observe()
+        count[FILLED] += 1
+        while count[NEXT_SAMPLE] / self.stepper.clock[RATE] <= self.t:
+            count[NEXT_SAMPLE] += 1
+
+    def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+        """Return the rows that were filled since the last call, and their raw states."""
+        k = int(self.stepper.count[FILLED])
+        rows = self.rows.buffer[:k]
+        values = self.rows.split(rows, self.structure, self.impact, self.extra)
+        if k and math.isnan(self.first_balance):
+            self.first_balance = float(values["energy/balance"][0])
+        values["energy/balance"] = values["energy/balance"] - self.first_balance
+        q, v = self.rows.state(rows, self.structure)
+        out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy()
+        self.stepper.count[FILLED] = 0
+        return out
+
+    def energies(self) -> dict[str, float]:
+        """Return energies of the state as last observed [J]."""
+        kinetic, potential = (float(e) for e in self.work.one.energy[0])
+        put_in, dissipated = float(self.stepper.y[-2]) + self.extra, float(self.stepper.y[-1])
+        total = kinetic + potential + dissipated + self.impact - put_in
+        first = 0.0 if math.isnan(self.first_balance) else self.first_balance
+        return {
+            "kinetic": kinetic, "potential": potential, "dissipated": dissipated, "impact": self.impact,
+            "input": put_in, "balance": total - first,
+        }  # fmt: skip
+
+    def body_acceleration(self, body: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return angular acceleration and acceleration of a body's origin, as last observed."""
+        if body == 0:
+            return np.zeros(3), np.zeros(3)
+        link = int(self.structure.link_of[body])
+        alpha = self.work.links.A[link, :3].copy()
+        a = self.work.links.A[link, 3:] + self.structure.tables.one.gravity_W[0]
+        w = self.work.links.V[link, :3]
+        arm = self.work.bodies.p_WB[body] - self.work.links.x[link]
+        return alpha, a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))
+
+    def counts(self) -> dict[str, int]:
+        """Return how much was done."""
+        c = self.stepper.count
+        return {"steps": int(c[ACCEPTED]), "rejected": int(c[REJECTED]), "evaluations": int(c[EVALUATIONS])}
+
+    @property
+    def next_step(self) -> float:
+        """Step that the integrator would try next [s]."""
+        return float(self.stepper.clock[H])
+
+    # --- wrenches of the caller -----------------------------------------------------------------
+
+    def apply_wrench(self, body: int, force_W: np.ndarray, torque_W: np.ndarray, point_W: np.ndarray | None, duration: float) -> None:  # fmt: skip
+        """Begin to apply a force at a point of a body, and a torque."""
+        self.look()
+        p_WB, R_WB = self.work.bodies.p_WB[body], self.work.bodies.R_WB[body].reshape(3, 3)
+        p = np.zeros(3) if point_W is None else R_WB.T @ (np.asarray(point_W, float) - p_WB)
+        self._wrenches.append((self.t + duration, body, np.array([p, force_W, torque_W], float)))
+        self.restart()
+
+    def wrench_end(self) -> float:
+        """Return when the next applied wrench ends [s]."""
+        return min((end for end, _, _ in self._wrenches), default=math.inf)
+
+    def _refresh_wrenches(self) -> None:
+        self._wrenches = [item for item in self._wrenches if item[0] > self.t]
+        wrench = self.control.wrench
+        before = wrench.copy()
+        wrench[:] = 0.0
+        arms = self.control.arms
+        arms[:] = 0.0
+        for _, body, (p, force, torque) in self._wrenches:
+            wrench[body, 3:] += force
+            wrench[body, :3] += torque
+            arms[body] += np.outer(p, force).ravel()
+        self.control.acts[0] = int(bool(self._wrenches) or bool(np.any(self.control.held)))
+        self.control.acts[1] = int(bool(self._wrenches))
+        if not np.array_equal(before, wrench):
+            self.restart()

@@ -1,0 +1,279 @@
+"""What happens at an instant: x- is recorded, everything due is done in order, x+ is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.changes import ChangeError, generalised_impulse, impulse_solve, restructure, set_values, spring_energy
+from sim.controllers import ControllerFault
+from sim.programs import Condition, Programs
+from sim.scene.spec import Action, Event
+from sim.sentences import SimulationError
+
+if TYPE_CHECKING:
+    from sim.simulator import Simulator
+
+ROUNDS = 20  # events that may follow from each other at one instant
+
+
+@dataclass
+class Happening:
+    """One line of the recording's event table.
+
+    kind : scene, key, mode, disarmed, annotation
+    lost : J; impulse: norm of all constraint impulses
+    """
+
+    time: float
+    name: str
+    kind: str
+    caption: str = ""
+    lost: float = 0.0
+    impulse: float = 0.0
+    text: str = ""
+
+
+@dataclass
+class _Sum:
+    """What the actions of one instant add up to."""
+
+    lost: float = 0.0
+    given: float = 0.0
+    impulse: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+class Happenings:
+    """Does what events say, in the order of design: mode changes, scene events, controller samples, output."""
+
+    def __init__(self, simulator: Simulator):
+        self.s = simulator
+        self.stopped = ""
+        self.enabled = {use.name for use in simulator.model.scene.controllers if use.enabled}
+
+    def enter_conditions(self, programs: Programs) -> list[Condition]:
+        """Compile every `when:` into the tables."""
+        out = []
+        for event in self.s.model.scene.events:
+            if event.when is not None:
+                program = programs.add(event.when.tree)
+                out.append(Condition(event.name, program, programs.reads_forces(program)))
+        return out
+
+    # --- entry points ---------------------------------------------------------------------------
+
+    def at_start(self) -> None:
+        """Serve what is due at t = 0: timed events, conditions that hold, controllers."""
+        self._pass(self._holding({}), ())
+
+    def due(self) -> None:
+        """Serve what is due by time or key now."""
+        self._pass((), ())
+
+    def instant(self) -> None:
+        """Serve the guards that crossed zero, and all that is due with them."""
+        events, stops = self.s.flow.crossed()
+        self._pass(tuple(events), tuple(stops))
+
+    # --- one instant ----------------------------------------------------------------------------
+
+    def _pass(self, crossed: Any, stops: tuple[int, ...]) -> None:
+        """One instant from x- to x+; nothing is recorded when only controllers sample."""
+        s, t = self.s, self.s.t
+        for _ in range(ROUNDS):
+            before = self._values()
+            events = s.agenda.take(t, crossed)
+            if not events and not stops:
+                break
+            s.flow.sample_now()
+            s._tell_rows()
+            lines = [self._touch(stop) for stop in stops]
+            lines += self._do(events)
+            s.flow.sample_now()
+            s._tell_rows()
+            if s.journal is not None:
+                for line in lines:
+                    s.journal.event(line)
+            crossed, stops = self._holding(before), ()
+            if self.stopped:
+                return
+        else:
+            names = ", ".join(repr(event.name) for event in events)
+            raise SimulationError(f"t = {t:.9g} s: events {names} set each other off without end at this instant")
+        self._sample_controllers(t)
+
+    def _values(self) -> dict[str, float]:
+        """Values of all conditions now."""
+        flow = self.s.flow
+        if not flow.conditions:
+            return {}
+        from sim.kernels.programs import evaluate
+
+        flow.observe()
+        values = np.zeros(len(flow.conditions))
+        programs = np.array([c.program for c in flow.conditions], np.int64)
+        evaluate(flow.structure.tables, flow.work, programs, flow.t, values)
+        return {c.event: float(value) for c, value in zip(flow.conditions, values, strict=True)}
+
+    def _holding(self, before: dict[str, float]) -> tuple[str, ...]:
+        """Names of conditions that hold now and did not before."""
+        return tuple(name for name, value in self._values().items() if value >= 0.0 and before.get(name, -1.0) < 0.0)
+
+    def _sample_controllers(self, t: float) -> None:
+        s = self.s
+        if s.controllers.next_sample() > t:
+            return
+        s.flow.observe()
+        before = s.flow.control.held.copy()
+        try:
+            s.controllers.sample(t, self.enabled, s.flow.control.held)
+        except ControllerFault as fault:
+            raise SimulationError(f"t = {t:.9g} s: {fault}") from fault
+        if not np.array_equal(before, s.flow.control.held):
+            s.flow.restart()
+
+    def _touch(self, stop: int) -> Happening:
+        flow = self.s.flow
+        engaged = flow.control.engaged
+        engaged[stop] = 1 - engaged[stop]
+        flow.arm(self.s.agenda)
+        flow.restart()
+        joint = flow.model.joint_names[int(flow.model.stops.joint[stop])]
+        side = "upper" if flow.model.stops.side[stop] > 0 else "lower"
+        what = "reaches" if engaged[stop] else "leaves"
+        return Happening(flow.t, joint, "mode", text=f"{joint} {what} its {side} stop")
+
+    # --- actions --------------------------------------------------------------------------------
+
+    def _do(self, events: list[Event]) -> list[Happening]:
+        """All structure changes of these events as one, then their other actions, in file order."""
+        lines, acting = [], []
+        for event in events:
+            reason = self._gone(event)
+            if reason and event.at is not None and not event.when and not event.key:
+                raise SimulationError(f"t = {self.s.t:.9g} s: event {event.name!r} ({event.place}): {reason}")
+            if reason:
+                self.s.agenda.disarmed.add(event.name)
+                lines.append(Happening(self.s.t, event.name, "disarmed", text=reason))
+            else:
+                acting.append(event)
+        try:
+            total = self._change(acting)
+            for event in acting:
+                for action in event.actions:
+                    self._act(event, action, total)
+        except ChangeError as error:
+            names = ", ".join(repr(event.name) for event in acting)
+            places = ", ".join(str(event.place) for event in acting)
+            raise SimulationError(f"t = {self.s.t:.9g} s: event {names} ({places}): {error}") from error
+        self.s.flow.impact += total.lost
+        self.s.flow.extra += total.given
+        self.s.flow.arm(self.s.agenda)
+        share = total.lost if acting else 0.0
+        for i, event in enumerate(acting):
+            kind = "key" if event.key is not None and event.at is None and event.when is None else "scene"
+            first = i == 0
+            lines.append(
+                Happening(
+                    self.s.t, event.name, kind, event.caption, share if first else 0.0, total.impulse if first else 0.0,
+                    "; ".join(total.notes) if first else "",
+                )
+            )  # fmt: skip
+        return lines
+
+    def _gone(self, event: Event) -> str:
+        """Return why an event's target is not there, or an empty string."""
+        model, active = self.s.model, self.s.flow.active
+        connects = {name for action in event.actions if action.kind == "connect" for name in action.targets}
+        for action in event.actions:
+            for name in action.targets:
+                joint = model.joint_names.index(name) if name in model.joint_names else -1
+                if action.kind == "cut" and joint not in active and name not in connects:
+                    return f"joint {name!r} is not connected, so it cannot be cut"
+        return ""
+
+    def _change(self, events: list[Event]) -> _Sum:
+        s, total = self.s, _Sum()
+        names = s.model.joint_names
+        connect = {names.index(n) for e in events for a in e.actions if a.kind == "connect" for n in a.targets}
+        cut = {names.index(n) for e in events for a in e.actions if a.kind == "cut" for n in a.targets}
+        again = connect & cut & s.flow.active  # cut and connected by name at one instant: nothing changes
+        connect, cut = connect - s.flow.active, cut - again
+        if not connect and not cut:
+            return total
+        now = s.flow.instant()
+        gone = spring_energy(now.mechanism, cut & s.flow.active)
+        after = restructure(now, connect, cut, s.flow.bound)
+        total.lost += gone
+        total.given += spring_energy(after.mechanism, connect) if connect else 0.0
+        v = after.v
+        if connect:
+            blocks = after.structure.tables.blocks
+            rows = after.structure.tables.rows
+            fresh = np.isin(blocks.joint[rows.block], list(connect)) & (rows.compliance > 0.0) if len(rows) else None
+            rotor = _rotor_energy(after, connect)
+            total.given -= rotor  # a new rotor starts at rest; the impulse solve books what it takes up
+            blow = impulse_solve(after.mechanism, after.v, fresh=fresh)
+            v = blow.v
+            total.lost += blow.lost
+            total.impulse = float(np.linalg.norm(blow.impulse))
+        tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()
+        s.flow.adopt(after, v, s.agenda)
+        if tree:
+            s._tell_epoch()
+        return total
+
+    def _act(self, event: Event, action: Action, total: _Sum) -> None:
+        s, flow = self.s, self.s.flow
+        if action.kind in ("enable", "disable"):
+            for name in action.targets:
+                on = action.kind == "enable"
+                flow.control.enabled[s.controllers.slots.get(name, [])] = int(on)
+                (self.enabled.add if on else self.enabled.discard)(name)
+            self._hold_enabled()
+            flow.restart()
+        elif action.kind == "set":
+            now = flow.instant()
+            before = float(now.mechanism.work.one.energy[0].sum())
+            set_values(now.mechanism, now.q, now.v, dict(zip(action.targets, action.values, strict=True)))
+            total.given += float(now.mechanism.work.one.energy[0].sum()) - before
+            flow.adopt(now, now.v, s.agenda)
+        elif action.kind == "impulse":
+            for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):
+                self._strike(name, linear, angular, point, total)
+        elif action.kind == "stop":
+            self.stopped = event.name
+
+    def _hold_enabled(self) -> None:
+        held = self.s.flow.control.held
+        held[:] = 0.0
+        for item in self.s.controllers.sampled:
+            if item.use.name in self.enabled:
+                held += item.torque
+
+    def _strike(self, body: str, linear: Any, angular: Any, point: str | None, total: _Sum) -> None:
+        s = self.s
+        now = s.flow.instant()
+        row = s.model.point_names[f"{body}.{point}" if point else body]
+        n = s.model.body_names.index(body)
+        p_WB, R_WB = now.mechanism.work.bodies.p_WB[n], now.mechanism.work.bodies.R_WB[n].reshape(3, 3)
+        p_W = p_WB + R_WB @ s.model.points.p_B[row]
+        push = generalised_impulse(now.mechanism, n, np.asarray(linear, float), np.asarray(angular, float), p_W)
+        blow = impulse_solve(now.mechanism, now.v, push)
+        total.given += blow.given
+        total.lost += blow.lost
+        total.impulse = max(total.impulse, float(np.linalg.norm(blow.impulse)))
+        s.flow.adopt(now, blow.v, s.agenda)
+
+
+def _rotor_energy(after: Any, connect: set[int]) -> float:
+    """Kinetic energy that armatures of new joints would have at the rates before the impulse [J]."""
+    model, rate = after.model, after.mechanism.work.rate
+    total = 0.0
+    for joint in connect:
+        c = model.columns_of(joint)
+        total += 0.5 * float(np.sum(model.columns.armature[c] * rate[c] ** 2))
+    return total

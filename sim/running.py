@@ -1,0 +1,194 @@
+"""A whole run: simulate, record while it runs, hand over the recording."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from sim import __version__
+from sim.compiler import Model, compile
+from sim.happenings import Happening
+from sim.recording import (
+    BodyEntry,
+    ColumnEntry,
+    JointEntry,
+    Layout,
+    Recorder,
+    Recording,
+    RecordingError,
+    ShapeEntry,
+    load_recording,
+)
+from sim.scene.load import load
+from sim.scene.spec import Scene
+from sim.sentences import SimulationError
+from sim.simulator import Simulator
+
+Progress = Callable[[float, float, int], Any]
+
+
+class _Journal:
+    """Writes what the simulator tells into a recorder."""
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+
+    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
+        """Record a block of rows."""
+        self.recorder.append(values)
+        self.recorder.append_state(q, v)
+
+    def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
+        """Begin an epoch."""
+        self.recorder.start_epoch(tree, loops, nq, nv)
+
+    def event(self, happening: Happening) -> None:
+        """Record an event between its last two rows."""
+        after = self.recorder.count - 1
+        self.recorder.event(
+            happening.time, happening.name, happening.kind, caption=happening.caption, row_before=after - 1,
+            row_after=after, energy_lost=happening.lost, impulse=happening.impulse, text=happening.text,
+        )  # fmt: skip
+
+
+def run(
+    scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None, duration: float | None = None,
+    seed: int | None = None, triggers: Sequence[tuple[str, float]] = (), overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Recording:  # fmt: skip
+    """Simulate a scene and record it.
+
+    Parameters
+    ----------
+    scene : Scene or path
+        What to run.
+    output : path, optional
+        The recording; without it one in a temporary folder, gone when it is closed.
+    duration : float, optional
+        [s], instead of the scene's.
+    seed : int, optional
+        Instead of the scene's.
+    triggers : sequence of (key, time [s])
+        Keys that fire events.
+    overwrite : bool
+        Replace an older recording.
+    progress : callable, optional
+        Called as ``progress(t, duration, events)`` about ten times a second.
+
+    Raises
+    ------
+    SceneError, SimulationError, RecordingError
+        With sentences; a SimulationError says in `kept` what was recorded.
+    """
+    scene = scene if isinstance(scene, Scene) else load(scene)
+    span = scene.simulate.duration if duration is None else float(duration)
+    model = compile(scene)
+    began, stamp = time.perf_counter(), datetime.now(timezone.utc).isoformat()
+    simulator = Simulator(model, seed=seed)
+    settings = {
+        "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
+        "method": scene.simulate.method, "rtol": scene.simulate.rtol, "duration": span, "record": scene.simulate.record,
+    }  # fmt: skip
+    layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
+    recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
+    journal = _Journal(recorder)
+    simulator.journal = journal
+    complete, failure = False, None
+    try:
+        _follow(simulator, span, sorted(triggers, key=lambda item: item[1]), progress, journal)
+        complete = True
+    except SimulationError as error:
+        failure = error
+    except KeyboardInterrupt as error:
+        error.kept = _keep(recorder, simulator, stamp, began, False)  # type: ignore[attr-defined]
+        raise
+    except RecordingError:
+        recorder.close()
+        raise
+    kept = _keep(recorder, simulator, stamp, began, complete)
+    if failure is not None:
+        failure.kept = kept if output is not None else ""
+        if recorder.temporary:
+            recorder.discard()
+        raise failure
+    return recorder.take() if recorder.temporary else load_recording(recorder.path)
+
+
+def _follow(simulator: Simulator, span: float, triggers: list[tuple[str, float]], progress: Progress | None, journal: _Journal) -> None:  # fmt: skip
+    """Advance to the end, firing keys on the way."""
+    last = [0.0]
+
+    def tell(t: float) -> None:
+        now = time.perf_counter()
+        if progress is not None and now - last[0] > 0.1:
+            last[0] = now
+            progress(t, span, len(journal.recorder.events))
+
+    known = simulator.agenda.keys()
+    for key, at in triggers:
+        if key not in known:
+            names = ", ".join(map(repr, known)) or "none"
+            raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {names}")
+        if at > span:
+            raise SimulationError(f"the key {key!r} would come at {at:g} s, after the end at {span:g} s")
+    simulator.advance(0.0, tell)
+    for key, at in triggers:
+        simulator.advance(at, tell)
+        if not simulator.happenings.stopped:
+            simulator.trigger(key)
+    if not simulator.happenings.stopped:
+        simulator.advance(span, tell)
+    simulator.finish()
+    if progress is not None:
+        progress(simulator.t, span, len(journal.recorder.events))
+
+
+def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, complete: bool) -> str:
+    """Finish the recording; return the sentence about what it holds."""
+    recorder.finish(
+        complete,
+        {"started": stamp, "wall_time": time.perf_counter() - began, **simulator.flow.counts(), "host_cores": os.cpu_count() or 0},
+    )
+    return f"the motion up to t = {simulator.t:.6g} s ({recorder.count} rows) is kept in {recorder.path}"
+
+
+def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) -> Layout:
+    """Return everything about a model that a recording says once."""
+    scene = model.scene
+    origins = model.drawing.origins
+    bodies, shapes = [], []
+    for shape in scene.world.shapes:
+        shapes.append(ShapeEntry(body=-1, kind=shape.kind, position=shape.position, quat_wxyz=shape.orientation, size=shape.size, color=shape.color))  # fmt: skip
+    for i, body in enumerate(scene.bodies):
+        row = model.bodies[i + 1]
+        bodies.append(BodyEntry(name=body.name, mass=body.mass, com=_tuple(row.com_B), inertia=_tuple(row.inertia_B)))
+        for shape in body.shapes:
+            p = _tuple(np.asarray(shape.position) - origins[body.name])
+            shapes.append(ShapeEntry(body=i, kind=shape.kind, position=p, quat_wxyz=shape.orientation, size=shape.size, color=shape.color))  # fmt: skip
+    joints = [
+        JointEntry(
+            name=name, type=spec.type if spec else "free",
+            parent=model.body_names[model.joints.parent[j]], child=model.body_names[model.joints.child[j]],
+        )
+        for j, (name, spec) in enumerate(zip(model.joint_names, model.joint_specs, strict=True))
+    ]  # fmt: skip
+    columns = []
+    for name, column in zip(model.column_names, model.columns, strict=True):
+        unit, torque = ("m", "N") if column.linear else ("rad", "N m")
+        columns.append(
+            ColumnEntry(name=name, joint=model.joint_names[column.joint], unit=unit, rate_unit=f"{unit}/s", torque_unit=torque)
+        )
+    return Layout(
+        scene=scene.name, text=scene.text, file=scene.file, settings=settings, render=dict(scene.render),
+        sources={k: v for k, v in scene.sources.items() if k != scene.file},
+        bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns), expected_rows=expected_rows,
+    )  # fmt: skip
+
+
+def _tuple(values: Any) -> Any:
+    return tuple(float(x) for x in values)

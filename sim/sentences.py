@@ -1,0 +1,85 @@
+"""What a kernel's status means, in the names of the scene."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.model import Status
+
+if TYPE_CHECKING:
+    from sim.flow import Flow
+
+
+class SimulationError(RuntimeError):
+    """A run that cannot go on: when, where, why.
+
+    kept : what was recorded up to then, as a sentence; empty when nothing was
+    """
+
+    kept: str = ""
+
+
+def _loops(flow: Flow) -> str:
+    names = [flow.model.joint_names[j] for j in flow.structure.loops]
+    return ", ".join(map(repr, names[:6])) + (" ..." if len(names) > 6 else "")
+
+
+def _joint_of_row(flow: Flow, row: int) -> str:
+    rows = flow.structure.tables.rows
+    if not 0 <= row < len(rows):
+        return ""
+    return repr(flow.model.joint_names[flow.structure.loops[int(rows.block[row])]])
+
+
+def _pose(flow: Flow) -> str:
+    """Return the coordinates of the joints around the loops, shortly."""
+    flow.look()
+    model, parts = flow.model, []
+    for joint in [*flow.structure.loops, *flow.structure.carrier[1:]]:
+        c = model.columns_of(int(joint))
+        if 0 < c.stop - c.start <= 3 and len(parts) < 8:
+            values = ", ".join(f"{x:.4g}" for x in flow.work.coordinate[c])
+            parts.append(f"{model.joint_names[joint]} {values}")
+    return "; ".join(parts)
+
+
+def _fastest(flow: Flow) -> str:
+    """Return the joint whose rate changes fastest."""
+    vdot = np.abs(flow.work.freedoms.vdot)
+    if not len(vdot):
+        return ""
+    link = int(flow.structure.tables.freedoms.owner[int(np.argmax(np.nan_to_num(vdot, nan=np.inf)))])
+    return repr(flow.model.joint_names[flow.structure.carrier[flow.structure.tables.links.body[link]]])
+
+
+def sentence(status: int, index: int, flow: Flow) -> str:
+    """Return why a run ended, in one paragraph."""
+    when = f"t = {flow.t:.9g} s: "
+    if status == Status.INCONSISTENT:
+        joint = _joint_of_row(flow, index)
+        return (
+            f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its redundant "
+            f"rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
+            "Give the loop real play, or start without that motion"
+        )
+    if status == Status.STEP_TOO_SMALL:
+        near = ""
+        if flow.structure.loops:
+            largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
+            sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
+            near = f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
+        return (
+            f"{when}the step fell to {flow.next_step:.1e} s, so the motion cannot be followed; fastest is joint "
+            f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. Soften what is stiff there, raise `simulate.rtol`, or avoid the pose"
+        )
+    if status == Status.NO_CLOSURE:
+        return f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more. Pose: {_pose(flow)}"
+    if status == Status.NOT_FINITE:
+        return f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}. Pose: {_pose(flow)}"
+    if status == Status.MASS_SINGULAR:
+        link = int(flow.structure.tables.freedoms.owner[index])
+        body = flow.model.body_names[flow.structure.tables.links.body[link]]
+        return f"{when}nothing resists the motion of body {body!r} in this pose: give it mass and inertia, or its joint an armature"
+    return f"{when}the run ended with status {Status(status).name}"

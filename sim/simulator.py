@@ -1,0 +1,192 @@
+"""The order of the world: advance to the next time or to the first guard, x- -> x+, record, go on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim.agenda import Agenda
+from sim.assembly import Start, check_start
+from sim.compiler import Model
+from sim.connectivity import build
+from sim.controllers import Controllers
+from sim.flow import Flow
+from sim.happenings import Happening, Happenings
+from sim.mechanism import Mechanism, make_control
+from sim.model import Status
+from sim.names import ByName, State
+from sim.scene.problem import SceneError
+from sim.sentences import SimulationError, sentence
+
+STEPS_A_CALL = 100  # a kernel call returns after so many steps, so that Ctrl-C and progress work
+
+
+class Journal(Protocol):
+    """Who is told what happens; `sim.running` records it."""
+
+    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
+        """Take a block of rows and their raw states."""
+
+    def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
+        """Begin an epoch."""
+
+    def event(self, happening: Happening) -> None:
+        """Take what happened, after its rows x- and x+."""
+
+
+class Simulator:
+    """A scene that runs.
+
+    Half-open in time: an event belongs to (t, until].  If a controller or an event fails, the state is
+    the one before it, and everything recorded so far is kept.
+
+    Parameters
+    ----------
+    model : Model
+        From `sim.compile`.
+    seed : int, optional
+        Instead of the scene's.
+    journal : Journal, optional
+        Who is told of rows and events.
+
+    Raises
+    ------
+    SceneError
+        When the scene cannot be assembled, or a controller refuses it.
+    """
+
+    def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
+        self.model = model
+        self.seed = model.scene.simulate.seed if seed is None else seed
+        self.journal = journal
+        self._start: Start = check_start(model)
+        self.reset()
+
+    def reset(self) -> None:
+        """Return to the start, structure and controllers included."""
+        model, start = self.model, self._start
+        mechanism = Mechanism.of(model, start.structure, make_control(model))
+        mechanism.look(start.q, start.v)
+        self.controllers = Controllers(model, mechanism, self.seed)
+        self.agenda = Agenda(model.scene.events)
+        self.happenings = Happenings(self)
+        programs = self.controllers.programs
+        conditions = self.happenings.enter_conditions(programs)
+        self._model = replace(model, programs=programs)
+        structure = build(self._model, start.frames, model.connected, start.structure.carrier)
+        control = mechanism.control._replace(enabled=self.controllers.enabled())
+        self.flow = Flow(self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions)
+        self.flow.begin(start.q, start.v, self.agenda)
+        self._began = False
+
+    # --- the loop -------------------------------------------------------------------------------
+
+    def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
+        """Run to a time [s].
+
+        Raises
+        ------
+        SimulationError
+            With a sentence: when, where, why.  The state is then the last good one.
+        """
+        if not self._began:
+            self._began = True
+            self._tell_epoch()
+            self.happenings.at_start()
+        while self.t < until:
+            stop = min(until, self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end())
+            status, guard = self.flow.advance(stop, STEPS_A_CALL)
+            self._tell_rows()
+            if status == Status.GUARD:
+                self.happenings.instant()
+            elif status == Status.REACHED:
+                self.happenings.due()
+            elif status != Status.PAUSE:
+                raise self._failure(status, guard)
+            if progress is not None:
+                progress(self.t)
+            if self.happenings.stopped:
+                return
+
+    def finish(self) -> None:
+        """Record the last row, where the sampling grid did not."""
+        if self._began and self.journal is not None:
+            self.flow.sample_now()
+            self._tell_rows()
+
+    def _failure(self, status: int, index: int) -> SimulationError:
+        fault = self.controllers.fault()
+        if fault is not None:
+            return SimulationError(f"t = {self.t:.9g} s: {fault}")
+        return SimulationError(sentence(status, index, self.flow))
+
+    # --- what is told ---------------------------------------------------------------------------
+
+    def _tell_rows(self) -> None:
+        values, q, v = self.flow.take_rows()
+        if self.journal is not None and len(q):
+            self.journal.rows(values, q, v)
+
+    def _tell_epoch(self) -> None:
+        if self.journal is not None:
+            s = self.flow.structure
+            names = self.model.joint_names
+            self.journal.epoch([names[j] for j in s.carrier[1:]], [names[j] for j in s.loops], s.sizes.q, s.sizes.v)
+
+    # --- what callers do ------------------------------------------------------------------------
+
+    def trigger(self, key: str) -> None:
+        """Fire the events that wait for a key, now.
+
+        Raises
+        ------
+        SimulationError
+            When no event waits for this key.
+        """
+        if key not in self.agenda.keys():
+            known = ", ".join(map(repr, self.agenda.keys())) or "none"
+            raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {known}")
+        self.agenda.pressed.append(key)
+        if not self._began:
+            self.advance(self.t)
+        self.happenings.due()
+
+    def apply_wrench(
+        self, body: str, *, force_W: Any = (0.0, 0.0, 0.0), torque_W: Any = (0.0, 0.0, 0.0), point_W: Any = None,
+        duration: float = math.inf,
+    ) -> None:  # fmt: skip
+        """Apply a constant force [N] and torque [N m] in world axes to a body, from now on.
+
+        The force acts at the body's point that is now at point_W (its origin when not given) and
+        moves with it; power counts as input.
+        """
+        self.flow.apply_wrench(self._body(body), force_W, torque_W, point_W, duration)
+
+    def _body(self, name: str) -> int:
+        if name not in self.model.body_names[1:]:
+            raise SimulationError(ByName.unknown("body", name, self.model.body_names[1:]))
+        return self.model.body_names.index(name)
+
+    # --- state by name --------------------------------------------------------------------------
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self.flow.t
+
+    @property
+    def state(self) -> State:
+        """Everything about the present state, by name."""
+        return State(self.flow)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in State.NAMES:
+            return getattr(State(self.flow), name)
+        raise AttributeError(f"Simulator has no attribute {name!r}")
+
+
+__all__ = ["SceneError", "SimulationError", "Simulator"]
