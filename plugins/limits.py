@@ -63,23 +63,24 @@ class Limits(Controller):
     law: ClassVar[Callable[..., None] | None] = staticmethod(limits_law)
 
     joints: tuple[str, ...] = parameter(kind="joints", about="Joints to keep within their limits, names or patterns")
-    margin: float = parameter(math.radians(10.0), unit="rad", about="How far inside its limit a spring begins")
+    margin: float = parameter(math.radians(20.0), unit="rad", about="How far inside its limit a spring begins")
     stiffness: float = parameter(200.0, unit="N m/rad", minimum=0.0, about="Slope of the spring at the limit")
     dissipation: float = parameter(
         0.5, unit="s/rad", minimum=0.0, about="Share of the spring's torque that is added for each rad/s of deepening"
     )
 
     def start(self, view: ModelView) -> None:
-        """Refuse a margin that is no length, or so wide that the springs of both ends meet."""
+        """Refuse a margin that is no length, or so wide that no free range is left."""
         super().start(view)
         if not self.margin > 0.0:
             raise ValueError(f"limits: margin is {self.margin:g} rad; expected more than zero")
         for joint in self.joints:
             for lower, upper in view.limits[view.columns[joint]]:
-                if upper - lower < 2.0 * self.margin:
+                ends = 1 if view.types[joint] == "spherical" and lower <= 0.0 else 2
+                if upper - lower < ends * self.margin:
                     raise ValueError(
                         f"limits: the range of {joint!r} is {upper - lower:.4g} rad, "
-                        f"less than two margins of {self.margin:.4g} rad"
+                        f"too narrow for a margin of {self.margin:.4g} rad at each end"
                     )
 
     def constants(self, view: ModelView) -> np.ndarray:

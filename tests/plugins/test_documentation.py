@@ -28,7 +28,7 @@ def test_the_example_wants_trust(folder):
 
 def test_the_example_reaches_its_target(folder):
     """The integral part brings the arm to -30 degrees against its weight and the wind."""
-    recording = sim.run(sim.load(folder / "braked.yaml", trust=True), folder / "braked.h5", duration=20.0)
+    recording = sim.run(sim.load(folder / "braked.yaml", trust=True), duration=20.0)
     angle = np.asarray(recording.coordinate["hinge"])[-1]
     assert angle == pytest.approx(np.radians(-30.0), abs=0.01)
 

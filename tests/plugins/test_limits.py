@@ -76,5 +76,8 @@ def test_one_sided_limits():
 def test_refusals_are_sentences():
     with pytest.raises(ValueError, match="margin is 0 rad"):
         Limits(joints=JOINTS, margin=0.0).start(VIEW)
-    with pytest.raises(ValueError, match=r"range of 'hip' is 1\.5 rad, less than two margins of 0\.8"):
-        Limits(joints=("hip",), margin=0.8).start(VIEW)
+    with pytest.raises(ValueError, match=r"range of 'elbow' is 2 rad, too narrow for a margin of 1\.2 rad"):
+        Limits(joints=("elbow",), margin=1.2).start(VIEW)
+    with pytest.raises(ValueError, match=r"range of 'hip' is 1\.5 rad, too narrow for a margin of 1\.6 rad"):
+        Limits(joints=("hip",), margin=1.6).start(VIEW)
+    Limits(joints=("hip",), margin=1.2).start(VIEW)  # an angle has one end only
