@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shutil
 import weakref
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Recording:
     once they are read, and are read-only.
     """
 
-    def __init__(self, path: Path | str):
+    def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._file = open_recording(self.path)
         self._store = _Store(self.path, self._file)
@@ -234,7 +235,7 @@ class Recording:
             "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
         }
 
-    def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Copy the recording to `path`; for one that was made in memory."""
         target = Path(path)
         if target.exists() and not overwrite:
@@ -266,7 +267,7 @@ class Recording:
         return f"<Recording of {self.scene!r}: {self.rows} rows, {self.path}>"
 
 
-def load_recording(path: Path | str) -> Recording:
+def load_recording(path: str | os.PathLike[str]) -> Recording:
     """Open a recording.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 import time
@@ -43,7 +44,7 @@ class Recorder:
 
     Parameters
     ----------
-    path : Path, str or None
+    path : path or None
         Where; None records to a temporary folder (`take` hands it over).
     layout : Layout
         All that does not change while the scene runs.
@@ -58,7 +59,7 @@ class Recorder:
         The file exists, its folder doesn't, the disk is full ...
     """
 
-    def __init__(self, path: Path | str | None, layout: Layout, *, overwrite: bool = False, program: str = "brachiate"):
+    def __init__(self, path: str | os.PathLike[str] | None, layout: Layout, *, overwrite: bool = False, program: str = "brachiate"):
         self.temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="brachiate-")) / "recording.h5" if path is None else Path(path)
         self.layout = layout
