@@ -59,7 +59,14 @@ class Recorder:
         The file exists, its folder doesn't, the disk is full ...
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, layout: Layout, *, overwrite: bool = False, program: str = "brachiate"):
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        layout: Layout,
+        *,
+        overwrite: bool = False,
+        program: str = "brachiate",
+    ):
         self.temporary = path is None
         self.path = Path(tempfile.mkdtemp(prefix="brachiate-")) / "recording.h5" if path is None else Path(path)
         self.layout = layout
