@@ -98,7 +98,7 @@ class Simulator:
             self._tell_epoch()
             self.happenings.at_start()
         while self.t < until:
-            stop = min(until, self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end())
+            stop = float(min(until, self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end()))
             status, guard = self.flow.advance(stop, STEPS_A_CALL)
             self._tell_rows()
             if status == Status.GUARD:

@@ -19,7 +19,7 @@ from sim.kernels.integrate import (
     semi_implicit_step,
     slope,
 )
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.observe import look, observe
 from sim.kernels.programs import run_program
 from sim.kernels.project import project, refresh
@@ -52,7 +52,7 @@ CONTRADICTION = 1e-6
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
-@kernel
+@story
 def guard_values(tables, control, work, stepper, guards, t, q, v, values_out):
     """Signed values of all guards at a state, positive where they have fired.  Returns a status."""
     status = Status.OK
@@ -194,7 +194,7 @@ def write_sample(work, layout, nq, nv, t, y, row_out):
         row_out[a + i] = y[i]
 
 
-@kernel
+@story
 def sample(tables, control, work, layout, nq, nv, t, y, N_work, row_out):
     """Observe a state and write its row.  Returns a status."""
     status = observe(tables, control, work, t, y[:nq], y[nq : nq + nv], N_work)
@@ -351,7 +351,7 @@ def remember_turns(tables, control, work, y, nq, nv):
                 control.turn[i] = work.coordinate[i]
 
 
-@kernel
+@story
 def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 

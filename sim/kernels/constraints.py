@@ -222,19 +222,63 @@ def jacobians(blocks, freedoms, support, L, link_work, freedom_work, block_work,
                     )  # fmt: skip
         for s in range(below * m, count * m):
             J_out[at + s] = 0.0
-        for s in range(count):  # L^-T, each freedom before those above it
-            k = support[s0 + s]
-            end = start[k] + depth[k] - 1
-            for i in range(depth[k]):
-                t = s + 1 + i
-                if s < nb and t >= nb:
-                    t += na
-                a = L[end - i]
-                for r in range(m):
-                    J_out[at + t * m + r] -= a * J_out[at + s * m + r]
-            scale = root[k]
-            for r in range(m):
-                J_out[at + s * m + r] *= scale
+        r = 0
+        while r + 3 <= m:
+            scale_three(support, start, depth, L, root, s0, nb, na, count, at + r, m, J_out)
+            r += 3
+        while r < m:
+            scale_one(support, start, depth, L, root, s0, nb, na, count, at + r, m, J_out)
+            r += 1
+
+
+@kernel
+def scale_three(support, start, depth, L, root, s0, nb, na, count, at, m, J_out):
+    """D^-1/2 L^-T on three neighbouring rows of a block's Jacobian, from `at`; m rows in the block."""
+    for s in range(count):  # each freedom before those above it
+        k = support[s0 + s]
+        end = start[k] + depth[k] - 1
+        i = at + s * m
+        x0, x1, x2 = J_out[i], J_out[i + 1], J_out[i + 2]
+        J_out[i], J_out[i + 1], J_out[i + 2] = root[k] * x0, root[k] * x1, root[k] * x2
+        near = nb - 1 - s if s < nb else depth[k]  # ancestors that follow at once; the others beyond a's path
+        near = min(near, depth[k])
+        t = i + m
+        for p in range(near):
+            a = L[end - p]
+            J_out[t] -= a * x0
+            J_out[t + 1] -= a * x1
+            J_out[t + 2] -= a * x2
+            t += m
+        if s < nb:
+            t += na * m
+        for p in range(near, depth[k]):
+            a = L[end - p]
+            J_out[t] -= a * x0
+            J_out[t + 1] -= a * x1
+            J_out[t + 2] -= a * x2
+            t += m
+
+
+@kernel
+def scale_one(support, start, depth, L, root, s0, nb, na, count, at, m, J_out):
+    """D^-1/2 L^-T on one row of a block's Jacobian, from `at`; m rows in the block."""
+    for s in range(count):
+        k = support[s0 + s]
+        end = start[k] + depth[k] - 1
+        i = at + s * m
+        x = J_out[i]
+        J_out[i] = root[k] * x
+        near = nb - 1 - s if s < nb else depth[k]
+        near = min(near, depth[k])
+        t = i + m
+        for p in range(near):
+            J_out[t] -= L[end - p] * x
+            t += m
+        if s < nb:
+            t += na * m
+        for p in range(near, depth[k]):
+            J_out[t] -= L[end - p] * x
+            t += m
 
 
 @kernel

@@ -89,10 +89,10 @@ def inertia_matrix(links, freedoms, link_work, freedom_work, M_out):
         while True:
             first = vadr[b]
             while j >= first:
-                if linear[j]:
-                    M_out[at] = axis[j, 0] * f0 + axis[j, 1] * f1 + axis[j, 2] * f2
-                else:
-                    M_out[at] = axis[j, 0] * n0 + axis[j, 1] * n1 + axis[j, 2] * n2
+                a0, a1, a2 = axis[j, 0], axis[j, 1], axis[j, 2]
+                turning = a0 * n0 + a1 * n1 + a2 * n2
+                sliding = a0 * f0 + a1 * f1 + a2 * f2
+                M_out[at] = sliding if linear[j] else turning
                 at -= 1
                 j -= 1
             if at < start[i]:

@@ -10,7 +10,7 @@ import math
 
 from sim.kernels.dop853 import A, B, C, D, E3, E5
 from sim.kernels.dynamics import forward_dynamics
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms
 from sim.model import FREE, SPHERICAL, Status
@@ -28,7 +28,7 @@ def slope(tables, work, nq, nv, y, k_out):
     k_out[nq + nv + 1] = work.one.power[0, 1]
 
 
-@kernel
+@story
 def derivative(tables, control, work, t, nq, nv, y, k_out):
     """dy/dt.  Returns a status."""
     status = forward_dynamics(tables, control, work, t, y[:nq], y[nq : nq + nv])

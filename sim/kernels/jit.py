@@ -90,6 +90,27 @@ def _configure() -> None:
         _chosen = True
 
 
+# No reference counts: kernels own no memory, so one that allocates does not compile.
+_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "fastmath": _FAST}
+
+
+def _compiled_at(level: int, dispatcher: Any) -> Any:
+    """Let a kernel be optimised at an LLVM level of its own."""
+    import numba
+
+    compile_as_usual = dispatcher.compile
+
+    def compile_at_level(signature: Any) -> Any:
+        before, numba.config.OPT = numba.config.OPT, level
+        try:
+            return compile_as_usual(signature)
+        finally:
+            numba.config.OPT = before
+
+    dispatcher.compile = compile_at_level
+    return dispatcher
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function over numbers and arrays, or return it as it is when interpreting."""
     if _interpret:
@@ -97,18 +118,28 @@ def kernel(function: Callable[..., Any]) -> Any:
     _configure()
     import numba
 
-    return numba.njit(cache=True, error_model="numpy", fastmath=_FAST)(function)
+    return _compiled_at(3, numba.njit(cache=True, **_OPTIONS)(function))
 
 
-def chapter(function: Callable[..., Any]) -> Any:
-    """Compile a function into each of its callers: for pages of the story that call other kernels.
+def story(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that mostly calls other kernels.
 
-    Numba optimises a kernel together with everything it calls, so a chain of kernels eight deep would
-    optimise the same arithmetic eight times over.  Chapters have no machine code of their own.
+    Numba optimises a kernel again together with everything that it calls.  The callees are optimised
+    already, so here a low level saves most of the time to compile and none of the speed.
     """
     if _interpret:
         return function
     _configure()
     import numba
 
-    return numba.njit(inline="always", error_model="numpy", fastmath=_FAST)(function)
+    return _compiled_at(1, numba.njit(cache=True, **_OPTIONS)(function))
+
+
+def chapter(function: Callable[..., Any]) -> Any:
+    """Compile a function into each of its callers: a page of the story that has no machine code of its own."""
+    if _interpret:
+        return function
+    _configure()
+    import numba
+
+    return numba.njit(inline="always", **_OPTIONS)(function)

@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.forces import link_forces, stop_depth
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.kinematics import accelerations
 from sim.model import Status
 
@@ -220,7 +220,7 @@ def plain_residuals(tables, work):
             work.one.trust[0, 1] = max(work.one.trust[0, 1], abs(work.rows.slip[r]) / rows.scale[r])
 
 
-@kernel
+@story
 def observe(tables, control, work, t, q, v, N_work):
     """Everything of one instant into `work`.  Returns a status."""
     move(tables, work, q, v)

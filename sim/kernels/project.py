@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.inertia import solve_down
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
@@ -118,7 +118,7 @@ def project_velocities(tables, work, q, v_out):
     return residual
 
 
-@kernel
+@story
 def project(tables, work, q_out, v_out, moved_out, saved_work):
     """Bring q and v to the constraints; leaves `work` moved and factorised there, rows chosen anew.
 
@@ -143,7 +143,7 @@ def project(tables, work, q_out, v_out, moved_out, saved_work):
     return status
 
 
-@kernel
+@story
 def refresh(tables, control, work, t, q, v):
     """work.freedoms.vdot at a state whose position `work` is already factorised for; returns the mismatch of cut rows.
 
