@@ -80,6 +80,7 @@ def compile(scene: Scene) -> Model:
     programs = Programs(
         Names(by_name, {n: i for i, n in enumerate(names)}, {n: i for i, n in enumerate(body_names)}, point_names.__getitem__)
     )  # fmt: skip
+    programs.acts = bool(len(stops) or np.any(columns.stiffness) or np.any(columns.damping))
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs), column_names=column_names,
         bodies=bodies, joints=joints, columns=columns, stops=stops, points=points, point_names=point_names,
