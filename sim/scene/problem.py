@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+_WIDEST = 150  # characters of a line that are shown
+
 
 @dataclass(frozen=True, order=True)
 class Place:
@@ -55,9 +57,7 @@ class Problem:
         lines = [f"{head}{mark}{self.path}: {self.what}" if self.path else f"{head}{mark}{self.what}"]
         if self.where and self.source_line:
             number = f"{self.where.line:>4}"
-            start, text = self.where.column - 1, self.source_line
-            if len(text) > 150:
-                text = text[:147] + "..."
+            text, start = _excerpt(self.source_line, self.where.column - 1)
             lines.append(f"{number} | {text}")
             if start < len(text):
                 span = max(1, min(self.where.length, len(text) - start))
@@ -79,6 +79,14 @@ class Problem:
             "context": self.context,
             "severity": self.severity,
         }
+
+
+def _excerpt(line: str, start: int) -> tuple[str, int]:
+    """Return what is shown of a line, and where in it the text begins that is meant."""
+    if start > _WIDEST - 40:  # far to the right: leave the beginning out
+        cut = start - 60
+        line, start = "..." + line[cut:], start - cut + 3
+    return (line[: _WIDEST - 3] + "..." if len(line) > _WIDEST else line), start
 
 
 class SceneError(ValueError):

@@ -26,9 +26,9 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # What the reader understands; a schema with another keyword would promise what nothing checks.
 KEYWORDS = {
     "$schema", "$id", "$ref", "$defs", "title", "description", "examples", "default", "type", "enum", "const", "oneOf",
-    "not", "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems", "maxItems",
-    "minimum", "exclusiveMinimum", "maximum", "x-unit", "x-things", "x-choice", "x-read", "x-refused", "x-infinite",
-    "x-also", "x-default",
+    "not", "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems",
+    "maxItems", "minimum", "exclusiveMinimum", "maximum", "x-unit", "x-things", "x-choice", "x-read", "x-refused",
+    "x-infinite", "x-also", "x-default",
 }  # fmt: skip
 
 
