@@ -149,9 +149,7 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
     arrays, one = model.programs.tables(), table(ONE, 1)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
-    columns = model.columns
-    passive = bool(np.any(columns.stiffness) or np.any(columns.damping) or np.any(model.stops.stiffness))
-    one.acts[0], one.views[0] = int(arrays.pop("acts") or passive), arrays.pop("views")
+    one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
         freedoms=tree["freedoms"], branch=tree["branch"], support=support, shared=shared, one=one, **arrays,
