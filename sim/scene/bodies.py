@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.colors import color_of
 from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume
-from sim.scene.reading import BAD, Block, Thing
 from sim.scene.shapes import build_shapes
 from sim.scene.spec import Body, Shape, Vec3
 

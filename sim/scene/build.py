@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sim.scene import events as event_builder
+from sim.scene.blocks import BAD, Thing
 from sim.scene.bodies import build_body
 from sim.scene.colors import color_of
 from sim.scene.controllers import build_controller
@@ -17,7 +18,7 @@ from sim.scene.formula import Directory
 from sim.scene.joints import Bodies, build_joint
 from sim.scene.mirror import Mirror
 from sim.scene.names import is_pattern, matching, nearest
-from sim.scene.reading import BAD, Reader, Thing, default
+from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
 from sim.scene.spec import Body, ControllerUse, Event, Joint, Part, Quat, Shape, Value, Vec3, World

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from sim.scene import formula
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.events import Names, expand, joints_meant, resolve_name
 from sim.scene.expressions import ExpressionError
 from sim.scene.library import is_file
 from sim.scene.names import nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
-from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.reading import Reader
 from sim.scene.spec import ControllerUse
 
 # What comes with the program; found without asking what else is installed, which takes a while.

@@ -11,7 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from sim.scene.expressions import CONSTANTS, FUNCTIONS
+from sim.scene.expressions import CONSTANTS
+from sim.scene.functions import FUNCTIONS
 from sim.scene.units import UNITS
 from sim.scene.vocabulary import Schema, kinds, resolve, whole
 

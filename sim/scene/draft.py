@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from sim.scene import nodes, repeating
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.findings import Findings
 from sim.scene.library import is_file, scenes_path
 from sim.scene.names import is_name, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.parameters import Override, read_parameters
 from sim.scene.problem import Place
-from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.reading import Reader
 from sim.scene.rotation import IDENTITY, orientation_of
 from sim.scene.scope import Scope
 from sim.scene.spec import Quat, Vec3

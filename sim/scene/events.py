@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.scene import formula
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.expressions import ExpressionError
 from sim.scene.names import is_pattern, matching, nearest
 from sim.scene.nodes import Map, Node, Sequence
-from sim.scene.reading import BAD, Block, Reader, Thing
+from sim.scene.reading import Reader
 from sim.scene.spec import Action, Event, Expression, Value, Vec3
 from sim.scene.values import Pose, read_value
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sim.scene.expressions import FUNCTIONS, Evaluator, ExpressionError, parse, run
+from sim.scene.expressions import Evaluator, ExpressionError, parse, run
+from sim.scene.functions import FUNCTIONS
 from sim.scene.names import join, nearest
 from sim.scene.problem import Place
 from sim.scene.spec import Expression

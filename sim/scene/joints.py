@@ -7,10 +7,10 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.formula import FREEDOM_UNITS, by_freedom
 from sim.scene.names import nearest
 from sim.scene.nodes import Node, Sequence
-from sim.scene.reading import BAD, Block, Thing
 from sim.scene.rotation import dot, norm, unit
 from sim.scene.spec import JOINT_FREEDOMS, Joint, Limits, Vec3
 from sim.scene.units import Quantity

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sim.scene.blocks import BAD, Block
 from sim.scene.expressions import RESERVED, ExpressionError
 from sim.scene.names import is_name, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
-from sim.scene.reading import BAD, Block, Reader
+from sim.scene.reading import Reader
 from sim.scene.units import Quantity, UnitError, describe, parse_unit
 from sim.scene.vocabulary import definition
 

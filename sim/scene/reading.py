@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sim.scene import repeating
+from sim.scene.blocks import BAD, Block, Thing, misspelt
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
-from sim.scene.names import YAML_WORDS, is_name, is_pattern, join, nearest
+from sim.scene.names import YAML_WORDS, is_name, is_pattern, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.problem import Place
 from sim.scene.scope import Scope
@@ -23,84 +24,8 @@ from sim.scene.traps import number_trap, trap_of_empty
 from sim.scene.units import Quantity, describe, parse_unit
 from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
 
-
-class _Unreadable:
-    """What stands for a value that could not be read; its problem is already among the findings."""
-
-    def __repr__(self) -> str:
-        return "BAD"
-
-
-BAD: Any = _Unreadable()
-
 # Kinds of things whose names appear in dotted full names; others may be any text.
 _STRICT = {"body", "joint", "point", "controller", "parameter"}
-
-
-@dataclass
-class Thing:
-    """A named entry of a map, such as one body."""
-
-    name: str
-    key: Scalar
-    node: Node
-    reader: Reader
-    path: str
-    value: Any
-
-    @property
-    def full(self) -> str:
-        """Its name with the prefix of its file."""
-        return join(self.reader.scope.prefix, self.name)
-
-    def problem(self, what: str, hint: str = "", severity: str = "error") -> None:
-        """Report a mistake of the whole thing, at its name."""
-        self.reader.problem(self.key, self.path, what, hint, severity)
-
-
-@dataclass
-class Block:
-    """A map with known keys, read: values by key, defaults filled in."""
-
-    values: dict[str, Any]
-    nodes: dict[str, Node]
-    keys: dict[str, Scalar]
-    place: Place
-    path: str
-    reader: Reader
-    unknown: list[str] = field(default_factory=list)  # keys that the schema does not have, or refuses
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value; `default` where it was neither written nor has one, or could not be read."""
-        value = self.values.get(key, default)
-        return default if value is BAD else value
-
-    def wrote(self, *keys: str) -> bool:
-        """Return whether one of the keys stands in the text, readable or not."""
-        return any(key in self.nodes for key in keys)
-
-    def absent(self, key: str) -> bool:
-        """Return whether a key is missing, and none of the unknown keys may be meant for it."""
-        return key not in self.nodes and not misspelt(key, self.unknown)
-
-    def bad(self, *keys: str) -> bool:
-        """Return whether one of the keys stands in the text and could not be read."""
-        return any(self.values.get(key) is BAD for key in keys)
-
-    def where(self, key: str) -> Place:
-        """Return the place of a value, or of the block."""
-        return self.nodes[key].place if key in self.nodes else self.place
-
-    def problem(self, key: str | None, what: str, hint: str = "", severity: str = "error", item: int = -1) -> None:
-        """Report a mistake at a key's value (or one item of its list), or at the block."""
-        path, place = self.path, self.place
-        if key is not None:
-            path, node = f"{self.path}.{key}", self.nodes.get(key)
-            if node is not None:
-                place = node.place
-                if item >= 0 and isinstance(node, Sequence):
-                    path, place = f"{path}[{item}]", node.items[item].place
-        self.reader.problem(place, path, what, hint, severity)
 
 
 @dataclass
@@ -369,11 +294,6 @@ def _key_hint(key: Scalar, known: list[str]) -> str:
         return f"YAML reads {key.text} as {YAML_WORDS[key.text]}; " + nearest(key.text, known)
     hint = nearest(key.text, known)
     return hint if hint.startswith("did") else f"known here: {', '.join(known)}"
-
-
-def misspelt(name: str, unknown: list[str]) -> bool:
-    """Return whether one of the unknown keys may be meant for a name."""
-    return any(nearest(key, [name]).startswith("did") for key in unknown)
 
 
 def _example(schema: Schema) -> str:

@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from sim.scene.blocks import Block
 from sim.scene.colors import color_of
 from sim.scene.names import nearest
-from sim.scene.reading import Block, default
+from sim.scene.reading import default
 from sim.scene.spec import Simulate
 from sim.scene.vocabulary import definition
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
-from sim.scene.reading import Block
 from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
 

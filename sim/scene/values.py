@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sim.scene.blocks import BAD, Block
 from sim.scene.formula import by_freedom
 from sim.scene.nodes import Map, Node, Scalar, Sequence
-from sim.scene.reading import BAD, Block, Reader
+from sim.scene.reading import Reader
 from sim.scene.rotation import read_rotation
 from sim.scene.spec import JOINT_FREEDOMS, Quat, Value, Vec3
 from sim.scene.vocabulary import definition
