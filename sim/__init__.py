@@ -13,7 +13,7 @@ _PUBLIC = {
     "SceneError": "sim.scene.problem",
     "Problem": "sim.scene.problem",
     "compile": "sim.compiler",
-    "check": "sim.assembly",
+    "check": "sim.report",
     "info": "sim.report",
     "Simulator": "sim.simulator",
     "SimulationError": "sim.simulator",

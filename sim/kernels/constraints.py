@@ -401,7 +401,7 @@ def solve_rows(rank, G, row_work):
 
 @kernel
 def mismatch(rank, G, row_work):
-    """Largest contradiction of a cut row, relative to the size of its terms, and that row.
+    """Largest contradiction of a cut row, relative to the largest term of any row, and that row.
 
     Overwrites force; call it before `solve_rows`.
     """
@@ -419,8 +419,8 @@ def mismatch(rank, G, row_work):
             size = max(size, abs(term))
         if s < rank:
             force_work[i] = z / G[i, i]
-        elif abs(z) > worst * max(size, 1e-3 * scale):
-            worst, at = abs(z) / max(size, 1e-3 * scale), i
+        elif abs(z) > worst * max(size, scale):
+            worst, at = abs(z) / max(size, scale), i
     return worst, at
 
 

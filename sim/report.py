@@ -1,0 +1,403 @@
+"""What is known of a mechanism at a pose: the papers' counts, its loops, and what a checker says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sim.assembly import close_positions, massless, start
+from sim.compiler import Model, compile
+from sim.formulation import Generalised, generalise
+from sim.kernels.constraints import direction
+from sim.kernels.project import add_freedoms
+from sim.mechanism import Mechanism
+from sim.model import FREEDOM_ROWS, NV
+from sim.scene.problem import Problem, SceneError
+from sim.scene.spec import Scene
+
+RANK = 1e-7  # singular values below this, relative to the largest, are zero
+ACTS = 1e-10  # the same for rows that act at second order only, in nearby poses
+NEARBY = 0.1  # rad or lengths: how far the poses of rank_nearby are from the drawing
+FOLLOWED = 1e-3  # rad: step of the differences that tell motions from infinitesimal freedoms
+
+
+@dataclass
+class Report:
+    """What `sim check` found; `ok` when nothing keeps the scene from running."""
+
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    pose_yaml: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether the scene can run."""
+        return not any(problem.severity == "error" for problem in self.problems)
+
+
+def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return J_C (6 N_L, N_J) of closed-chains-1999 eq. (12), J_C' theta_J', and weights of its columns.
+
+    The tree's freedoms come first, then those of the loop joints (virtual links).  Six rows a loop:
+    the motion of the child's frame M against the parent, less what the loop joint itself allows.
+    """
+    model, structure, work = mechanism.model, mechanism.structure, mechanism.work
+    tables, length = structure.tables, model.length
+    nv = structure.sizes.v
+    loops = len(structure.loops)
+    own = [NV[int(model.joints.kind[j])] for j in structure.loops]
+    J = np.zeros((6 * loops, nv + sum(own)))
+    J_dot_v = np.zeros(6 * loops)
+    column = nv
+    for n in range(loops):
+        r = slice(6 * n, 6 * n + 6)
+        J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
+        codes = FREEDOM_ROWS[int(tables.blocks.kind[n])]
+        for i, code in enumerate(codes):
+            e = np.array(direction(code, work.blocks.frame, n))
+            rate = work.rate[int(tables.blocks.column[n]) + i]
+            motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * e])
+            J[r, column + i] = -motion
+            J_dot_v[r] -= _axis_drift(mechanism, n, code, e, rate)
+        column += len(codes)
+    M = mechanism.inertia()
+    weight = np.ones(J.shape[1])
+    weight[:nv] = 1.0 / np.sqrt(np.diag(M)) if nv else 1.0
+    weight[nv:] = np.median(weight[:nv]) if nv else 1.0
+    return J, J_dot_v, weight
+
+
+def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Motion of M of loop n against its parent, world axes: (6, nv) and its drift (6,), rotations times length."""
+    structure, work, length = mechanism.structure, mechanism.work, mechanism.model.length
+    tables = structure.tables
+    block = tables.blocks[n]
+    J = np.zeros((6, structure.sizes.v))
+    p = work.blocks.frame[n, :3]
+    below = int(block.nb + block.na)
+    for s, k in enumerate(tables.support[block.support : block.support + below]):
+        sign = 1.0 if s < block.nb else -1.0
+        axis, x = work.freedoms.axis[k], work.links.x[tables.freedoms.owner[k]]
+        if tables.freedoms.linear[k]:
+            J[:3, k] = sign * axis
+        else:
+            J[:3, k] = sign * np.cross(axis, p - x)
+            J[3:, k] = sign * length * axis
+    a, b = int(block.a), int(block.b)
+    A, V, x = work.links.A, work.links.V, work.links.x
+
+    def point(link: int) -> np.ndarray:
+        arm = p - x[link]
+        w = V[link, :3]
+        return A[link, 3:] + np.cross(A[link, :3], arm) + np.cross(w, np.cross(w, arm))
+
+    # d/dt of (v_b(M) - v_a(M)) as a world vector, where a's point moves along with M
+    w_a, v_rel = V[a, :3], work.blocks.frame[n, 24:27]
+    linear = point(b) - point(a) - np.cross(w_a, v_rel)
+    return J, np.concatenate([linear, length * (A[b, :3] - A[a, :3])])
+
+
+def _axis_drift(mechanism: Mechanism, n: int, code: int, e: np.ndarray, rate: float) -> np.ndarray:
+    """Time derivative of a loop joint's motion axis times its rate (6,)."""
+    work, length = mechanism.work, mechanism.model.length
+    block = mechanism.structure.tables.blocks[n]
+    w = work.links.V[int(block.b if code > 6 else block.a), :3]
+    turn = np.cross(w, e) * rate
+    return np.concatenate([turn, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * turn])
+
+
+def generalised(mechanism: Mechanism, preferred: np.ndarray | None = None) -> Generalised:
+    """Return the papers' quantities at the state that the mechanism was last looked at."""
+    J, drift, weight = papers_matrix(mechanism)
+    return generalise(J, drift, weight, mechanism.structure.sizes.v, preferred)
+
+
+def _rank(A: np.ndarray, least: float = RANK) -> int:
+    if not A.size:
+        return 0
+    s = np.linalg.svd(A, compute_uv=False)
+    return int((s > least * s[0]).sum()) if s[0] > 0 else 0
+
+
+def nearby_ranks(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[int]:
+    """Return the rank of the loop rows in assembled poses about 0.1 rad away.
+
+    Every row that acts there counts, be it a little: rows that act at second order only keep
+    singular values of 1e-8 ... 1e-6 after assembly, redundant ones of roundoff.
+    """
+    rng, out = np.random.default_rng(7), []
+    v = np.zeros(mechanism.structure.sizes.v)
+    hard, length = mechanism.hard(), mechanism.model.length
+    linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
+    for _ in range(poses):
+        near = q.copy()
+        step = rng.normal(size=len(v))
+        step *= NEARBY / max(float(np.abs(step).max(initial=0.0)), 1e-300)
+        step[linear] *= length
+        add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
+        close_positions(mechanism, near, np.zeros(len(v), bool))
+        mechanism.look(near, v)
+        if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
+            out.append(_rank(mechanism.jacobian()[hard], ACTS))
+    mechanism.look(q, v)
+    return out
+
+
+def column_names(mechanism: Mechanism) -> list[str]:
+    """Return the names of the columns of J_C: the tree's freedoms, then the loop joints'."""
+    model, structure = mechanism.model, mechanism.structure
+    names = [""] * structure.sizes.v
+    for body in range(1, len(model.bodies)):
+        joint = int(structure.carrier[body])
+        v = structure.v_of(model, joint)
+        c = model.columns_of(joint)
+        names[v] = model.column_names[c]
+    for joint in structure.loops:
+        names += list(model.column_names[model.columns_of(joint)])
+    return names
+
+
+def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
+    """Return null directions of the loop rows that exist only infinitesimally.
+
+    A combination of rows without effect of first order has one of second order, the quadratic form
+    u . phi(q + N z) ~ z^T Q z / 2 on the null space N.  Where Q has one sign only, motions along its
+    eigenvectors violate the loops whatever the rest does; with both signs branches lead away.
+    """
+    nv = mechanism.structure.sizes.v
+    v = np.zeros(nv)
+    mechanism.look(q, v)
+    hard = mechanism.hard()
+    J = mechanism.jacobian()[hard]
+    if not J.size:
+        return []
+    L = np.linalg.cholesky(mechanism.inertia())
+    U, s, Vt = np.linalg.svd(np.linalg.solve(L, J.T).T)
+    r = int((s > RANK * s[0]).sum())
+    N = np.linalg.solve(L.T, Vt[r:].T)
+    N = N / np.maximum(np.abs(N).max(axis=0), 1e-300)
+    out: list[np.ndarray] = []
+    for u in U[:, r:].T:
+        values, vectors = np.linalg.eigh(_curvature(mechanism, q, N, u, hard))
+        size = float(np.abs(values).max(initial=0.0))
+        if size < 1e-3 * mechanism.model.length:
+            continue  # redundant in a whole neighbourhood
+        strong = np.abs(values) > 1e-3 * size
+        if np.all(values[strong] > 0.0) or np.all(values[strong] < 0.0):
+            out += [N @ z / np.abs(N @ z).max() for z in vectors[:, strong].T]
+    mechanism.look(q, v)
+    return out
+
+
+def _curvature(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, u: np.ndarray, hard: np.ndarray) -> np.ndarray:
+    """Second derivative of u . phi along the columns of N, by central differences."""
+    v = np.zeros(mechanism.structure.sizes.v)
+
+    def value(d: np.ndarray) -> float:
+        total = 0.0
+        for sign in (1.0, -1.0):
+            near = q.copy()
+            add_freedoms(mechanism.structure.tables.links, d, sign * FOLLOWED, near)
+            mechanism.look(near, v)
+            total += float(u @ mechanism.work.rows.phi[hard])
+        return total / FOLLOWED**2
+
+    n = N.shape[1]
+    alone = [value(N[:, i]) for i in range(n)]
+    Q = np.diag(alone)
+    for i in range(n):
+        for j in range(i):
+            Q[i, j] = Q[j, i] = 0.5 * (value(N[:, i] + N[:, j]) - alone[i] - alone[j])
+    return Q
+
+
+def _loops(mechanism: Mechanism) -> list[dict[str, Any]]:
+    """One entry for each loop: its joints, its rows, how many of them its own loop makes redundant."""
+    model, structure = mechanism.model, mechanism.structure
+    J = mechanism.jacobian()
+    out = []
+    done = 0
+    kept: list[int] = []
+    for n, joint in enumerate(structure.loops):
+        rows = np.flatnonzero((structure.tables.rows.block == n) & mechanism.hard())
+        kept += rows.tolist()
+        rank = _rank(J[kept])
+        out.append(
+            {"joint": model.joint_names[joint], "joints": _around(mechanism, n), "rows": len(rows),
+             "redundant": len(rows) - (rank - done)}
+        )  # fmt: skip
+        done = rank
+    return out
+
+
+def _around(mechanism: Mechanism, n: int) -> list[str]:
+    """Names of the joints of loop n, the loop joint last."""
+    model, structure = mechanism.model, mechanism.structure
+    parent = structure.tables.links.parent
+
+    def up(link: int) -> list[int]:
+        path = []
+        while link > 0:
+            path.append(link)
+            link = int(parent[link])
+        return path
+
+    a, b = up(int(structure.tables.blocks.a[n])), up(int(structure.tables.blocks.b[n]))
+    links = [x for x in a if x not in b][::-1] + [x for x in b if x not in a]
+    names = [model.joint_names[int(structure.carrier[structure.tables.links.body[x]])] for x in links]
+    return [*names, model.joint_names[structure.loops[n]]]
+
+
+def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+    """Return the papers' counts of a structure at a state: N_J, m, N_F and what they rest on."""
+    ranks = nearby_ranks(mechanism, q) if len(mechanism.structure.loops) else []
+    mechanism.look(q, v)
+    g = generalised(mechanism)
+    n_j = g.J_C.shape[1]
+    own = n_j - mechanism.structure.sizes.v
+    hard = int(mechanism.hard().sum())
+    names = column_names(mechanism)
+    rank_nearby = max([own + r for r in ranks], default=g.rank)
+    return {
+        "joint_coordinates": n_j, "constraint_rank": g.rank, "rank_nearby": max(rank_nearby, g.rank),
+        "mobility": n_j - g.rank, "loops": _loops(mechanism), "redundant_rows": hard - (g.rank - own),
+        "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
+    }  # fmt: skip
+
+
+def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
+    """Return what the papers ask of a mechanism: counts, loops, generalised coordinates, bodies, joints.
+
+    Parameters
+    ----------
+    scene : Scene
+    at : float, optional
+        Time [s] at which to look; without it the drawing.
+
+    Raises
+    ------
+    SceneError, SimulationError
+    """
+    model = compile(scene)
+    if at is None:
+        begun = start(model)
+        if begun.problems:
+            raise SceneError(begun.problems)
+        mechanism, q, v = Mechanism.of(model, begun.structure), begun.q, begun.v
+        mechanism.look(q, v)
+    else:
+        from sim.simulator import Simulator
+
+        simulator = Simulator(model)
+        simulator.advance(at)
+        flow = simulator.flow
+        mechanism, q, v = Mechanism.of(model, flow.structure, flow.control), flow.q.copy(), flow.v.copy()
+        mechanism.look(q, v)
+    said = counts(mechanism, q, v)
+    structure = mechanism.structure
+    return {
+        "scene": scene.name, "about": scene.about, "time": at or 0.0, **said,
+        "bodies": len(scene.bodies), "mass": float(model.bodies.mass.sum()),
+        "tree": [model.joint_names[j] for j in structure.carrier[1:]],
+        "coordinates": structure.sizes.q, "rates": structure.sizes.v, "energy": float(mechanism.work.one.energy[0].sum()),
+        "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
+    }  # fmt: skip
+
+
+def check(scene: Scene) -> Report:
+    """Assemble a scene and say what a reader should know before it runs."""
+    report = Report()
+    try:
+        model = compile(scene)
+    except SceneError as error:
+        report.problems += error.problems
+        return report
+    begun = start_or_problems(model, report)
+    if begun is None:
+        return report
+    mechanism = Mechanism.of(model, begun.structure)
+    mechanism.look(begun.q, begun.v)
+    said = counts(mechanism, begun.q, begun.v)
+    report.counts = {k: said[k] for k in ("joint_coordinates", "constraint_rank", "mobility")}
+    _note_loops(said, report)
+    if said["redundant_rows"] or said["rank_nearby"] > said["constraint_rank"]:
+        names = column_names(mechanism)
+        for d in shaky_freedoms(mechanism, begun.q):
+            joints = [names[k] for k in np.argsort(-np.abs(d)) if abs(d[k]) > 0.05][:6]
+            report.notes.append(
+                f"shaky freedom: {', '.join(joints)} can move together only infinitesimally; a motion along it ends the run"
+            )
+    mechanism.look(begun.q, begun.v)
+    report.problems += _beyond_limits(model, mechanism)
+    if begun.moved:
+        for name, (was, now) in begun.moved.items():
+            report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")
+        report.pose_yaml = _pose_yaml(begun.moved)
+    return report
+
+
+def start_or_problems(model: Model, report: Report) -> Any:
+    """Assemble; put what fails into the report and return None then."""
+    from sim.assembly import first_structure, state_from_bodies
+
+    structure = first_structure(model)
+    q, _ = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
+    report.problems += massless(Mechanism.of(model, structure), q)
+    if report.problems:
+        return None
+    begun = start(model)
+    report.problems += begun.problems
+    return None if begun.problems else begun
+
+
+def _note_loops(said: dict[str, Any], report: Report) -> None:
+    for loop in said["loops"]:
+        if loop["redundant"]:
+            chain = " - ".join(loop["joints"])
+            report.notes.append(
+                f"loop {chain}: {loop['redundant']} of its {loop['rows']} rows repeat the others; the motion is "
+                "unique, the forces along them are chosen (least norm)"
+            )
+    if said["rank_nearby"] > said["constraint_rank"]:
+        report.notes.append(
+            f"singular pose: rank {said['constraint_rank']} here, {said['rank_nearby']} nearby; "
+            "forces grow and motion may branch close to it"
+        )
+
+
+def _beyond_limits(model: Model, mechanism: Mechanism) -> list[Problem]:
+    out = []
+    for stop in model.stops:
+        c = int(stop.column)
+        x = mechanism.work.coordinate[c : c + 3]
+        value = float(np.linalg.norm(x)) if stop.angle else float(x[0])
+        if stop.side * (value - stop.bound) > 1e-9:
+            spec = model.joint_specs[int(stop.joint)]
+            out.append(
+                Problem(
+                    where=spec.places.get("limits", spec.place) if spec else None,
+                    path=f"joints.{model.joint_names[int(stop.joint)]}.limits",
+                    what=f"starts at {value:.6g}, beyond the limit {float(stop.bound):.6g}",
+                    hint="change the pose, the initial value or the limit", severity="warning",
+                )
+            )  # fmt: skip
+    return out
+
+
+def _list(values: np.ndarray) -> str:
+    return ", ".join(f"{x:.6g}" for x in np.atleast_1d(values))
+
+
+def _pose_yaml(moved: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
+    lines = ["initial:"]
+    for name, (_, now) in moved.items():
+        numbers = [float(x) for x in np.atleast_1d(now)]
+        value = repr(numbers[0]) if len(numbers) == 1 else repr(numbers)
+        lines.append(f"  {name}: {value}" if len(numbers) in (1, 2) else f"  # {name}: {value}  (columns)")
+    return "\n".join(lines) + "\n"
+
+
+__all__ = ["Report", "check", "generalised", "info"]
