@@ -17,6 +17,9 @@ def build_body(thing: Thing) -> Body | None:
     block: Block = thing.value
     if block is BAD:
         return None
+    for point in block.get("points") or []:
+        if point.name == "com":
+            point.problem("a point cannot be called 'com'", "body.com is the centre of mass")
     shapes = build_shapes(block.get("shapes"), color_of(block))
     points = {point.name: point.value for point in block.get("points") or [] if point.value is not BAD}
     complete = not block.bad("shapes") and len(shapes) == len(block.get("shapes") or ())

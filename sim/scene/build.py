@@ -17,7 +17,7 @@ from sim.scene.findings import Findings
 from sim.scene.formula import Directory
 from sim.scene.joints import Bodies, build_joint
 from sim.scene.mirror import Mirror
-from sim.scene.names import is_pattern, matching, nearest
+from sim.scene.names import Unreadable, is_pattern, matching
 from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
@@ -42,7 +42,7 @@ class Builder:
         self.types: dict[str, str] = {}  # of every joint whose type can be read, built or not
         self.children: dict[str, str] = {}  # joint to child, of every joint that says so
         self.loose: set[str] = set()  # joints that are not connected from the start
-        self.unreadable: set[str] = set()
+        self.unreadable: set[str] = set()  # bodies and joints
         self.made: dict[str, list[str]] = {}  # event to the joints that it makes
 
     # ---- parts and the world ----
@@ -151,7 +151,7 @@ class Builder:
                 points[thing.full] |= {point.name for point in block.get("points") or []}
         points.update({name: frozenset[str]() for name in self.unreadable if name not in points})
         points["world"] = frozenset(world.points)
-        bodies = Bodies(points, frozenset(self.unreadable))
+        bodies = Bodies(points, self._unreadable())
         for thing in _unique(self.draft.things["joints"], "joint"):
             self._joint(thing, bodies, by_event=False)
         for event in self.draft.things["events"]:
@@ -185,11 +185,11 @@ class Builder:
                 self.joints[name] = joint
             elif joint is not None and mirror is not None:
                 twin = mirror.joint(joint)
-                missing = next((b for b in (twin.parent, twin.child) if b not in bodies.points), None)
+                ends = (twin.parent, twin.child)
+                missing = [body for body in ends if body not in bodies.points and body not in bodies.unreadable]
                 if missing:
-                    thing.problem(
-                        f"its mirror image '{name}' needs a body named '{missing}'", nearest(missing, bodies.points)
-                    )
+                    what = f"its mirror image '{name}' needs a body named '{missing[0]}'"
+                    thing.problem(what, thing.reader.scope.hint(missing[0], bodies.points))
                 else:
                     self._twin(self.joints, twin, thing)
 
@@ -219,15 +219,19 @@ class Builder:
         points = [f"{body.name}.{point}" for body in self.bodies.values() for point in body.points]
         points += [f"world.{name}" for name in world.points] + [f"{name}.com" for name in self.bodies]
         joints = {**self.types, **{name: kind for name, kind in free.items() if name not in self.types}}
-        unreadable = frozenset(self.unreadable)
+        unreadable = self._unreadable()
         return Names(
             directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable),
             cuttable=tuple(self.types),
+            loose=frozenset(self.loose),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
             unreadable=unreadable,
         )
+
+    def _unreadable(self) -> Unreadable:
+        return Unreadable(frozenset(self.unreadable), frozenset(self.findings.lost))
 
     def _cut_names(self) -> set[str]:
         """Return the joints that some event cuts: their children may become free."""
@@ -262,18 +266,16 @@ class Builder:
             else:
                 what = f"body '{thing.full}' is held by joint '{held[thing.full]}': it has no free joint at the start"
                 thing.problem(what, f"did you mean '{held[thing.full]}'?")
-        depth = {part: self._depth(part) for part in range(len(self.draft.parts))}
-        ordered = sorted(things, key=lambda thing: -depth[thing.reader.scope.part])
         found: dict[str, Value] = {}
-        for level in sorted({depth[t.reader.scope.part] for t in ordered}, reverse=True):
-            found.update(
-                event_builder.read_settings([t for t in ordered if depth[t.reader.scope.part] == level], names)
-            )
+        for depth in sorted({self._depth(thing) for thing in things}, reverse=True):
+            level = [thing for thing in things if self._depth(thing) == depth]
+            found.update(event_builder.read_settings(level, names, connected=True))
         return found
 
-    def _depth(self, part: int) -> int:
-        parent = self.draft.parts[part].parent
-        return 0 if parent < 0 else 1 + self._depth(parent)
+    @staticmethod
+    def _depth(thing: Thing) -> int:
+        """Return how many files lie around the one that a thing is written in."""
+        return len(thing.reader.scope.chain)
 
     def events(self, names: Names) -> list[Event]:
         """Return the events in file order."""

@@ -19,12 +19,18 @@ def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Sim
     """
     cyclic = _circles(events, findings)
     times = {event.name: _times(event, events, cyclic) for event in events}
+    end, hint = simulate.duration, "raise simulate.duration, or move the event"
+    for event in events:
+        stops = any(action.kind == "stop" for action in event.actions)
+        first = min(times[event.name] or [end], default=end)
+        if stops and first < end:
+            end, hint = first, f"event '{event.name}' stops the run then"
     for event in events:
         for time in times[event.name] or ():
-            if time > simulate.duration:
-                what = f"event '{event.name}' comes at {time:g} s, after the end of the run at {simulate.duration:g} s"
-                findings.add(event.place, f"events.{event.name}", what, "raise simulate.duration, or move the event")
-    _prove_changes(events, joints, times, simulate.duration, findings)
+            if time > end:
+                what = f"event '{event.name}' comes at {time:g} s, after the end of the run at {end:g} s"
+                findings.add(event.place, f"events.{event.name}", what, hint)
+    _prove_changes(events, joints, times, end, findings)
 
 
 def _circles(events: Sequence[Event], findings: Findings) -> set[str]:

@@ -192,6 +192,8 @@ def _parameter(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], n
         if isinstance(node, Map):
             reader.problem(node, path, "expected a joint's name, a pattern or a list of these, found a map")
             return BAD
+        if isinstance(node, Sequence) and not node.items:
+            reader.problem(node, path, "an empty list of joints")
         return tuple(expand(node, reader, path, "joint", names.cuttable, names.unreadable)) or BAD
     return _by_joint(node, reader, path, meta, names)
 

@@ -85,6 +85,7 @@ class Drafter:
     def file(self, root: Map, reader: Reader, overrides: Mapping[str, Override]) -> None:
         """Draft one file."""
         if not self.version(root, reader):
+            reader.lose_names()
             return
         parameters = read_parameters(root.get("parameters"), reader, overrides)
         reader = Reader(dataclasses.replace(reader.scope, names=parameters), self.findings)
@@ -100,23 +101,29 @@ class Drafter:
     def version(self, root: Map, reader: Reader) -> bool:
         """Return whether the file is written in this version of the language; report if not."""
         node = root.get("schema")
-        if not isinstance(node, Scalar) or node.text == str(_VERSION):
-            return True  # a missing key is reported with the other keys
-        if node.text.isdigit():
+        if node is None or is_empty(node):
+            return True  # reported with the other keys
+        found = f"'{node.text}'" if isinstance(node, Scalar) else "a list or map"
+        if found == f"'{_VERSION}'":
+            return True
+        if isinstance(node, Scalar) and node.text.isdigit():
             what = f"the file is written in version {node.text} of the scene language"
             reader.problem(node, "schema", what, f"this program reads version {_VERSION}")
             return False
-        reader.problem(node, "schema", f"expected the version of the scene language, found '{node.text}'", "schema: 1")
+        what = f"expected the version of the scene language, found {found}"
+        reader.problem(node, "schema", what, f"schema: {_VERSION}")
         return True
 
     def section(self, key: Scalar, node: Node, schema: Any, reader: Reader) -> None:
         """Draft what stands under one key at the top of a file, or of a repeat."""
         name, root = key.text, self.draft.parts[reader.scope.part].parent < 0
-        if is_empty(node) and name not in ("name", "about"):
-            reader.read(node, schema, name, key.place)
-        elif name in _THINGS:
-            things = reader.things(node, schema, _path(name, reader))
+        if name in _THINGS:
+            things = BAD if is_empty(node) else reader.things(node, schema, _path(name, reader))
             self.draft.things[name].extend(things if things is not BAD else [])
+            if things is BAD:
+                reader.lose_names()
+        if is_empty(node):
+            reader.read(node, schema, name, key.place)
         elif name == "include":
             self.includes(node, reader)
         elif name == "repeat":
@@ -132,7 +139,7 @@ class Drafter:
             if root and block is not BAD:
                 self.draft.settings[name] = block
         elif name in ("name", "about"):
-            text = reader.text(node, name)
+            text = reader.read(node, schema, name)
             if root and text is not BAD:
                 setattr(self.draft, name, text)
 
@@ -172,41 +179,35 @@ class Drafter:
         for i, item in enumerate(node.items if isinstance(node, Sequence) else [node]):
             path = f"include[{i}]" if several else "include"
             if not isinstance(item, Map):
+                reader.lose_names()
                 reader.problem(
                     item, path, "expected a map", "include: [{figure: figures/monkey16.yaml, prefix: monkey}]"
                 )
                 continue
             block = reader.block(item, definition("include"), path)
-            if block.get("figure"):
-                self.include(block)
+            part = self.include(block) if block.get("figure") else None
+            if part is None:  # the names that it would bring are not missed
+                self.findings.lost.add(reader.scope.full(block.get("prefix", "")) or reader.scope.prefix)
 
-    def include(self, block: Block) -> None:
-        """Draft one included file."""
+    def include(self, block: Block) -> DraftPart | None:
+        """Draft one included file; None if it cannot be had (reported)."""
         outer = block.reader.scope
         prefix = block.get("prefix", "")
         if prefix and (not is_name(prefix) or prefix == "world"):
             block.problem("prefix", f"'{prefix}' cannot be a prefix", "letters, digits, _ and -; the dot is added")
-            return
-        if prefix and any(part.prefix == outer.full(prefix) for part in self.draft.parts):
+            return None
+        first = next((part for part in self.draft.parts if prefix and part.prefix == outer.full(prefix)), None)
+        if first is not None:
             block.problem("prefix", f"a second include with the prefix '{prefix}'", "their names would be the same")
-            return
+            return first
         if len(self.draft.parts) > _MOST_PARTS:
             block.problem("figure", f"more than {_MOST_PARTS} included files in all")
-            return
+            return None
         found = self.find(block)
         if found is None:
-            return
+            return None
         path, label, root = found
-        place = block.where("figure")
-        part = len(self.draft.parts)
-        scope = Scope(
-            folder=path.parent,
-            prefix=outer.full(prefix) if prefix else outer.prefix,
-            part=part,
-            copies=outer.copies,
-            included=f"included at {place.file}:{place.line}" + (f"; {outer.context}" if outer.context else ""),
-            chain=(*outer.chain, path),
-        )
+        scope = self._inner_scope(block, path)
         reader = Reader(scope, self.findings)
         placement = block.get("placement")
         position = placement.get("position", (0.0, 0.0, 0.0)) if placement else (0.0, 0.0, 0.0)
@@ -218,8 +219,23 @@ class Drafter:
             for thing in block.get("parameters") or []
             if thing.value is not BAD
         }
-        if root is not None:
-            self.file(root, reader, overrides)
+        if root is None:
+            return None
+        self.file(root, reader, overrides)
+        return self.draft.parts[scope.part]
+
+    def _inner_scope(self, block: Block, path: Path) -> Scope:
+        """Return the scope of an included file, without its parameters."""
+        outer, place, prefix = block.reader.scope, block.where("figure"), block.get("prefix", "")
+        included = f"included at {place.file}:{place.line}"
+        return Scope(
+            folder=path.parent,
+            prefix=outer.full(prefix) if prefix else outer.prefix,
+            part=len(self.draft.parts),
+            copies=outer.copies,
+            included=f"{included}; {outer.context}" if outer.context else included,
+            chain=(*outer.chain, path),
+        )
 
     def find(self, block: Block) -> tuple[Path, str, Map | None] | None:
         """Return path, label and nodes of an included file; None, reported, if it cannot be had."""
@@ -233,14 +249,15 @@ class Drafter:
         path = next((candidate for candidate in candidates if is_file(candidate)), None)
         if path is None:
             near = [p.relative_to(base).as_posix() for base in (outer.folder, scenes_path()) for p in _yaml_files(base)]
-            block.problem(
-                "figure", f"there is no file '{figure}' in {_shown_folder(outer.folder)}", nearest(figure, near)
-            )
+            what = f"there is no file '{figure}' in {_shown_folder(outer.folder)}"
+            block.problem("figure", what, nearest(figure, near))
             return None
         resolved = path.resolve()
-        if resolved in outer.chain or len(outer.chain) > _DEEPEST:
-            start = outer.chain.index(resolved) if resolved in outer.chain else 0
-            names = [p.name for p in (*outer.chain[start:], resolved)]
+        if len(outer.chain) > _DEEPEST:
+            block.problem("figure", f"more than {_DEEPEST} files include one another")
+            return None
+        if resolved in outer.chain:
+            names = [p.name for p in (*outer.chain[outer.chain.index(resolved) :], resolved)]
             block.problem("figure", f"files include one another in a circle: {' -> '.join(names)}")
             return None
         if resolved not in self.texts:
@@ -265,11 +282,8 @@ def _path(section: str, reader: Reader) -> str:
 
 
 def _shown_folder(folder: Path) -> str:
-    return (
-        f"'{folder}' or among the shipped scenes"
-        if str(folder) not in ("", ".")
-        else "this folder or among the shipped scenes"
-    )
+    name = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
+    return f"{name} or among the shipped scenes"
 
 
 def _yaml_files(folder: Path) -> list[Path]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.expressions import ExpressionError
-from sim.scene.names import is_pattern, matching, nearest
+from sim.scene.names import Unreadable, is_pattern, matching, nearest
 from sim.scene.nodes import Map, Node, Sequence
 from sim.scene.reading import Reader
 from sim.scene.spec import Action, Event, Expression, Value, Vec3
@@ -25,6 +25,7 @@ class Names:
 
     directory : joints (free bodies' included), bodies and points
     cuttable : joints that may be connected and cut, in the scene's order
+    loose : joints that are not connected from the start
     controllers : names, in the scene's order
     events : names
     drawn : function from a free joint's name to its pose in the drawing
@@ -33,10 +34,11 @@ class Names:
 
     directory: formula.Directory
     cuttable: tuple[str, ...]
+    loose: frozenset[str]
     controllers: tuple[str, ...]
     events: tuple[str, ...]
     drawn: Callable[[str], Pose | None]
-    unreadable: frozenset[str]
+    unreadable: Unreadable
 
 
 def inline_joints(thing: Thing) -> list[Thing]:
@@ -69,7 +71,7 @@ def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str,
 
 
 def expand(
-    node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...], unreadable: Set[str] = frozenset()
+    node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...], unreadable: Unreadable
 ) -> list[str]:
     """Return the full names that names and patterns mean; report those that mean nothing."""
     found: dict[str, None] = {}
@@ -81,8 +83,6 @@ def expand(
 def joints_meant(thing: Thing, names: Names) -> list[str]:
     """Return the joints that a key of a map means; a free body's joint only by its own name."""
     full = thing.full
-    if full in names.unreadable:
-        return []
     known = names.cuttable if is_pattern(full) else tuple(names.directory.joints)
     return resolve_name(full, thing.key, thing.reader, thing.path, "joint", known, names.unreadable)
 
@@ -94,11 +94,11 @@ def resolve_name(
     path: str,
     kind: str,
     known: tuple[str, ...],
-    unreadable: Set[str] = frozenset(),
+    unreadable: Unreadable,
 ) -> list[str]:
     """Return the names that one name or pattern means; report it if there are none."""
     matched = matching(name, known) if is_pattern(name) else [name] if name in known else []
-    lost = matching(name, unreadable) if is_pattern(name) else name in unreadable
+    lost = unreadable.may_match(name) if is_pattern(name) else name in unreadable
     if not matched and not lost:
         what = f"no {kind} matches '{name}'" if is_pattern(name) else f"no {kind} named '{name}'"
         reader.problem(node, path, what, reader.scope.hint(name, known) or f"there are no {kind}s" * (not known))
@@ -112,7 +112,8 @@ def build_event(thing: Thing, names: Names, made: list[str]) -> Event | None:
         return None
     if not block.wrote(*_TRIGGERS) and not block.unknown:
         thing.problem("nothing fires this event", "give at, after, when or key")
-    if not block.wrote(*_ACTIONS, "caption") and not block.unknown:
+    does_something = block.wrote(*_ACTIONS[:-1], "caption") or block.get("stop")
+    if not does_something and not block.unknown and not block.bad("stop"):
         thing.problem("this event does nothing", f"give one of {', '.join(_ACTIONS)}")
     if block.get("once") is False and not block.wrote("when", "key", "after"):
         block.problem("once", "an event with a time only happens once", "leave 'once' out")
@@ -135,6 +136,8 @@ def _after(block: Block, names: Names) -> tuple[tuple[str, float], ...]:
     for thing in block.get("after") or []:
         name = thing.full
         if name not in names.events:
+            if name in names.unreadable:
+                continue
             thing.problem(f"no event named '{name}'", thing.reader.scope.hint(name, names.events))
         elif thing.value is not BAD:
             found.append((name, thing.value))
@@ -165,10 +168,12 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
     if block.get(kind) is None:
         return []
     if kind in ("connect", "cut"):
+        if isinstance(block.nodes[kind], Map | Sequence) and not _filled(block.nodes[kind]):
+            block.problem(kind, f"nothing to {kind}", "give the name of a joint")
         named = expand(block.nodes[kind], reader, path, "joint", names.cuttable, names.unreadable)
         targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
     elif kind in ("enable", "disable"):
-        targets = expand(block.nodes[kind], reader, path, "controller", names.controllers)
+        targets = expand(block.nodes[kind], reader, path, "controller", names.controllers, names.unreadable)
     elif kind == "set":
         settings = read_settings(block.get("set"), names)
         targets, values = list(settings), tuple(settings.values())
@@ -180,11 +185,22 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
     return [Action(kind=kind, targets=tuple(targets), values=values, place=place)] if targets else []
 
 
-def read_settings(things: list[Thing], names: Names) -> dict[str, Value]:
-    """Return joint name to Value of `initial` or `set`; a name counts more than a pattern, file order apart."""
+def _filled(node: Node) -> bool:
+    return bool(node.items if isinstance(node, Sequence) else node.entries if isinstance(node, Map) else True)
+
+
+def read_settings(things: list[Thing], names: Names, connected: bool = False) -> dict[str, Value]:
+    """Return joint name to Value of `initial` or `set`; a name counts more than a pattern, file order apart.
+
+    connected : only joints that are connected from the start can be meant
+    """
     found: dict[str, Value] = {}
     for thing in sorted(things, key=lambda thing: not is_pattern(thing.name)):
         for joint in joints_meant(thing, names):
+            if connected and joint in names.loose:
+                if not is_pattern(thing.name):
+                    thing.problem(f"joint '{joint}' is not connected at the start")
+                continue
             kind = names.directory.joints[joint]
             value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
             if value is not None:
@@ -209,4 +225,5 @@ def _impulse(block: Block, names: Names) -> tuple[str, tuple[Vec3, Vec3, str | N
         known = [p.rpartition(".")[2] for p in names.directory.points if p.rpartition(".")[0] == body]
         block.problem("point", f"no point named '{point}' on '{body}'", nearest(point, known))
     zero = (0.0, 0.0, 0.0)
-    return body, (block.get("linear", zero), block.get("angular", zero), point)
+    at = None if point == "com" else point  # where a blow acts anyway
+    return body, (block.get("linear", zero), block.get("angular", zero), at)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from sim.scene.problem import Place, Problem, SceneError
+
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML ends a line
 
 
 class Findings:
@@ -12,10 +16,13 @@ class Findings:
     ----------
     sources : dict of str to str
         File name to text of every file read, in reading order.
+    lost : set of str
+        Prefixes of files that could not be read whole: what they would name is not known, and not missed.
     """
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
+        self.lost: set[str] = set()  # prefixes under which not all names are known
         self._lines: dict[str, list[str]] = {}
         self._found: dict[tuple[Place | None, str], Problem] = {}
         self._context: dict[Place, str] = {}
@@ -23,12 +30,12 @@ class Findings:
     def open(self, file: str, text: str) -> None:
         """Make a file's text known, for excerpts."""
         self.sources[file] = text
-        self._lines[file] = text.split("\n")
+        self._lines[file] = _BREAK.split(text)
 
     def line(self, place: Place) -> str:
         """Return the line of text that a place lies in."""
         lines = self._lines.get(place.file, [])
-        return lines[place.line - 1].rstrip("\r") if place.line <= len(lines) else ""
+        return lines[place.line - 1] if place.line <= len(lines) else ""
 
     def add(
         self, place: Place | None, path: str, what: str, hint: str = "", context: str = "", severity: str = "error"

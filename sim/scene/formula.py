@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sim.scene.expressions import Evaluator, ExpressionError, parse, run
 from sim.scene.functions import FUNCTIONS
-from sim.scene.names import join, nearest
+from sim.scene.names import Unreadable, join, nearest
 from sim.scene.problem import Place
 from sim.scene.spec import Expression
 from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit
@@ -60,7 +60,7 @@ class Directory:
     joints: Mapping[str, str]
     bodies: tuple[str, ...]
     points: tuple[str, ...]
-    unreadable: frozenset[str] = frozenset()
+    unreadable: Unreadable = field(default_factory=Unreadable)
 
     def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
         """Return the full name of a thing that a file with this prefix calls `name`.

@@ -9,7 +9,7 @@ from typing import Any
 
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.formula import FREEDOM_UNITS, by_freedom
-from sim.scene.names import nearest
+from sim.scene.names import Unreadable, nearest
 from sim.scene.nodes import Node, Sequence
 from sim.scene.rotation import dot, norm, unit
 from sim.scene.spec import JOINT_FREEDOMS, Joint, Limits, Vec3
@@ -32,7 +32,7 @@ class Bodies:
     """
 
     points: Mapping[str, Set[str]]
-    unreadable: Set[str]
+    unreadable: Unreadable
 
 
 def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint | None:
@@ -65,6 +65,8 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
     axis, second_axis = _axes(block, kind)
     if parent is None or child is None:
         return None
+    if by_event and block.wrote("connected"):
+        block.problem("connected", "'connected' is for joints that the drawing binds", "the event connects this one")
     bound = math.inf if by_event else DEFAULT_TOLERANCE
     tolerance = block.get("tolerance")
     return Joint(
@@ -96,6 +98,8 @@ def _body(block: Block, key: str, bodies: Bodies) -> str | None:
     name = block.reader.scope.full(written)
     if name == "world" or name in bodies.points:
         return str(name)
+    if name in bodies.unreadable:
+        return str(name)
     block.problem(key, f"no body named '{name}'", block.reader.scope.hint(name, bodies.points))
     return None
 
@@ -126,14 +130,14 @@ def _place(
 def _point(block: Block, key: str, body: str | None, bodies: Bodies) -> str | None:
     """Return the name of a point of a body (of the world: its full name), or None."""
     name = block.get(key)
-    if name is None or body is None or body in bodies.unreadable:
-        return name
-    known = bodies.points[body]
+    if name is None or body is None:
+        return None
+    known = bodies.points.get(body, frozenset())
     if body == "world":
         name = block.reader.scope.full(name)
-    if name in known:
+    if name in known or (name if body == "world" else body) in bodies.unreadable:
         return str(name)
-    hint = nearest(name, known) or f"'{body}' has no points" if not known else nearest(name, known)
+    hint = nearest(name, known) if known else f"'{body}' has no points"
     block.problem(key, f"no point named '{name}' on '{body}'", hint)
     return None
 

@@ -86,7 +86,7 @@ def _load(
     simulate = build_simulate(draft.settings.get("simulate"))
     parts, initial = builder.parts(names), builder.initial(names)
     events, controllers = builder.events(names), builder.controllers(names)
-    render = build_render(draft.settings.get("render"), builder.bodies)
+    render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
     warnings = findings.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 # Letters, digits, _ and -; dots come from the prefixes of includes.
 _NAME = re.compile(r"[^\W\d][\w-]*|\d+[\w-]*[^\W\d][\w-]*")
@@ -35,10 +36,30 @@ def is_pattern(text: str) -> bool:
     return "*" in text or "?" in text
 
 
+@dataclass(frozen=True)
+class Unreadable:
+    """Names of which nothing more is known, because what they name could not be read.
+
+    names : of things whose blocks could not be read
+    prefixes : of files that could not be read whole; any name under them may be meant
+    """
+
+    names: frozenset[str] = frozenset()
+    prefixes: frozenset[str] = frozenset()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names or any(not p or name.startswith(f"{p}.") for p in self.prefixes)
+
+    def may_match(self, pattern: str) -> bool:
+        """Return whether a pattern may mean one of the names."""
+        lost = any(not p or pattern.startswith(f"{p}.") or matching(pattern, [f"{p}."]) for p in self.prefixes)
+        return lost or bool(matching(pattern, self.names))
+
+
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
     """Return the names that a pattern means, in their order; `*` is any text, `?` one character."""
-    parts = ("".join(".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern),)
-    expression = re.compile(parts[0], re.DOTALL)
+    parts = (".*" if c == "*" else "." if c == "?" else re.escape(c) for c in pattern)
+    expression = re.compile("".join(parts), re.DOTALL)
     return [name for name in names if expression.fullmatch(name)]
 
 

@@ -260,6 +260,7 @@ class Reader:
         for key, value, reader in repeating.unroll(node, self, path):
             name = reader.name(key, path, kind)
             if name is BAD:  # what stands under it is read for its own mistakes
+                self.lose_names()
                 reader.read(value, inner, f"{path}.{key.text}", key.place)
                 continue
             if name in found:
@@ -271,7 +272,13 @@ class Reader:
             thing_path = f"{path}.{name}"
             found[name] = Thing(name, key, value, reader, thing_path, BAD)
             found[name].value = reader.read(value, inner, thing_path, key.place)
+        if schema.get("minProperties") and not node.entries:
+            self.problem(node, path, "an empty map")
         return list(found.values())
+
+    def lose_names(self) -> None:
+        """Note that not all names of this file are known: those that are missed are no mistakes then."""
+        self.findings.lost.add(self.scope.prefix)
 
     def name(self, key: Scalar, path: str, kind: str) -> Any:
         """Return the name that a key gives a thing; BAD if its ``${...}`` cannot be filled in.

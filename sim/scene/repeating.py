@@ -24,15 +24,19 @@ def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]
     items = node.items if isinstance(node, Sequence) else [node]
     for item in items:
         if not isinstance(item, Map):
+            reader.lose_names()
             reader.problem(item, path, "expected a map with 'for' and the things to repeat")
             continue
         loop = item.get("for")
         if loop is None:
+            reader.lose_names()
             reader.problem(item, path, "key 'for' is missing", "for: {s: [l, r]}")
             continue
         body = Map([(key, value) for key, value in item.entries if key.text != "for"], item.place)
         values = turns(loop, reader, f"{path}.for")
         copies = len(values) * reader.scope.copies
+        if not values or copies > _MOST_TURNS:
+            reader.lose_names()
         if copies > _MOST_TURNS:
             reader.problem(loop, f"{path}.for", f"{copies} turns in all; {_MOST_TURNS} are the most")
             continue

@@ -95,6 +95,8 @@ class Scope:
             hint = nearest(inner, known) if known else "${...} is for the variables of a repeat"
             raise ExpressionError(f"no loop variable named '{inner}'", hint, inner)
         number = evaluate(inner, self.names)
+        if number.live:
+            raise ExpressionError(f"'{inner}' cannot be read", follows=True)
         if number.dimension != ONE or not math.isfinite(number.value) or abs(number.value - round(number.value)) > 1e-9:
             raise ExpressionError(f"${{{inner}}} is {number.value:g}; a name takes a text or a whole number", "", inner)
         return str(round(number.value))

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim.scene.blocks import Block
 from sim.scene.colors import color_of
-from sim.scene.names import nearest
+from sim.scene.names import Unreadable, nearest
 from sim.scene.reading import default
 from sim.scene.spec import Simulate
 from sim.scene.vocabulary import definition
@@ -35,7 +35,11 @@ def _warn_of_idle_keys(block: Block, method: str) -> None:
             block.problem(key, f"method {method} does not use '{key}'", other, severity="warning")
 
 
-def build_render(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:
+def build_render(
+    block: Block | None,
+    bodies: Collection[str],
+    unreadable: Unreadable = Unreadable(),  # noqa: B008
+) -> dict[str, Any]:
     """Return how the scene is filmed, as plain data; None stands for what the film chooses."""
     properties = definition("render")["properties"]
     values: dict[str, Any] = {name: default(inner) for name, inner in properties.items()}
@@ -44,11 +48,11 @@ def build_render(block: Block | None, bodies: Collection[str]) -> dict[str, Any]
         values.update({name: block.get(name) for name in properties if block.get(name) is not None})
         color = color_of(block, "background")
         values["background"] = None if math.isnan(color[0]) else color[:3]
-        values["camera"] = _camera(block.get("camera"), bodies)
+        values["camera"] = _camera(block.get("camera"), bodies, unreadable)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _camera(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:
+def _camera(block: Block | None, bodies: Collection[str], unreadable: Unreadable) -> dict[str, Any]:
     camera: dict[str, Any] = dict.fromkeys(_CAMERA)
     if block is None:
         return camera
@@ -58,6 +62,6 @@ def _camera(block: Block | None, bodies: Collection[str]) -> dict[str, Any]:
     if camera["follow"] is not None and camera["target"] is not None:
         block.problem("target", "'follow' and 'target' at once; expected one of them")
     name = camera["follow"]
-    if name is not None and name not in bodies:
+    if name is not None and name not in bodies and name not in unreadable:
         block.problem("follow", f"no body named '{name}'", nearest(name, bodies))
     return camera
