@@ -56,7 +56,7 @@ def unit(p: Vec3) -> Vec3:
 def along_z(direction: Vec3) -> Quat:
     """Return the least rotation that turns z into a unit direction."""
     x, y, z = direction
-    if z < 0.0 and x == 0.0 and y == 0.0:
+    if z < 0.0 and math.hypot(x, y) < 1e-150:  # the turn is half, about any axis across
         return (0.0, 1.0, 0.0, 0.0)
     # 1 + z without the digits that it loses near -z
     q = (1.0 + z if z > 0.0 else (x * x + y * y) / (1.0 - z), -y, x, 0.0)
