@@ -180,6 +180,9 @@ class Drawing:
                 joint = carrier[name]
                 i = self.index[joint.name]
                 said = part.pose.get(joint.name)
+                if joint.type == "free" and said is None:  # stays where it was drawn
+                    done.add(name)
+                    continue
                 q = said.coordinate if said is not None and said.coordinate is not None else zero(joint.type)
                 F = Pose(self.frames.p_PF[i], self.frames.R_PF[i])
                 M = Pose(self.frames.p_CM[i], self.frames.R_CM[i])
@@ -194,7 +197,11 @@ def bind(frames: Frames, i: int, joint: Joint, parent: Pose, child: Pose, points
     parent, child: poses of the two bodies, in the coordinates in which `joint.axis` and
     `joint.position` are written.
     """
-    if joint.type in ("spherical", "free", "fixed"):
+    if joint.type == "free":  # counts from the parent's own frame to the child's, as docs/conventions.md has it
+        frames.R_PF[i], frames.R_CM[i] = np.eye(3), np.eye(3)
+        frames.p_PF[i], frames.p_CM[i] = np.zeros(3), np.zeros(3)
+        return
+    if joint.type in ("spherical", "fixed"):
         R = child.R
     elif joint.type == "universal":
         R = frame_along(joint.second_axis, joint.axis)  # type: ignore[arg-type]
