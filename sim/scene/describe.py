@@ -86,7 +86,7 @@ def _table(heading: str, schema: Schema) -> str:
         else:
             wanted = "required" if name in required else _code(field["default"]) if "default" in field else ""
             wanted = wanted or _by_kind(field)
-            cells = [f"`{name}`", _takes(field), _unit(field), wanted, field.get("description", ""), _example(field)]
+            cells = [f"`{name}`", _takes(field), unit_of(field), wanted, _meaning(field), _example(field)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     other = schema.get("additionalProperties")
     if isinstance(other, dict) and "x-things" in schema:
@@ -125,10 +125,16 @@ def _type(schema: Schema) -> list[str]:
     return [{"string": "text", "boolean": "true, false", "object": "map"}[types[0]]]
 
 
-def _unit(field: Schema) -> str:
+def unit_of(field: Schema) -> str:
+    """Return the unit of a key's numbers; nothing for pure numbers and for what is no number."""
     unit = field.get("x-unit") or resolve(field.get("items", {})).get("x-unit")
     unit = unit or next((u for b in field.get("oneOf", []) if (u := resolve(b).get("x-unit"))), "")
     return "" if unit == "1" else str(unit)
+
+
+def _meaning(field: Schema) -> str:
+    """Return the description without the unit at its end, which has a column of its own."""
+    return str(field.get("description", "")).removesuffix(f" [{unit_of(field)}]")
 
 
 def _by_kind(field: Schema) -> str:

@@ -72,6 +72,15 @@ def test_every_key_has_a_description_and_an_example(heading):
             assert field.get("examples"), name
 
 
+@pytest.mark.parametrize("heading", [heading for heading, _ in blocks()])
+def test_descriptions_end_with_the_unit(heading):
+    """Editors show the description alone."""
+    for name, inner in dict(blocks())[heading]["properties"].items():
+        field = vocabulary.resolve(inner)
+        if describe.unit_of(field):
+            assert field["description"].endswith(f" [{describe.unit_of(field)}]"), name
+
+
 def test_every_map_of_the_schema_is_documented():
     documented = [schema for _, schema in blocks()]
     for path, schema in parts(SCHEMA):
