@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -66,9 +67,7 @@ def determinate_links(bodies: Sequence[ref.Body], links: Sequence[ref.Link]) -> 
     rank, _ = ref.constraint_rank(bodies, links)
     null = np.linalg.svd(J)[0][:, rank:]
     counts = np.cumsum([0] + [6 - ref.FREEDOMS[link.kind] for link in links])
-    return np.array(
-        [np.max(np.abs(null[a:b]), initial=0.0) < 1e-7 for a, b in zip(counts[:-1], counts[1:], strict=True)]
-    )
+    return np.array([np.max(np.abs(null[a:b]), initial=0.0) < 1e-7 for a, b in itertools.pairwise(counts)])
 
 
 def assert_agrees(mechanism: Mechanism, tolerance: float = TOLERANCE, controllers: str = "") -> sim.Simulator:
