@@ -1,0 +1,1 @@
+"""What it costs, beside the peers: ``python -m bench [NAME...]``."""

@@ -1,0 +1,77 @@
+"""The benchmarks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+
+from bench.measure import Result
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One name, what it measures, and how often."""
+
+    about: str
+    measure: Callable[[str, int], Iterator[Result]]
+    rounds: int
+    slow: bool = False  # only when named
+
+
+def _forward_dynamics(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
+    from bench import forward_dynamics
+
+    return forward_dynamics.measure(name, rounds, loops=loops)
+
+
+def _startup(name: str, rounds: int, *, which: str) -> Iterator[Result]:
+    from bench import startup
+
+    call: Callable[[str, int], Iterator[Result]] = getattr(startup, which)
+    return call(name, rounds)
+
+
+def _realtime(name: str, rounds: int, *, scene: str) -> Iterator[Result]:
+    from bench import realtime
+
+    return realtime.measure(name, rounds, scene=scene)
+
+
+BENCHMARKS = {
+    "forward_dynamics.figure58.no_loops": Benchmark(
+        "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
+    ),
+    "forward_dynamics.figure58.two_loops": Benchmark(
+        "the same figure, its hands on two ropes", partial(_forward_dynamics, loops=True), 15
+    ),
+    "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
+    "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
+    "startup.first_run": Benchmark(
+        "the same in a fresh copy, nothing compiled", partial(_startup, which="first_run"), 1, slow=True
+    ),
+    "realtime.monkey_swing": Benchmark(
+        "a run of monkey_swing, recorded, no film, one core", partial(_realtime, scene="monkey_swing"), 3
+    ),
+    "realtime.swing": Benchmark("a run of swing, recorded, no film, one core", partial(_realtime, scene="swing"), 3),
+}
+
+
+def choose(wishes: Sequence[str]) -> list[str]:
+    """Return the names meant: all that are not slow, or those that a wish names, begins or matches (``startup.*``).
+
+    Raises
+    ------
+    KeyError
+        With a wish that means none.
+    """
+    if not wishes:
+        return [name for name, benchmark in BENCHMARKS.items() if not benchmark.slow]
+    chosen = set()
+    for wish in wishes:
+        found = {n for n in BENCHMARKS if n == wish or n.startswith(f"{wish}.") or fnmatchcase(n, wish)}
+        if not found:
+            raise KeyError(wish)
+        chosen |= found
+    return [name for name in BENCHMARKS if name in chosen]

@@ -1,0 +1,85 @@
+"""Interleaved rounds, medians, spread; a result is one line."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+Samples = Mapping[str, list[float]]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Two medians for the same work, and how far the rounds lay apart.
+
+    ours, value : in `unit`; value is the peer's, None without a peer
+    spread, value_spread : interquartile range over median
+    """
+
+    name: str
+    ours: float
+    unit: str
+    rounds: int
+    spread: float
+    peer: str | None = None
+    value: float | None = None
+    value_spread: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the peer's: below 1 is faster."""
+        return None if self.value is None else self.ours / self.value
+
+    def line(self) -> str:
+        """Return one JSON object."""
+        keys = {
+            "name": self.name, "ours": self.ours, "unit": self.unit, "peer": self.peer, "value": self.value,
+            "ratio": self.ratio, "rounds": self.rounds, "spread": self.spread, "value_spread": self.value_spread,
+            "note": self.note,
+        }  # fmt: skip
+        return json.dumps(keys, allow_nan=False)
+
+
+def interleave(work: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
+    """Time every piece of work once a round, after one round that does not count.
+
+    Each piece returns how many units it did; returned are seconds a unit, by piece and round.
+    """
+    for call in work.values():
+        call()
+    samples: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, call in work.items():
+            began = time.perf_counter()
+            units = call()
+            samples[name].append((time.perf_counter() - began) / units)
+    return samples
+
+
+def less(samples: Sequence[float], overhead: Sequence[float]) -> list[float]:
+    """Return samples without the overhead measured in the same round."""
+    return [a - b for a, b in zip(samples, overhead, strict=True)]
+
+
+def spread(samples: Sequence[float]) -> float:
+    """Return the interquartile range over the median; 0 for one sample."""
+    if len(samples) < 2:
+        return 0.0
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return (high - low) / statistics.median(samples)
+
+
+def result(
+    name: str, unit: str, ours: Sequence[float], *, scale: float = 1.0, peer: str | None = None,
+    value: Sequence[float] | None = None, note: str = "",
+) -> Result:  # fmt: skip
+    """Return medians of samples [s], multiplied by `scale` to be in `unit`."""
+    return Result(
+        name=name, ours=scale * statistics.median(ours), unit=unit, rounds=len(ours), spread=spread(ours), peer=peer,
+        value=None if value is None else scale * statistics.median(value),
+        value_spread=None if value is None else spread(value), note=note,
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""Everything that the benchmarks touch of the engine, in one place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+import sim
+from bench.figure import Figure, Link, Loop, States
+from sim.kernels.dynamics import factorise, forward_dynamics, keep_rows, move
+from sim.kernels.jit import kernel
+from sim.kernels.project import add_freedoms, normalise
+from sim.model import KIND, SPHERICAL, Status
+from sim.scene import library
+from sim.scene.spec import Scene
+
+SPREAD = 0.5  # rad, m and 1/s: standard deviation of random coordinates about the drawing, and of rates
+CLOSED = 1e-14  # m
+DRAWS = 100  # poses tried for each state; some random poses are too far from any closed one
+
+_KINDS = {code: name for name, code in KIND.items()}
+
+
+@kernel
+def choose_rows(tables, work, q, v):
+    """Choose the loop rows that act, as an accepted step does.  Returns a status."""
+    move(tables, work, q, v)
+    status = factorise(tables, work, True)
+    keep_rows(work)
+    return status
+
+
+@kernel
+def repeat(tables, control, work, q, v, times):
+    """Go `times` times through all states.  Returns the sum of all accelerations of one freedom, nan on failure."""
+    total = 0.0
+    for _ in range(times):
+        for s in range(q.shape[0]):
+            if forward_dynamics(tables, control, work, 0.0, q[s], v[s]) != Status.OK:
+                return np.nan
+            total += work.freedoms.vdot[0]
+    return total
+
+
+def load(name: str, rtol: float | None = None) -> Scene:
+    """Return a shipped scene, by its name under `scenes`, with another tolerance when one is given."""
+    scene = sim.load(library.find(name))
+    return scene if rtol is None else replace(scene, simulate=replace(scene.simulate, rtol=rtol))
+
+
+def run(scene: Scene, duration: float | None = None) -> float:
+    """Compile, simulate and record a scene into a file that is not kept; returns the simulated time [s]."""
+    recording = sim.run(scene, duration=duration)
+    span = float(recording.time[-1] - recording.time[0])
+    recording.close()
+    return span
+
+
+class Engine:
+    """Forward dynamics of a scene at its start, by the ordinary path: load, compile, structure tables.
+
+    loops: False leaves the joints out that close loops.
+    """
+
+    def __init__(self, name: str, *, loops: bool = True):
+        scene = load(name)
+        self.model = sim.compile(scene)
+        self.flow = sim.Simulator(self.model).flow
+        if not loops:
+            closing = {self.model.joint_names[j] for j in self.flow.structure.loops}
+            self.model = sim.compile(replace(scene, joints=tuple(j for j in scene.joints if j.name not in closing)))
+            self.flow = sim.Simulator(self.model).flow
+        self.q, self.v = self.flow.q.copy(), self.flow.v.copy()
+
+    @cached_property
+    def figure(self) -> Figure:
+        """What the peers are told."""
+        tables, sizes = self.flow.structure.tables, self.flow.structure.sizes
+        return Figure(
+            links=tuple(self._link(i) for i in range(1, sizes.links)),
+            loops=tuple(self._loop(i) for i in range(sizes.blocks)),
+            gravity=np.array(tables.one.gravity_W[0]), nq=sizes.q, nv=sizes.v,
+        )  # fmt: skip
+
+    def _link(self, i: int) -> Link:
+        row = self.flow.structure.tables.links[i]
+        xx, yy, zz, xy, xz, yz = row.inertia_K
+        return Link(
+            name=re.sub(r"\W", "_", self.model.body_names[row.body]), parent=int(row.parent),
+            kind=_KINDS[int(row.kind)], q=int(row.q), v=int(row.v),
+            position=np.array(row.p_PF), rotation=np.array(row.R_PF).reshape(3, 3),
+            mass=float(row.mass), com=np.array(row.com_K), inertia=np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+        )  # fmt: skip
+
+    def _loop(self, i: int) -> Loop:
+        row = self.flow.structure.tables.blocks[i]
+        if row.kind != SPHERICAL:
+            raise ValueError(f"peers are told of spherical loops alone, not of {_KINDS[int(row.kind)]} ones")
+        name = re.sub(r"\W", "_", self.model.joint_names[row.joint])
+        return Loop(name, int(row.a), np.array(row.p_aF), int(row.b), np.array(row.p_bM))
+
+    # --- states ---------------------------------------------------------------------------------
+
+    def random_states(self, count: int, seed: int = 0) -> States:
+        """Return random states about the drawing, their loops closed and moving as they may."""
+        rng = np.random.default_rng(seed)
+        drawn = [self._random_state(rng) for _ in range(count)]
+        return States(np.array([q for q, _ in drawn]), np.array([v for _, v in drawn]))
+
+    def _random_state(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        links = self.flow.structure.tables.links
+        for _ in range(DRAWS):
+            q = self.q.copy()
+            add_freedoms(links, rng.normal(scale=SPREAD, size=self.v.size), 1.0, q)
+            v = rng.normal(scale=SPREAD, size=self.v.size)
+            if self._close(q, v):
+                return q, v
+        raise RuntimeError(f"none of {DRAWS} random poses could be closed")
+
+    def _close(self, q: np.ndarray, v: np.ndarray) -> bool:
+        """Newton on the loops' residuals, then on their rates; tells whether they closed."""
+        tables, mechanism = self.flow.structure.tables, self.flow.mechanism
+        for _ in range(30):
+            normalise(tables.links, q)
+            mechanism.look(q, v)
+            phi = mechanism.work.rows.phi
+            if len(phi) == 0 or np.abs(phi).max() < CLOSED:
+                break
+            add_freedoms(tables.links, -np.linalg.pinv(mechanism.jacobian()) @ phi, 1.0, q)
+        else:
+            return False
+        J = mechanism.jacobian()
+        v -= np.linalg.pinv(J) @ (J @ v)
+        return True
+
+    # --- what is measured -----------------------------------------------------------------------
+
+    def choose(self, states: States) -> None:
+        """Choose the rows that act at the first state, as an accepted step would."""
+        status = choose_rows(self.flow.structure.tables, self.flow.work, states.q[0], states.v[0])
+        if status != Status.OK:
+            raise RuntimeError(f"the first state has no rows to choose: {Status(status).name}")
+
+    def acceleration(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return vdot (nv,) at one state."""
+        flow = self.flow
+        status = forward_dynamics(flow.structure.tables, flow.control, flow.work, 0.0, q, v)
+        if status != Status.OK:
+            raise RuntimeError(f"forward dynamics ended with {Status(status).name}")
+        return np.array(flow.work.freedoms.vdot)
+
+    def accelerations(self, states: States) -> np.ndarray:
+        """Return vdot (count, nv)."""
+        return np.array([self.acceleration(q, v) for q, v in zip(states.q, states.v, strict=True)])
+
+    def repeat(self, states: States, times: int) -> int:
+        """Evaluate all states `times` times in one compiled call; returns the number of evaluations."""
+        flow = self.flow
+        total = repeat(flow.structure.tables, flow.control, flow.work, states.q, states.v, times)
+        if not np.isfinite(total):
+            raise RuntimeError("forward dynamics failed at a random state")
+        return times * len(states)
