@@ -102,8 +102,6 @@ def test_list_names_everything(capsys):
         "startup.first_run", "realtime.monkey_swing", "realtime.swing",
     } <= set(catalogue.BENCHMARKS)  # fmt: skip
     assert [line.split()[0] for line in lines if "slow" in line] == ["startup.first_run"]
-        line for line in lines if line.startswith("startup.first_run")
-    ]
 
 
 def test_page_keeps_its_text_and_gets_the_table(tmp_path):
