@@ -61,7 +61,7 @@ class Flow:
         self.rows = Rows(model)
         self.work: Work = mechanism.work
         self._share_work(structure)
-        self.stepper: Stepper = make_stepper(structure.sizes, len(conditions) + len(model.stops))
+        self.stepper: Stepper = make_stepper(structure.sizes, len(conditions) + len(model.stops), self.rows.buffer.shape[1])
         self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64))
         self._wrenches: list[tuple[float, int, np.ndarray]] = []  # end, body, (point in B, force, torque)
 
@@ -153,7 +153,7 @@ class Flow:
         self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
         if after.structure is not self.structure:
             self._share_work(after.structure)
-            new = make_stepper(after.structure.sizes, len(self.guards.table))
+            new = make_stepper(after.structure.sizes, len(self.guards.table), self.rows.buffer.shape[1])
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
             self.stepper = new

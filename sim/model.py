@@ -315,6 +315,7 @@ class Stepper(NamedTuple):
     moved: Any  # (nv,)
     saved: Any  # (nq,)
     N: Any  # (rows, rows)
+    row: Any  # (numbers of a recorded row,)
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
@@ -354,12 +355,12 @@ def make_work(tables: Tables, sizes: Numbers) -> Work:
     return work
 
 
-def make_stepper(sizes: Numbers, guards: int) -> Stepper:
+def make_stepper(sizes: Numbers, guards: int, row: int) -> Stepper:
     """Allocate an integrator for one structure."""
     n = sizes.q + sizes.v + 2
     return Stepper(
         q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n), error=np.zeros(n),
         k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q),
-        N=np.zeros((sizes.rows, sizes.rows)), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
+        N=np.zeros((sizes.rows, sizes.rows)), row=np.zeros(row), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
         guard_mid=np.zeros(guards), clock=np.zeros(7), count=np.zeros(8, np.int64),
     )  # fmt: skip

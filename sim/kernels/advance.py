@@ -19,7 +19,7 @@ from sim.kernels.integrate import (
     semi_implicit_step,
     slope,
 )
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, kernel, story, story_door
 from sim.kernels.observe import look, observe
 from sim.kernels.programs import run_program
 from sim.kernels.project import project, refresh
@@ -50,110 +50,6 @@ STALLED = 1e-8
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
-
-
-@story
-def guard_values(tables, control, work, stepper, guards, t, q, v, values_out):
-    """Signed values of all guards at a state, positive where they have fired.  Returns a status."""
-    status = Status.OK
-    if guards.forces[0]:
-        status = observe(tables, control, work, t, q, v, stepper.N)
-    else:
-        look(tables, control, work, t, q, v)
-    table = guards.table
-    for g in range(table.kind.size):
-        if not table.armed[g]:
-            values_out[g] = -1.0
-        elif table.kind[g] == GUARD_PROGRAM:
-            values_out[g] = table.direction[g] * run_program(tables, work, table.owner[g], t)
-        else:
-            values_out[g] = table.direction[g] * stop_depth(tables.stops, work.coordinate, table.owner[g])
-    return status
-
-
-@chapter
-def state_at(tables, work, stepper, theta, nq, nv, y_out):
-    """State inside the last step, brought to the constraints.  Returns a status."""
-    interpolate(stepper.y, stepper.dense, theta, y_out)
-    return project(tables, work, y_out[:nq], y_out[nq : nq + nv], stepper.moved, stepper.saved)
-
-
-@chapter
-def first_crossing(tables, control, work, stepper, guards, nq, nv):
-    """Fraction of the last step at which the first guard fires, and which; 2 and -1 without.
-
-    Guards are sampled at four places inside the step and at its end; the crossing is narrowed to
-    neighbouring floats on projected states, by secant steps with bisection.
-    """
-    n = guards.table.kind.size
-    t, h = stepper.clock[T], stepper.clock[STEP]
-    old, new, y = stepper.guard_old, stepper.guard_new, stepper.y_work
-    low = 0.0
-    for piece in range(1, 6):
-        high = piece / 5.0
-        if piece < 5:
-            interpolate(stepper.y, stepper.dense, high, y)
-        else:
-            for i in range(y.size):
-                y[i] = stepper.y_new[i]
-        guard_values(tables, control, work, stepper, guards, t + high * h, y[:nq], y[nq : nq + nv], new)
-        crossed = False
-        for g in range(n):
-            if old[g] < 0.0 and new[g] >= 0.0:
-                crossed = True
-        if crossed:
-            return narrow(tables, control, work, stepper, guards, nq, nv, low, high)
-        for g in range(n):
-            old[g] = new[g]
-        low = high
-    return 2.0, -1
-
-
-@chapter
-def narrow(tables, control, work, stepper, guards, nq, nv, low, high):
-    """Bracket the earliest crossing between two fractions of the step; returns (fraction, guard).
-
-    stepper.guard_old and guard_new hold the values at both ends and are kept so.
-    """
-    t, h = stepper.clock[T], stepper.clock[STEP]
-    old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
-    smallest = 2.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
-    side = 0
-    for trial in range(200):
-        if high - low <= smallest:
-            break
-        # earliest secant crossing of all guards that cross in this bracket
-        theta = high
-        for g in range(old.size):
-            if old[g] < 0.0 and new[g] >= 0.0:
-                theta = min(theta, low + (high - low) * (-old[g]) / (new[g] - old[g]))
-        if trial % 3 == 2 or not low < theta < high:
-            theta = 0.5 * (low + high)
-        else:  # lean a little over the root, so that both ends close in
-            lean = 0.25 * smallest if trial > 3 else 0.0
-            theta = min(max(theta + (lean if side < 0 else -lean), low + 0.25 * smallest), high - 0.25 * smallest)
-            if not low < theta < high:
-                theta = 0.5 * (low + high)
-        state_at(tables, work, stepper, theta, nq, nv, y)
-        guard_values(tables, control, work, stepper, guards, t + theta * h, y[:nq], y[nq : nq + nv], mid)
-        crossed = False
-        for g in range(old.size):
-            if old[g] < 0.0 and mid[g] >= 0.0:
-                crossed = True
-        side = 1 if crossed else -1
-        if crossed:
-            high = theta
-        else:
-            low = theta
-        for g in range(old.size):
-            if crossed:
-                new[g] = mid[g]
-            else:
-                old[g] = mid[g]
-    for g in range(old.size):
-        if old[g] < 0.0 and new[g] >= 0.0:
-            return high, g
-    return high, -1
 
 
 @chapter
@@ -194,12 +90,116 @@ def write_sample(work, layout, nq, nv, t, y, row_out):
         row_out[a + i] = y[i]
 
 
-@story
+@story_door
 def sample(tables, control, work, layout, nq, nv, t, y, N_work, row_out):
     """Observe a state and write its row.  Returns a status."""
     status = observe(tables, control, work, t, y[:nq], y[nq : nq + nv], N_work)
     write_sample(work, layout, nq, nv, t, y, row_out)
     return status
+
+
+@story
+def guard_values(tables, control, work, stepper, guards, layout, nq, nv, t, y, values_out):
+    """Signed values of all guards at a state, positive where they have fired.  Returns a status."""
+    status = Status.OK
+    if guards.forces[0]:
+        status = sample(tables, control, work, layout, nq, nv, t, y, stepper.N, stepper.row)
+    else:
+        look(tables, control, work, t, y[:nq], y[nq : nq + nv])
+    table = guards.table
+    for g in range(table.kind.size):
+        if not table.armed[g]:
+            values_out[g] = -1.0
+        elif table.kind[g] == GUARD_PROGRAM:
+            values_out[g] = table.direction[g] * run_program(tables, work, table.owner[g], t)
+        else:
+            values_out[g] = table.direction[g] * stop_depth(tables.stops, work.coordinate, table.owner[g])
+    return status
+
+
+@chapter
+def state_at(tables, work, stepper, theta, nq, nv, y_out):
+    """State inside the last step, brought to the constraints.  Returns a status."""
+    interpolate(stepper.y, stepper.dense, theta, y_out)
+    return project(tables, work, y_out[:nq], y_out[nq : nq + nv], stepper.moved, stepper.saved)
+
+
+@chapter
+def first_crossing(tables, control, work, stepper, guards, layout, nq, nv):
+    """Fraction of the last step at which the first guard fires, and which; 2 and -1 without.
+
+    Guards are sampled at four places inside the step and at its end; the crossing is narrowed to
+    neighbouring floats on projected states, by secant steps with bisection.
+    """
+    n = guards.table.kind.size
+    t, h = stepper.clock[T], stepper.clock[STEP]
+    old, new, y = stepper.guard_old, stepper.guard_new, stepper.y_work
+    low = 0.0
+    for piece in range(1, 6):
+        high = piece / 5.0
+        if piece < 5:
+            interpolate(stepper.y, stepper.dense, high, y)
+        else:
+            for i in range(y.size):
+                y[i] = stepper.y_new[i]
+        guard_values(tables, control, work, stepper, guards, layout, nq, nv, t + high * h, y, new)
+        crossed = False
+        for g in range(n):
+            if old[g] < 0.0 and new[g] >= 0.0:
+                crossed = True
+        if crossed:
+            return narrow(tables, control, work, stepper, guards, layout, nq, nv, low, high)
+        for g in range(n):
+            old[g] = new[g]
+        low = high
+    return 2.0, -1
+
+
+@chapter
+def narrow(tables, control, work, stepper, guards, layout, nq, nv, low, high):
+    """Bracket the earliest crossing between two fractions of the step; returns (fraction, guard).
+
+    stepper.guard_old and guard_new hold the values at both ends and are kept so.
+    """
+    t, h = stepper.clock[T], stepper.clock[STEP]
+    old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
+    smallest = 2.0 * EPSILON * max(abs(t), abs(t + h)) / abs(h)
+    side = 0
+    for trial in range(200):
+        if high - low <= smallest:
+            break
+        # earliest secant crossing of all guards that cross in this bracket
+        theta = high
+        for g in range(old.size):
+            if old[g] < 0.0 and new[g] >= 0.0:
+                theta = min(theta, low + (high - low) * (-old[g]) / (new[g] - old[g]))
+        if trial % 3 == 2 or not low < theta < high:
+            theta = 0.5 * (low + high)
+        else:  # lean a little over the root, so that both ends close in
+            lean = 0.25 * smallest if trial > 3 else 0.0
+            theta = min(max(theta + (lean if side < 0 else -lean), low + 0.25 * smallest), high - 0.25 * smallest)
+            if not low < theta < high:
+                theta = 0.5 * (low + high)
+        state_at(tables, work, stepper, theta, nq, nv, y)
+        guard_values(tables, control, work, stepper, guards, layout, nq, nv, t + theta * h, y, mid)
+        crossed = False
+        for g in range(old.size):
+            if old[g] < 0.0 and mid[g] >= 0.0:
+                crossed = True
+        side = 1 if crossed else -1
+        if crossed:
+            high = theta
+        else:
+            low = theta
+        for g in range(old.size):
+            if crossed:
+                new[g] = mid[g]
+            else:
+                old[g] = mid[g]
+    for g in range(old.size):
+        if old[g] < 0.0 and new[g] >= 0.0:
+            return high, g
+    return high, -1
 
 
 @chapter
@@ -218,7 +218,7 @@ def samples_until(tables, control, work, stepper, layout, nq, nv, theta_end, row
 
 
 @chapter
-def begin(tables, control, work, stepper, guards, nq, nv):
+def begin(tables, control, work, stepper, guards, layout, nq, nv):
     """Bring the state to the constraints, and find its slope and guards.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
     move(tables, work, y[:nq], y[nq : nq + nv])
@@ -230,7 +230,7 @@ def begin(tables, control, work, stepper, guards, nq, nv):
     if status != Status.OK:
         return status
     if guards.table.kind.size > 0:
-        guard_values(tables, control, work, stepper, guards, t, y[:nq], y[nq : nq + nv], stepper.guard_old)
+        guard_values(tables, control, work, stepper, guards, layout, nq, nv, t, y, stepper.guard_old)
         project(tables, work, y[:nq], y[nq : nq + nv], stepper.moved, stepper.saved)
     keep_rows(work)
     worst = refresh(tables, control, work, t, y[:nq], y[nq : nq + nv])
@@ -351,7 +351,7 @@ def remember_turns(tables, control, work, y, nq, nv):
                 control.turn[i] = work.coordinate[i]
 
 
-@story
+@story_door
 def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 
@@ -361,7 +361,7 @@ def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, ma
     nq, nv = stepper.q.size, work.freedoms.vdot.size
     clock, count = stepper.clock, stepper.count
     if not count[FRESH]:
-        status = begin(tables, control, work, stepper, guards, nq, nv)
+        status = begin(tables, control, work, stepper, guards, layout, nq, nv)
         if status != Status.OK:
             return status, work.one.worst[0]
     for _ in range(max_steps):
@@ -388,7 +388,7 @@ def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, ma
                 hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
         theta, guard = 2.0, -1
         if watch:
-            theta, guard = first_crossing(tables, control, work, stepper, guards, nq, nv)
+            theta, guard = first_crossing(tables, control, work, stepper, guards, layout, nq, nv)
         full = (t_end - clock[T]) / h
         samples_until(tables, control, work, stepper, layout, nq, nv, min(theta, full), rows_out)
         if guard >= 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door, kernel
 from sim.kernels.spatial import multiply
 from sim.model import UNIVERSAL_ROW
 
@@ -19,7 +19,7 @@ from sim.model import UNIVERSAL_ROW
 CUT = 1e-12
 
 
-@kernel
+@door
 def block_frames(blocks, link_work, block_work):
     """Joint frames of every loop and their relative motion.
 
@@ -59,7 +59,7 @@ def block_frames(blocks, link_work, block_work):
         frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
 
 
-@kernel
+@door
 def direction(code, frame, n):
     """Unit direction of a row: axes of F (codes 0-2 along, 3-5 about), 6 the cross, 7-9 about axes of M."""
     if code == UNIVERSAL_ROW:  # z_M x x_F
@@ -73,7 +73,7 @@ def direction(code, frame, n):
     return frame[n, i], frame[n, i + 3], frame[n, i + 6]
 
 
-@kernel
+@door
 def build_rows(blocks, rows, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of all rows.
 
@@ -146,7 +146,7 @@ def slips(rows, block_work, row_work):
         )  # fmt: skip
 
 
-@kernel
+@door
 def residuals(rows, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 

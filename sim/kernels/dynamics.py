@@ -32,7 +32,7 @@ from sim.kernels.forces import (
     tree_columns,
 )
 from sim.kernels.inertia import composite, factor, inertia_matrix, link_inertias, solve_down, solve_up
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.kinematics import poses, velocities
 from sim.model import Status
 
@@ -95,7 +95,7 @@ def columns(tables, control, work, q, v):
         loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
 
 
-@kernel
+@door
 def body_poses(links, link_work, body_work):
     """Pose and velocity of every body's own frame B (row 0 is the world)."""
     x, R, V = link_work.x, link_work.R, link_work.V
@@ -173,7 +173,7 @@ def solve_loops(tables, work):
     solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
-@kernel
+@chapter
 def forward_dynamics(tables, control, work, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of, rotation_vector
 from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
-@kernel
+@door
 def tree_columns(links, q, v, coordinate_out, rate_out):
     """Coordinates and rates of tree joints, by column (rotation vectors for quaternions)."""
     kind, qadr, vadr, nv, column = links.kind, links.q, links.v, links.nv, links.column
@@ -41,7 +41,7 @@ def near_turn(angle, remembered):
     return angle + 2.0 * math.pi * round((remembered - angle) / (2.0 * math.pi))
 
 
-@kernel
+@door
 def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 

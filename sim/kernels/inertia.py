@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door, kernel
 
 
-@kernel
+@door
 def link_inertias(links, link_work):
     """Mass, mass times com and rotational inertia of each link about its origin, world axes, into I."""
     R, I_out = link_work.R, link_work.I
@@ -37,7 +37,7 @@ def link_inertias(links, link_work):
         I_out[b, 9] = t10 * r6 + t11 * r7 + t12 * r8 - my * cz
 
 
-@kernel
+@door
 def composite(links, link_work):
     """Inertia of each link with all that hangs on it, about its origin, into C."""
     parent, d, I, C_out = links.parent, link_work.d, link_work.I, link_work.C  # noqa: E741
@@ -65,7 +65,7 @@ def composite(links, link_work):
         C_out[p, 9] += C_out[b, 9] - gy * dz - dy * gz
 
 
-@kernel
+@door
 def inertia_matrix(links, freedoms, link_work, freedom_work, M_out):
     """Composite-rigid-body inertia matrix, by branch."""
     parent, vadr, nv = links.parent, links.v, links.nv

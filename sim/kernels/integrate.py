@@ -28,7 +28,7 @@ def slope(tables, work, nq, nv, y, k_out):
     k_out[nq + nv + 1] = work.one.power[0, 1]
 
 
-@story
+@kernel
 def derivative(tables, control, work, t, nq, nv, y, k_out):
     """dy/dt.  Returns a status."""
     status = forward_dynamics(tables, control, work, t, y[:nq], y[nq : nq + nv])

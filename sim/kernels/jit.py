@@ -91,7 +91,7 @@ def _configure() -> None:
 
 
 # No reference counts: kernels own no memory, so one that allocates does not compile.
-_OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "fastmath": _FAST}
+_OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
 
 
 def _compiled_at(level: int, dispatcher: Any) -> Any:
@@ -111,14 +111,24 @@ def _compiled_at(level: int, dispatcher: Any) -> Any:
     return dispatcher
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function over numbers and arrays, or return it as it is when interpreting."""
+def _compile(function: Callable[..., Any], level: int, from_python: bool) -> Any:
     if _interpret:
         return function
     _configure()
     import numba
 
-    return _compiled_at(3, numba.njit(cache=True, **_OPTIONS)(function))
+    dispatcher = numba.njit(cache=True, no_cpython_wrapper=not from_python, **_OPTIONS)(function)
+    return _compiled_at(level, dispatcher)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function over numbers and arrays that other kernels call, not Python."""
+    return _compile(function, 3, False)
+
+
+def door(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that Python calls, too."""
+    return _compile(function, 3, True)
 
 
 def story(function: Callable[..., Any]) -> Any:
@@ -127,12 +137,12 @@ def story(function: Callable[..., Any]) -> Any:
     Numba optimises a kernel again together with everything that it calls.  The callees are optimised
     already, so here a low level saves most of the time to compile and none of the speed.
     """
-    if _interpret:
-        return function
-    _configure()
-    import numba
+    return _compile(function, 1, False)
 
-    return _compiled_at(1, numba.njit(cache=True, **_OPTIONS)(function))
+
+def story_door(function: Callable[..., Any]) -> Any:
+    """Compile a story that Python calls."""
+    return _compile(function, 1, True)
 
 
 def chapter(function: Callable[..., Any]) -> Any:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door, kernel
 from sim.kernels.spatial import multiply, rotation_of, turn_x, turn_z
 from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
-@kernel
+@door
 def poses(links, q, link_work, freedom_work):
     """Place every link and its motion axes.
 
@@ -73,7 +73,7 @@ def poses(links, q, link_work, freedom_work):
         R_out[b, 6], R_out[b, 7], R_out[b, 8] = R[6], R[7], R[8]
 
 
-@kernel
+@door
 def velocities(links, freedoms, v, link_work, freedom_work):
     """Velocities of all links, and their accelerations when every vdot is zero.
 

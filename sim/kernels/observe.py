@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.forces import link_forces, stop_depth
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import accelerations
 from sim.model import Status
 
@@ -165,7 +165,7 @@ def joint_forces(links, freedoms, blocks, v, link_work, freedom_work, block_work
             p_out[j, i] = frame[n, i]
 
 
-@kernel
+@door
 def energies(columns, stops, engaged, gravity_W, coordinate, rate, link_work, one_work):
     """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J]."""
     kinetic, potential = 0.0, 0.0
@@ -220,7 +220,7 @@ def plain_residuals(tables, work):
             work.one.trust[0, 1] = max(work.one.trust[0, 1], abs(work.rows.slip[r]) / rows.scale[r])
 
 
-@story
+@chapter
 def observe(tables, control, work, t, q, v, N_work):
     """Everything of one instant into `work`.  Returns a status."""
     move(tables, work, q, v)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, kernel, story, story_door
 
 # fmt: off
 (CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, TORQUE, ENERGY, COM,
@@ -138,7 +138,7 @@ def run_program(tables, work, program, t):
     return stack_work[0]
 
 
-@story
+@story_door
 def evaluate(tables, work, programs, t, values_out):
     """Evaluate several programs at the state that `work` holds."""
     for n in range(programs.size):

@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.inertia import solve_down
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
@@ -24,7 +24,7 @@ CLOSED = 1e-13  # position residual over length at which Newton stops; the recor
 UNTOUCHED = 1e-14  # below this nothing is moved: roundoff would be the only change
 
 
-@kernel
+@door
 def normalise(links, q_out):
     """Give every quaternion unit length."""
     kind, qadr = links.kind, links.q
@@ -36,7 +36,7 @@ def normalise(links, q_out):
             q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = s * w, s * x, s * y, s * z
 
 
-@kernel
+@door
 def add_freedoms(links, dq, scale, q_out):
     """q <- q (+) scale * dq, dq in the freedoms' own axes (rotations: structure-varying-1999, eq. (25))."""
     kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door, kernel
 
 
 @kernel
@@ -48,7 +48,7 @@ def turn_x(f, s, c):
     )  # fmt: skip
 
 
-@kernel
+@door
 def quaternion_of(r):
     """Return the unit quaternion (w >= 0 branch by the largest term) of a rotation matrix."""
     t = r[0] + r[4] + r[8]
