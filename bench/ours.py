@@ -11,7 +11,7 @@ import numpy as np
 import sim
 from bench.figure import Figure, Link, Loop, States
 from sim.kernels.dynamics import factorise, forward_dynamics, keep_rows, move
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door
 from sim.kernels.project import add_freedoms, normalise
 from sim.model import KIND, SPHERICAL, Status
 from sim.scene import library
@@ -24,7 +24,7 @@ DRAWS = 100  # poses tried for each state; some random poses are too far from an
 _KINDS = {code: name for name, code in KIND.items()}
 
 
-@kernel
+@door
 def choose_rows(tables, work, q, v):
     """Choose the loop rows that act, as an accepted step does.  Returns a status."""
     move(tables, work, q, v)
@@ -33,7 +33,7 @@ def choose_rows(tables, work, q, v):
     return status
 
 
-@kernel
+@door
 def repeat(tables, control, work, q, v, times):
     """Go `times` times through all states.  Returns the sum of all accelerations of one freedom, nan on failure."""
     total = 0.0

@@ -118,7 +118,21 @@ def _compile(function: Callable[..., Any], level: int, from_python: bool) -> Any
     import numba
 
     dispatcher = numba.njit(cache=True, no_cpython_wrapper=not from_python, **_OPTIONS)(function)
+    if not from_python:
+        _close(dispatcher)
     return _compiled_at(level, dispatcher)
+
+
+def _close(dispatcher: Any) -> None:
+    """Let Python be refused by a kernel without a door, instead of crashing in it."""
+
+    def keep(result: Any) -> None:
+        dispatcher.overloads[tuple(result.signature.args)] = result
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{dispatcher.py_func.__name__} is called by other kernels only; give it a @door to call it from Python")
+
+    dispatcher.add_overload, dispatcher._compile_for_args = keep, refuse
 
 
 def kernel(function: Callable[..., Any]) -> Any:
