@@ -234,8 +234,8 @@ ONE_WORK = np.dtype(
 )  # fmt: skip
 
 # Places in Stepper.clock and Stepper.count.
-T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP = range(7)
-ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL = range(8)
+T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA = range(9)
+ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED = range(10)
 
 
 class Tables(NamedTuple):
@@ -319,8 +319,12 @@ class Stepper(NamedTuple):
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
-    clock: Any  # (7,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step
-    count: Any  # (8,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps
+    # (9,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
+    # or its first guard stands: time, fraction of the step
+    clock: Any
+    # (10,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # samples of the last step are still to be written, guard that ends it or -1
+    count: Any
 
 
 class Numbers(NamedTuple):
@@ -362,5 +366,5 @@ def make_stepper(sizes: Numbers, guards: int, row: int) -> Stepper:
         q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n), error=np.zeros(n),
         k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q),
         N=np.zeros((sizes.rows, sizes.rows)), row=np.zeros(row), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
-        guard_mid=np.zeros(guards), clock=np.zeros(7), count=np.zeros(8, np.int64),
+        guard_mid=np.zeros(guards), clock=np.zeros(9), count=np.zeros(10, np.int64),
     )  # fmt: skip

@@ -26,11 +26,12 @@ from sim.kernels.project import project, refresh
 from sim.kernels.spatial import quaternion_of
 from sim.model import (
     ACCEPTED,
+    CROSSED,
+    END,
     EVALUATIONS,
     FILLED,
     FRESH,
     GUARD_PROGRAM,
-    H,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
@@ -40,6 +41,9 @@ from sim.model import (
     SMALL,
     STEP,
     STEP_FIXED,
+    THETA,
+    WAITING,
+    H,
     Status,
     T,
 )
@@ -203,18 +207,21 @@ def narrow(tables, control, work, stepper, guards, layout, nq, nv, low, high):
 
 
 @chapter
-def samples_until(tables, control, work, stepper, layout, nq, nv, theta_end, rows_out):
-    """Write the samples that fall into the last step before the fraction theta_end."""
+def samples_until(tables, control, work, stepper, layout, nq, nv, rows_out):
+    """Write the samples before the end of the last step, or before its guard; False where rows_out is full.
+
+    Times are compared, not fractions of the step: a sample that falls on the end belongs to the next step.
+    """
     t, h, count = stepper.clock[T], stepper.clock[STEP], stepper.count
-    while count[FILLED] < rows_out.shape[0]:
+    while count[NEXT_SAMPLE] / stepper.clock[RATE] < stepper.clock[END]:
+        if count[FILLED] >= rows_out.shape[0]:
+            return False
         ts = count[NEXT_SAMPLE] / stepper.clock[RATE]
-        theta = (ts - t) / h
-        if not theta < theta_end:
-            return
-        state_at(tables, work, stepper, max(theta, 0.0), nq, nv, stepper.y_work)
+        state_at(tables, work, stepper, max((ts - t) / h, 0.0), nq, nv, stepper.y_work)
         sample(tables, control, work, layout, nq, nv, ts, stepper.y_work, stepper.N, rows_out[count[FILLED]])
         count[FILLED] += 1
         count[NEXT_SAMPLE] += 1
+    return True
 
 
 @chapter
@@ -351,6 +358,37 @@ def remember_turns(tables, control, work, y, nq, nv):
                 control.turn[i] = work.coordinate[i]
 
 
+@story
+def stride(tables, control, work, stepper, guards, layout, t_stop, nq, nv):
+    """One step, its dense output where it is wanted, and its first guard.  Returns a status.
+
+    Leaves the step's end, or its first guard, in clock[END], clock[THETA] and count[CROSSED].
+    """
+    clock, count = stepper.clock, stepper.count
+    status, h = step(tables, control, work, stepper, t_stop, nq, nv)
+    if status != Status.OK:
+        return status
+    status = finish(tables, control, work, stepper, h, nq, nv)
+    if status != Status.OK:
+        return status
+    clock[STEP], clock[END] = h, clock[T] + h
+    if t_stop - clock[END] < 1e-6 * h:
+        clock[END] = t_stop
+    watch = guards.table.kind.size > 0
+    if watch or count[NEXT_SAMPLE] / clock[RATE] < clock[END]:
+        if count[METHOD] == DOP853:
+            dop853_dense(tables, control, work, clock[T], h, nq, nv, stepper.y, stepper.y_new, stepper.k, stepper.dense, stepper.y_work)  # fmt: skip
+            count[EVALUATIONS] += 3
+        else:
+            hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
+    count[CROSSED] = -1
+    if watch:
+        theta, guard = first_crossing(tables, control, work, stepper, guards, layout, nq, nv)
+        if guard >= 0:
+            clock[THETA], clock[END], count[CROSSED] = theta, clock[T] + theta * h, guard
+    return Status.OK
+
+
 @story_door
 def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
@@ -360,48 +398,33 @@ def advance(tables, control, work, stepper, guards, layout, rows_out, t_stop, ma
     """
     nq, nv = stepper.q.size, work.freedoms.vdot.size
     clock, count = stepper.clock, stepper.count
-    if not count[FRESH]:
+    if not count[FRESH] and not count[WAITING]:
         status = begin(tables, control, work, stepper, guards, layout, nq, nv)
         if status != Status.OK:
             return status, work.one.worst[0]
     for _ in range(max_steps):
-        if count[FILLED] >= rows_out.shape[0]:
+        if not count[WAITING]:
+            if clock[T] >= t_stop:
+                return Status.REACHED, -1
+            status = stride(tables, control, work, stepper, guards, layout, t_stop, nq, nv)
+            if status != Status.OK:
+                return status, work.one.worst[0]
+            count[WAITING] = 1
+        if not samples_until(tables, control, work, stepper, layout, nq, nv, rows_out):
             return Status.PAUSE, -1
-        if clock[T] >= t_stop:
-            return Status.REACHED, -1
-        status, h = step(tables, control, work, stepper, t_stop, nq, nv)
-        if status != Status.OK:
-            return status, work.one.worst[0]
-        status = finish(tables, control, work, stepper, h, nq, nv)
-        if status != Status.OK:
-            return status, work.one.worst[0]
-        clock[STEP] = h
-        t_end = clock[T] + h
-        if t_stop - t_end < 1e-6 * h:
-            t_end = t_stop
-        watch = guards.table.kind.size > 0
-        if watch or count[NEXT_SAMPLE] / clock[RATE] < t_end:
-            if count[METHOD] == DOP853:
-                dop853_dense(tables, control, work, clock[T], h, nq, nv, stepper.y, stepper.y_new, stepper.k, stepper.dense, stepper.y_work)  # fmt: skip
-                count[EVALUATIONS] += 3
-            else:
-                hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
-        theta, guard = 2.0, -1
-        if watch:
-            theta, guard = first_crossing(tables, control, work, stepper, guards, layout, nq, nv)
-        full = (t_end - clock[T]) / h
-        samples_until(tables, control, work, stepper, layout, nq, nv, min(theta, full), rows_out)
+        count[WAITING] = 0
+        guard = count[CROSSED]
         if guard >= 0:
-            state_at(tables, work, stepper, theta, nq, nv, stepper.saved_y)
+            state_at(tables, work, stepper, clock[THETA], nq, nv, stepper.saved_y)
             for i in range(stepper.y.size):
                 stepper.y[i] = stepper.saved_y[i]
-            clock[T] += theta * h
             count[FRESH] = 0
-            remember_turns(tables, control, work, stepper.y, nq, nv)
-            return Status.GUARD, guard
-        for i in range(stepper.y.size):
-            stepper.y[i] = stepper.y_new[i]
-            stepper.k[0, i] = stepper.k[12, i]
-        clock[T] = t_end
+        else:
+            for i in range(stepper.y.size):
+                stepper.y[i] = stepper.y_new[i]
+                stepper.k[0, i] = stepper.k[12, i]
+        clock[T] = clock[END]
         remember_turns(tables, control, work, stepper.y, nq, nv)
+        if guard >= 0:
+            return Status.GUARD, guard
     return Status.PAUSE, -1
