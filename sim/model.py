@@ -350,8 +350,9 @@ def make_work(tables: Tables, sizes: Numbers) -> Work:
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
     jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
     work = Work(
-        links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v), blocks=table(BLOCK_WORK, sizes.blocks),
-        rows=table(ROW_WORK, m), bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
+        blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
+        bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
         M=np.zeros(len(tables.branch)), J=np.zeros(jacobian), G=np.zeros((m, m)), stack=np.zeros(64),
     )  # fmt: skip
@@ -363,8 +364,9 @@ def make_stepper(sizes: Numbers, guards: int, row: int) -> Stepper:
     """Allocate an integrator for one structure."""
     n = sizes.q + sizes.v + 2
     return Stepper(
-        q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n), error=np.zeros(n),
-        k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q),
+        q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n),
+        error=np.zeros(n), k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v),
+        saved=np.zeros(sizes.q),
         N=np.zeros((sizes.rows, sizes.rows)), row=np.zeros(row), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
         guard_mid=np.zeros(guards), clock=np.zeros(9), count=np.zeros(10, np.int64),
     )  # fmt: skip

@@ -18,9 +18,7 @@ from typing import Any
 
 from sim.kernels.jit import cache_folder, interpreted
 
-C_LAW = ctypes.CFUNCTYPE(
-    None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-)
+C_LAW = ctypes.CFUNCTYPE(None, ctypes.c_double, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64)
 
 # address -> law over arrays, for interpreted kernels
 TWINS: dict[int, Callable[..., None]] = {}
@@ -38,7 +36,10 @@ else:
     from numba.extending import intrinsic
 
     @intrinsic
-    def call_law(typingctx: Any, address: Any, t: Any, coordinate: Any, rate: Any, constants: Any, first: Any, count: Any, torque_out: Any) -> Any:  # fmt: skip
+    def call_law(
+        typingctx: Any, address: Any, t: Any, coordinate: Any, rate: Any, constants: Any, first: Any, count: Any,
+        torque_out: Any,
+    ) -> Any:  # fmt: skip
         """Call the law at an address with `count` constants from `first` on."""
         signature = types.void(address, t, coordinate, rate, constants, first, count, torque_out)
 
@@ -102,7 +103,8 @@ P = types.CPointer(types.float64)
 
 @cfunc(types.void(types.float64, P, P, P, P, types.int64, types.int64), cache=True)
 def entry(t, coordinate, rate, constants, torque, columns, count):
-    law(t, carray(coordinate, (columns,)), carray(rate, (columns,)), carray(constants, (count,)), carray(torque, (columns,)))
+    x, v = carray(coordinate, (columns,)), carray(rate, (columns,))
+    law(t, x, v, carray(constants, (count,)), carray(torque, (columns,)))
 '''
 
 

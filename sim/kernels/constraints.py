@@ -33,8 +33,14 @@ def block_frames(blocks, link_work, block_work):
         a, b = a_links[n], b_links[n]
         A = (R[a, 0], R[a, 1], R[a, 2], R[a, 3], R[a, 4], R[a, 5], R[a, 6], R[a, 7], R[a, 8])
         B = (R[b, 0], R[b, 1], R[b, 2], R[b, 3], R[b, 4], R[b, 5], R[b, 6], R[b, 7], R[b, 8])
-        F = multiply(A, (R_aF[n, 0], R_aF[n, 1], R_aF[n, 2], R_aF[n, 3], R_aF[n, 4], R_aF[n, 5], R_aF[n, 6], R_aF[n, 7], R_aF[n, 8]))  # fmt: skip
-        M = multiply(B, (R_bM[n, 0], R_bM[n, 1], R_bM[n, 2], R_bM[n, 3], R_bM[n, 4], R_bM[n, 5], R_bM[n, 6], R_bM[n, 7], R_bM[n, 8]))  # fmt: skip
+        F = multiply(A, (
+            R_aF[n, 0], R_aF[n, 1], R_aF[n, 2], R_aF[n, 3], R_aF[n, 4], R_aF[n, 5],
+            R_aF[n, 6], R_aF[n, 7], R_aF[n, 8],
+        ))  # fmt: skip
+        M = multiply(B, (
+            R_bM[n, 0], R_bM[n, 1], R_bM[n, 2], R_bM[n, 3], R_bM[n, 4], R_bM[n, 5],
+            R_bM[n, 6], R_bM[n, 7], R_bM[n, 8],
+        ))  # fmt: skip
         frame_out[n, 3], frame_out[n, 4], frame_out[n, 5] = F[0], F[1], F[2]
         frame_out[n, 6], frame_out[n, 7], frame_out[n, 8] = F[3], F[4], F[5]
         frame_out[n, 9], frame_out[n, 10], frame_out[n, 11] = F[6], F[7], F[8]
@@ -179,7 +185,8 @@ def turned(frame, n, i, locked):
             return -(F[1] * M[2] + F[4] * M[5] + F[7] * M[8])
         return F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
     s = 0.5 * (
-        F[k] * M[j] + F[3 + k] * M[3 + j] + F[6 + k] * M[6 + j] - F[j] * M[k] - F[3 + j] * M[3 + k] - F[6 + j] * M[6 + k]
+        F[k] * M[j] + F[3 + k] * M[3 + j] + F[6 + k] * M[6 + j]
+        - F[j] * M[k] - F[3 + j] * M[3 + k] - F[6 + j] * M[6 + k]
     )  # fmt: skip
     trace = 0.0
     for m in range(9):

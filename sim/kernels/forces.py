@@ -188,8 +188,9 @@ def control_torques(tables, control, work, t):
     for n in range(laws):
         if control.enabled[n]:
             call_law(
-                tables.laws[n, 0], t, work.coordinate, rate, tables.law_constants, tables.laws[n, 1], tables.laws[n, 2], out
-            )
+                tables.laws[n, 0], t, work.coordinate, rate, tables.law_constants, tables.laws[n, 1], tables.laws[n, 2],
+                out,
+            )  # fmt: skip
     for c in range(out.size):
         work.torque[c] += out[c]
         work.one.power[0, 0] += out[c] * rate[c]
@@ -259,9 +260,10 @@ def body_wrenches(links, wrench, arms, link_work, one_work):
         # arm f^T with the arm from the link's origin, in its axes: p_KB f^T + R_KB (p f^T)
         m0, m1, m2 = wrench[n, 0], wrench[n, 1], wrench[n, 2]
         for k in range(3):
-            t0 = p_KB[b, k] * f[0] + R_KB[b, 3 * k] * arms[n, 0] + R_KB[b, 3 * k + 1] * arms[n, 3] + R_KB[b, 3 * k + 2] * arms[n, 6]  # fmt: skip
-            t1 = p_KB[b, k] * f[1] + R_KB[b, 3 * k] * arms[n, 1] + R_KB[b, 3 * k + 1] * arms[n, 4] + R_KB[b, 3 * k + 2] * arms[n, 7]  # fmt: skip
-            t2 = p_KB[b, k] * f[2] + R_KB[b, 3 * k] * arms[n, 2] + R_KB[b, 3 * k + 1] * arms[n, 5] + R_KB[b, 3 * k + 2] * arms[n, 8]  # fmt: skip
+            r0, r1, r2 = R_KB[b, 3 * k], R_KB[b, 3 * k + 1], R_KB[b, 3 * k + 2]
+            t0 = p_KB[b, k] * f[0] + r0 * arms[n, 0] + r1 * arms[n, 3] + r2 * arms[n, 6]
+            t1 = p_KB[b, k] * f[1] + r0 * arms[n, 1] + r1 * arms[n, 4] + r2 * arms[n, 7]
+            t2 = p_KB[b, k] * f[2] + r0 * arms[n, 2] + r1 * arms[n, 5] + r2 * arms[n, 8]
             e0, e1, e2 = R[b, k], R[b, 3 + k], R[b, 6 + k]
             m0, m1, m2 = m0 + e1 * t2 - e2 * t1, m1 + e2 * t0 - e0 * t2, m2 + e0 * t1 - e1 * t0
         wrench_out[b, 0] += m0
@@ -270,7 +272,8 @@ def body_wrenches(links, wrench, arms, link_work, one_work):
         wrench_out[b, 3] += f[0]
         wrench_out[b, 4] += f[1]
         wrench_out[b, 5] += f[2]
-        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2] + f[0] * V[b, 3] + f[1] * V[b, 4] + f[2] * V[b, 5]
+        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2]
+        one_work.power[0, 0] += f[0] * V[b, 3] + f[1] * V[b, 4] + f[2] * V[b, 5]
 
 
 @kernel

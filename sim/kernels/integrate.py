@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.dop853 import A, B, C, D, E3, E5
+from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.dynamics import forward_dynamics
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, kernel
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms
 from sim.model import FREE, SPHERICAL, Status
@@ -60,7 +60,7 @@ def error_norm(links, length, y, y_new, e, nq):
     e: error of y.  Positions over length, rotations as angles, speeds over length/s + speed.
     """
     total, count = 0.0, 0
-    kind, qadr, vadr, nv, = links.kind, links.q, links.v, links.nv  # fmt: skip
+    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
     for b in range(1, kind.size):
         a, k = qadr[b], nq + vadr[b]
         turning = kind[b] == SPHERICAL or kind[b] == FREE
@@ -103,14 +103,14 @@ def moved_norm(links, length, linear, dq):
 
 
 @chapter
-def dop853_step(tables, control, work, t, h, nq, nv, y, k, y_out, error_work):
-    """Stages 1 to 11 and the step; k[0] is the slope at the start.  Returns a status."""
+def dop853_step(tables, control, work, t, h, nq, nv, y, k_work, y_out, error_work):
+    """Stages 1 to 11 and the step; k_work[0] is the slope at the start.  Returns a status."""
     for s in range(1, 12):
-        combine(y, h, A[s], s, k, y_out)
-        status = derivative(tables, control, work, t + C[s] * h, nq, nv, y_out, k[s])
+        combine(y, h, A[s], s, k_work, y_out)
+        status = derivative(tables, control, work, t + C[s] * h, nq, nv, y_out, k_work[s])
         if status != Status.OK:
             return status
-    combine(y, h, B, 12, k, y_out)
+    combine(y, h, B, 12, k_work, y_out)
     return Status.OK
 
 
@@ -136,19 +136,19 @@ def dop853_error(tables, h, nq, y, k, y_new, error_work):
 
 
 @chapter
-def dop853_dense(tables, control, work, t, h, nq, nv, y, y_new, k, dense_out, y_work):
-    """Three more stages, then the coefficients of the interpolant; k[12] is the slope at the end."""
+def dop853_dense(tables, control, work, t, h, nq, nv, y, y_new, k_work, dense_out, y_work):
+    """Three more stages, then the coefficients of the interpolant; k_work[12] is the slope at the end."""
     for s in range(13, 16):
-        combine(y, h, A[s], s, k, y_work)
-        status = derivative(tables, control, work, t + C[s] * h, nq, nv, y_work, k[s])
+        combine(y, h, A[s], s, k_work, y_work)
+        status = derivative(tables, control, work, t + C[s] * h, nq, nv, y_work, k_work[s])
         if status != Status.OK:
             return status
-    hermite(h, y, y_new, k, dense_out)
+    hermite(h, y, y_new, k_work, dense_out)
     for m in range(4):
         for i in range(y.size):
             s = 0.0
             for j in range(16):
-                s += D[m, j] * k[j, i]
+                s += D[m, j] * k_work[j, i]
             dense_out[3 + m, i] = h * s
     return Status.OK
 
@@ -175,18 +175,18 @@ def interpolate(y, dense, theta, y_out):
 
 
 @chapter
-def rk4_step(tables, control, work, t, h, nq, nv, y, k, y_out, y_work):
-    """Classical Runge-Kutta step; k[0] is the slope at the start."""
+def rk4_step(tables, control, work, t, h, nq, nv, y, k_work, y_out, y_work):
+    """Classical Runge-Kutta step; k_work[0] is the slope at the start."""
     n = y.size
     for s in range(1, 4):
         a = 1.0 if s == 3 else 0.5
         for i in range(n):
-            y_work[i] = y[i] + a * h * k[s - 1, i]
-        status = derivative(tables, control, work, t + a * h, nq, nv, y_work, k[s])
+            y_work[i] = y[i] + a * h * k_work[s - 1, i]
+        status = derivative(tables, control, work, t + a * h, nq, nv, y_work, k_work[s])
         if status != Status.OK:
             return status
     for i in range(n):
-        y_out[i] = y[i] + h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
+        y_out[i] = y[i] + h / 6.0 * (k_work[0, i] + 2.0 * k_work[1, i] + 2.0 * k_work[2, i] + k_work[3, i])
     return Status.OK
 
 

@@ -84,9 +84,10 @@ def is_cold() -> bool:
 def _configure() -> None:
     global _chosen
     if not _chosen:
-        import numba
+        from numba import config
 
-        numba.config.CACHE_DIR = str(cache_folder())
+        settings: Any = config
+        settings.CACHE_DIR = str(cache_folder())
         _chosen = True
 
 
@@ -96,16 +97,17 @@ _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_mode
 
 def _compiled_at(level: int, dispatcher: Any) -> Any:
     """Let a kernel be optimised at an LLVM level of its own."""
-    import numba
+    from numba import config
 
+    settings: Any = config
     compile_as_usual = dispatcher.compile
 
     def compile_at_level(signature: Any) -> Any:
-        before, numba.config.OPT = numba.config.OPT, level
+        before, settings.OPT = settings.OPT, level
         try:
             return compile_as_usual(signature)
         finally:
-            numba.config.OPT = before
+            settings.OPT = before
 
     dispatcher.compile = compile_at_level
     return dispatcher
@@ -117,7 +119,8 @@ def _compile(function: Callable[..., Any], level: int, from_python: bool) -> Any
     _configure()
     import numba
 
-    dispatcher = numba.njit(cache=True, no_cpython_wrapper=not from_python, **_OPTIONS)(function)
+    njit: Any = numba.njit
+    dispatcher = njit(cache=True, no_cpython_wrapper=not from_python, **_OPTIONS)(function)
     if not from_python:
         _close(dispatcher)
     return _compiled_at(level, dispatcher)
@@ -130,7 +133,9 @@ def _close(dispatcher: Any) -> None:
         dispatcher.overloads[tuple(result.signature.args)] = result
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise TypeError(f"{dispatcher.py_func.__name__} is called by other kernels only; give it a @door to call it from Python")
+        raise TypeError(
+            f"{dispatcher.py_func.__name__} is called by other kernels only; give it a @door to call it from Python"
+        )
 
     dispatcher.add_overload, dispatcher._compile_for_args = keep, refuse
 

@@ -25,8 +25,14 @@ def poses(links, q, link_work, freedom_work):
     p_PF, R_PF = links.p_PF, links.R_PF
     for b in range(1, parent.size):
         p, a, k, n = parent[b], qadr[b], vadr[b], kind[b]
-        P = (R_out[p, 0], R_out[p, 1], R_out[p, 2], R_out[p, 3], R_out[p, 4], R_out[p, 5], R_out[p, 6], R_out[p, 7], R_out[p, 8])  # fmt: skip
-        F = multiply(P, (R_PF[b, 0], R_PF[b, 1], R_PF[b, 2], R_PF[b, 3], R_PF[b, 4], R_PF[b, 5], R_PF[b, 6], R_PF[b, 7], R_PF[b, 8]))  # fmt: skip
+        P = (
+            R_out[p, 0], R_out[p, 1], R_out[p, 2], R_out[p, 3], R_out[p, 4], R_out[p, 5],
+            R_out[p, 6], R_out[p, 7], R_out[p, 8],
+        )  # fmt: skip
+        F = multiply(P, (
+            R_PF[b, 0], R_PF[b, 1], R_PF[b, 2], R_PF[b, 3], R_PF[b, 4], R_PF[b, 5],
+            R_PF[b, 6], R_PF[b, 7], R_PF[b, 8],
+        ))  # fmt: skip
         fx, fy, fz = p_PF[b, 0], p_PF[b, 1], p_PF[b, 2]
         dx = P[0] * fx + P[1] * fy + P[2] * fz
         dy = P[3] * fx + P[4] * fy + P[5] * fz

@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.forces import link_forces, stop_depth
-from sim.kernels.jit import chapter, door, kernel, story
+from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.kinematics import accelerations
 from sim.model import Status
 
@@ -204,7 +204,10 @@ def look(tables, control, work, t, q, v):
     move(tables, work, q, v)
     columns(tables, control, work, q, v)
     body_poses(tables.links, work.links, work.bodies)
-    energies(tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links, work.one)  # fmt: skip
+    energies(
+        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
+        work.one,
+    )  # fmt: skip
 
 
 @chapter
@@ -240,9 +243,16 @@ def observe(tables, control, work, t, q, v, N_work):
         count = null_vectors(work.G, work.rows, work.one, N_work)
         least_norm(N_work, count, work.rows)
     determinacy(tables.links, tables.blocks, N_work, count, work.links, work.blocks, work.rows, work.joints)
-    joint_forces(tables.links, tables.freedoms, tables.blocks, v, work.links, work.freedoms, work.blocks, work.rows, work.joints)  # fmt: skip
-    energies(tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links, work.one)  # fmt: skip
+    joint_forces(
+        tables.links, tables.freedoms, tables.blocks, v, work.links, work.freedoms, work.blocks, work.rows, work.joints
+    )  # fmt: skip
+    energies(
+        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
+        work.one,
+    )  # fmt: skip
     plain_residuals(tables, work)
-    work.one.trust[0, 2] = math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.rank[0] > 0 else math.nan
+    work.one.trust[0, 2] = (
+        math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.rank[0] > 0 else math.nan
+    )
     work.one.trust[0, 3] = work.one.rank[0]
     return Status.OK

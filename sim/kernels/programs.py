@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import chapter, kernel, story, story_door
+from sim.kernels.jit import chapter, kernel, story_door
 
 # fmt: off
 (CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, TORQUE, ENERGY, COM,
@@ -46,7 +46,9 @@ def total_com(link_work, k):
 
 
 @kernel
-def load(constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, one_work):  # fmt: skip
+def load(
+    constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, one_work
+):  # fmt: skip
     """Value of an instruction that reads the state."""
     if operation == CONSTANT:
         return constants[argument]
@@ -109,7 +111,9 @@ def binary(operation, a, b):
     if operation == DIVIDE:
         return a / b if b != 0.0 else math.nan
     if operation == POWER:
-        return a**b if a > 0.0 or b == math.floor(b) and (a != 0.0 or b >= 0.0) else (0.0 if a == 0.0 and b > 0.0 else math.nan)  # fmt: skip
+        if a > 0.0 or (b == math.floor(b) and (a != 0.0 or b >= 0.0)):
+            return a**b
+        return 0.0 if a == 0.0 and b > 0.0 else math.nan
     if operation == ATAN2:
         return math.atan2(a, b)
     if operation == MIN:
