@@ -98,7 +98,7 @@ def python_syntax(text: str) -> str:
                 out.append(f"{word}*{run}" if word == ")" else f"({word}*{run})")
                 continue
         out.append("**" if kind == "power" else f" {word} " if kind == "word" else word)
-    return "".join(out)
+    return "".join(out).strip()
 
 
 def _unit_run(tokens: list[tuple[str, str]], i: int) -> tuple[str, int]:
