@@ -25,7 +25,22 @@ _PUBLIC = {
     "parameter": "sim.plugin",
 }
 
-__all__ = sorted(_PUBLIC)
+__all__ = [
+    "Controller",
+    "Problem",
+    "Recording",
+    "RecordingError",
+    "SceneError",
+    "SimulationError",
+    "Simulator",
+    "check",
+    "compile",
+    "info",
+    "load",
+    "load_recording",
+    "parameter",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:

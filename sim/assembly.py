@@ -132,7 +132,9 @@ def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray) -> b
             return True
         dq = np.zeros(len(v))
         try:
-            dq[free] = least(mechanism.jacobian()[np.ix_(hard, free)], mechanism.inertia()[np.ix_(free, free)], -work.rows.phi[hard])
+            dq[free] = least(
+                mechanism.jacobian()[np.ix_(hard, free)], mechanism.inertia()[np.ix_(free, free)], -work.rows.phi[hard]
+            )
         except np.linalg.LinAlgError:
             return False
         saved, share, before = q.copy(), min(1.0, 0.7 / max(np.abs(dq).max(initial=0.0), 1e-300)), residual
@@ -167,7 +169,7 @@ def close_velocities(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: 
 
 def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> list[Problem]:
     """Return a problem for each rate of `initial` that the loops do not allow."""
-    model, structure = mechanism.model, mechanism.structure
+    model = mechanism.model
     mechanism.look(q, v)
     out = []
     for joint, value in values.items():
@@ -205,7 +207,9 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
             said = [f"{gap * 1e3:.4g} mm apart"] if linear.any() else []
             if (~linear).any():
                 said.append(f"turned by {turn:.4g} degrees")
-            parts = f"{model.body_names[model.joints.parent[joint]]!r} and {model.body_names[model.joints.child[joint]]!r}"
+            parts = (
+                f"{model.body_names[model.joints.parent[joint]]!r} and {model.body_names[model.joints.child[joint]]!r}"
+            )
             out.append(
                 Problem(
                     where=spec.place if spec else None, path=f"joints.{model.joint_names[joint]}",
@@ -226,7 +230,7 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     size = np.sqrt(np.maximum(np.diag(M), 0.0))
     scaled = M / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0))
     values, vectors = np.linalg.eigh(scaled)
-    out = []
+    out: list[Problem] = []
     if values[0] > 1e-13 and np.all(size > 0.0):
         return out
     k = int(np.argmax(np.abs(vectors[:, 0]))) if np.all(size > 0.0) else int(np.argmin(size))

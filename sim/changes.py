@@ -40,7 +40,9 @@ class Blow:
     given: float
 
 
-def impulse_solve(mechanism: Mechanism, v: np.ndarray, applied: np.ndarray | None = None, fresh: np.ndarray | None = None) -> Blow:  # fmt: skip
+def impulse_solve(
+    mechanism: Mechanism, v: np.ndarray, applied: np.ndarray | None = None, fresh: np.ndarray | None = None
+) -> Blow:
     """Solve for velocities after an instant in which all active rows hold.
 
     Parameters
@@ -104,8 +106,8 @@ def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
             total += 0.5 * float(np.sum(model.columns.armature[c] * work.rate[c] ** 2))
     for n, stop in enumerate(model.stops):
         if control.engaged[n] and int(stop.joint) in joints:
-            c = int(stop.column)
-            x = np.linalg.norm(work.coordinate[c : c + 3]) if stop.angle else work.coordinate[c]
+            first = int(stop.column)
+            x = np.linalg.norm(work.coordinate[first : first + 3]) if stop.angle else work.coordinate[first]
             total += 0.5 * float(stop.stiffness) * float(x - stop.bound) ** 2
     return total
 
@@ -184,7 +186,9 @@ def _check_gap(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]
         )
 
 
-def _carry_state(now: Instant, structure: Structure, frames: Frames, poses: tuple[Pose, ...]) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+def _carry_state(
+    now: Instant, structure: Structure, frames: Frames, poses: tuple[Pose, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """Copy coordinates of joints that stay in the tree; take the others from poses and velocities."""
     model, old = now.model, now.structure
     q, v = np.zeros(structure.sizes.q), np.zeros(structure.sizes.v)
@@ -223,7 +227,9 @@ def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[
     by_joint = {joint_named(model, name): value for name, value in values.items()}
     for joint in by_joint:
         if joint in mechanism.structure.loops:
-            raise ChangeError(f"joint {model.joint_names[joint]!r} closes a loop here; set the joints of the tree instead")
+            raise ChangeError(
+                f"joint {model.joint_names[joint]!r} closes a loop here; set the joints of the tree instead"
+            )
         if joint not in mechanism.structure.carrier:
             raise ChangeError(f"joint {model.joint_names[joint]!r} is not connected, so it has no value to set")
     fixed = place(mechanism, q, by_joint)
@@ -233,7 +239,9 @@ def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[
     mechanism.look(q, v)
 
 
-def generalised_impulse(mechanism: Mechanism, body: int, linear: np.ndarray, angular: np.ndarray, p_W: np.ndarray) -> np.ndarray:  # fmt: skip
+def generalised_impulse(
+    mechanism: Mechanism, body: int, linear: np.ndarray, angular: np.ndarray, p_W: np.ndarray
+) -> np.ndarray:
     """Return J^T of an impulse [N s] at a point of a body and an angular impulse [N m s], world axes."""
     structure, work = mechanism.structure, mechanism.work
     out = np.zeros(structure.sizes.v)

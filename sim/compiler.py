@@ -71,20 +71,23 @@ def compile(scene: Scene) -> Model:
     frames = _all_frames(drawing.frames, len(names))
     points, point_names = _points(scene, drawing, body_names)
     bodies = _bodies(scene.bodies, origins)
-    by_name = {
-        name: slice(int(joints.column[i]), int(joints.column[i] + joints.nv[i])) for i, name in enumerate(names)
-    }
+    by_name = {name: slice(int(joints.column[i]), int(joints.column[i] + joints.nv[i])) for i, name in enumerate(names)}
     for body, joint in enumerate(free_joint):
         if joint >= 0:
             by_name.setdefault(body_names[body], by_name[names[joint]])
     programs = Programs(
-        Names(by_name, {n: i for i, n in enumerate(names)}, {n: i for i, n in enumerate(body_names)}, point_names.__getitem__)
-    )  # fmt: skip
+        Names(
+            by_name,
+            {n: i for i, n in enumerate(names)},
+            {n: i for i, n in enumerate(body_names)},
+            point_names.__getitem__,
+        )
+    )
     programs.acts = bool(len(stops) or np.any(columns.stiffness) or np.any(columns.damping))
     return Model(
-        scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs), column_names=column_names,
-        bodies=bodies, joints=joints, columns=columns, stops=stops, points=points, point_names=point_names,
-        free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
+        scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
+        column_names=column_names, bodies=bodies, joints=joints, columns=columns, stops=stops, points=points,
+        point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=frozenset(i for i, joint in enumerate(scene.joints) if joint.connected),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
     )  # fmt: skip
@@ -100,13 +103,13 @@ def _origins(scene: Scene) -> dict[str, np.ndarray]:
     points = {body.name: body.points for body in scene.bodies}
     out = {}
     for body in scene.bodies:
-        joint = first.get(body.name)
+        held_by = first.get(body.name)
         if body.origin is not None:
             p = body.origin
-        elif joint is not None and joint.child_point is not None:
-            p = points[body.name][joint.child_point]
-        elif joint is not None and joint.position is not None and joint.part == part_of[body.name]:
-            p = joint.position
+        elif held_by is not None and held_by.child_point is not None:
+            p = points[body.name][held_by.child_point]
+        elif held_by is not None and held_by.position is not None and held_by.part == part_of[body.name]:
+            p = held_by.position
         else:
             p = body.com
         out[body.name] = np.array(p, float)
@@ -116,7 +119,9 @@ def _origins(scene: Scene) -> dict[str, np.ndarray]:
 def _free_joints(scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...]) -> np.ndarray:
     """Add a free joint for each body that no joint holds at the start, or that an event may set free."""
     held = {joint.child for joint in scene.joints if joint.connected}
-    cut = {name for event in scene.events for action in event.actions if action.kind == "cut" for name in action.targets}
+    cut = {
+        name for event in scene.events for action in event.actions if action.kind == "cut" for name in action.targets
+    }
     loosened = {joint.child for joint in scene.joints if joint.name in cut}
     out = np.full(len(body_names), -1)
     for body in range(1, len(body_names)):
@@ -144,7 +149,9 @@ def _only_in_a_cycle(scene: Scene, body: str) -> bool:
     return False
 
 
-def _joint_tables(scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...], free_joint: np.ndarray) -> Any:  # fmt: skip
+def _joint_tables(
+    scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...], free_joint: np.ndarray
+) -> Any:
     body_of = {name: i for i, name in enumerate(body_names)}
     joints = table(JOINT, len(names))
     rows: list[tuple[float, ...]] = []

@@ -155,11 +155,11 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         freedoms=tree["freedoms"], branch=tree["branch"], support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     sizes = Numbers(
-        links=n, q=int(sum(NQ[k] for k in links.kind[1:])), v=len(tree["freedoms"]), rows=len(rows), blocks=len(blocks), bodies=n,
-        columns=len(model.columns), joints=len(model.joints),
+        links=n, q=int(sum(NQ[k] for k in links.kind[1:])), v=len(tree["freedoms"]), rows=len(rows), blocks=len(blocks),
+        bodies=n, columns=len(model.columns), joints=len(model.joints),
     )  # fmt: skip
-    pointers = _pointers(model, loops, links, link_of)
-    return Structure(carrier, loops, link_of, *pointers, tables=_frozen(tables), sizes=sizes)
+    parent, child, brother, real = _pointers(model, loops, links, link_of)
+    return Structure(carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes)
 
 
 def _of_present(model: Model, present: set[int]) -> Model:
@@ -207,8 +207,9 @@ def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], 
 
 def _branches(model: Model, links: Any, carrier: np.ndarray, order: list[int]) -> dict[str, Any]:
     """Owner, kind, armature and branch storage of every freedom."""
-    linear, armature, owner, branch = [], [], [], []
-    start, depth = [], []
+    linear: list[int] = []
+    branch: list[int] = []
+    armature, owner, start, depth = [], [], [], []
     path: list[list[int]] = [[]]  # freedoms from the root down to each link
     for link in range(1, len(links)):
         own = list(path[links.parent[link]])
@@ -228,8 +229,12 @@ def _branches(model: Model, links: Any, carrier: np.ndarray, order: list[int]) -
     return {"freedoms": freedoms, "branch": np.array(branch, np.int64), "path": path}
 
 
-def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, tree: dict[str, Any]) -> Any:  # fmt: skip
-    blocks, row_list, support = table(BLOCK, len(loops)), [], []
+def _blocks(
+    model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, tree: dict[str, Any]
+) -> Any:
+    blocks = table(BLOCK, len(loops))
+    row_list: list[tuple[int, int, float, float, int]] = []  # block, code, scale, compliance, locked
+    support: list[int] = []
     jacobian = 0
     for n, joint in enumerate(loops):
         kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
@@ -247,11 +252,11 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         for i, code in enumerate(FREEDOM_ROWS[kind]):
             armature = float(model.columns.armature[column + i])
             if armature > 0.0:
-                row_list.append((n, code, armature**0.5, 1.0, 0))
+                row_list.append((n, code, float(armature**0.5), 1.0, 0))
         entries = [*reversed(path_b[common:]), *reversed(path_a[common:]), *reversed(path_a[:common])]
         for name, value in (
-            ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b), ("row", first_row),
-            ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
+            ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b),
+            ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
             ("nb", len(path_b) - common), ("na", len(path_a) - common), ("nc", common), ("jacobian", jacobian),
         ):  # fmt: skip
             blocks[name][n] = value
@@ -265,9 +270,9 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         support.extend(entries)
         jacobian += len(entries) * (len(row_list) - first_row)
     rows = table(ROW, len(row_list))
-    for i, values in enumerate(row_list):
-        for name, value in zip(("block", "code", "scale", "compliance", "locked"), values, strict=True):
-            rows[name][i] = value
+    for i, row in enumerate(row_list):
+        for name, number in zip(("block", "code", "scale", "compliance", "locked"), row, strict=True):
+            rows[name][i] = number
     pairs, shared = _pairs(blocks, support)
     return blocks, rows, np.array(support, np.int64), pairs, shared
 
@@ -279,7 +284,8 @@ def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
         first = int(blocks.support[n])
         count = int(blocks.nb[n] + blocks.na[n] + blocks.nc[n])
         places.append({k: s for s, k in enumerate(support[first : first + count])})
-    found, shared = [], []
+    found: list[tuple[int, ...]] = []
+    shared: list[tuple[int, int]] = []
     for high in range(len(blocks)):
         for low in range(high):
             both = [(places[high][k], places[low][k]) for k in places[high] if k in places[low]]

@@ -75,7 +75,9 @@ class Controllers:
             for column, expression in controller.expressions(view).items():
                 formulas.append((use, column, expression))
             if controller.law is not None:
-                laws.append((use, self._address(use, controller), np.asarray(controller.constants(view), float).ravel()))
+                laws.append(
+                    (use, self._address(use, controller), np.asarray(controller.constants(view), float).ravel())
+                )
             elif type(controller).torque is not Controller.torque:
                 laws.append((use, self._plain(use, controller), np.zeros(0)))
         self._enter(laws, formulas)
@@ -129,7 +131,9 @@ class Controllers:
         self.plain.append((use, law))
         return law.address
 
-    def _enter(self, laws: list[tuple[ControllerUse, int, np.ndarray]], formulas: list[tuple[ControllerUse, int, Any]]) -> None:  # fmt: skip
+    def _enter(
+        self, laws: list[tuple[ControllerUse, int, np.ndarray]], formulas: list[tuple[ControllerUse, int, Any]]
+    ) -> None:
         programs = self.programs
         for slot, (use, address, constants) in enumerate(laws):
             programs.laws.append((address, len(programs.law_constants), len(constants)))

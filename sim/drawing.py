@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.connectivity import Frames
+from sim.model import KIND, NQ
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Joint, Part, Quat, Scene, Vec3
 
@@ -91,9 +92,11 @@ def _about_z(angle: float) -> np.ndarray:
 
 def zero(kind: str) -> tuple[float, ...]:
     """Return the coordinates at which F and M agree."""
-    return {"spherical": (1.0, 0, 0, 0), "free": (0, 0, 0, 1.0, 0, 0, 0)}.get(
-        kind, (0.0,) * {"fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2, "universal": 2, "planar": 3}.get(kind, 0)
-    )  # fmt: skip
+    if kind == "spherical":
+        return (1.0, 0.0, 0.0, 0.0)
+    if kind == "free":
+        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    return (0.0,) * NQ[KIND[kind]]
 
 
 class Drawing:
@@ -110,7 +113,9 @@ class Drawing:
         self.origins = origins  # m, file coordinates of the body's own part
         self.index = {joint.name: i for i, joint in enumerate(scene.joints)}
         n = len(scene.joints)
-        self.frames = Frames(np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)))  # fmt: skip
+        self.frames = Frames(
+            np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1))
+        )
         self.poses: dict[str, Pose] = {}
         self.points = {b.name: b.points for b in scene.bodies} | {"world": scene.world.points}
         self.bodies_of: list[list[str]] = [[] for _ in scene.parts]
@@ -159,14 +164,24 @@ class Drawing:
             return
         carrier: dict[str, Joint] = {}
         for joint in self.scene.joints:
-            if joint.connected and joint.binds == "drawing" and joint.child in inside and joint.parent in inside and joint.child not in carrier:  # fmt: skip
+            if (
+                joint.connected
+                and joint.binds == "drawing"
+                and joint.child in inside
+                and joint.parent in inside
+                and joint.child not in carrier
+            ):
                 above = joint.parent
                 while above in carrier and above != joint.child:
                     above = carrier[above].parent
                 if above != joint.child:
                     carrier[joint.child] = joint
         problems = [
-            Problem(where=value.place, path=f"pose.{name}", what="this joint closes a loop; pose the others and assembly moves it")
+            Problem(
+                where=value.place,
+                path=f"pose.{name}",
+                what="this joint closes a loop; pose the others and assembly moves it",
+            )
             for name, value in part.pose.items()
             if name in self.index and name not in {j.name for j in carrier.values()}
         ]  # fmt: skip

@@ -61,7 +61,9 @@ class Flow:
         self.rows = Rows(model)
         self.work: Work = mechanism.work
         self._share_work(structure)
-        self.stepper: Stepper = make_stepper(structure.sizes, len(conditions) + len(model.stops), self.rows.buffer.shape[1])
+        self.stepper: Stepper = make_stepper(
+            structure.sizes, len(conditions) + len(model.stops), self.rows.buffer.shape[1]
+        )
         self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64))
         self._wrenches: list[tuple[float, int, np.ndarray]] = []  # end, body, (point in B, force, torque)
 
@@ -80,7 +82,12 @@ class Flow:
     def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
         """Set the first state and the integrator's settings."""
         said, s = self.model.scene.simulate, self.stepper
-        s.clock[RTOL], s.clock[MAX_STEP], s.clock[STEP_FIXED], s.clock[RATE] = said.rtol, said.max_step, said.step, said.record
+        s.clock[RTOL], s.clock[MAX_STEP], s.clock[STEP_FIXED], s.clock[RATE] = (
+            said.rtol,
+            said.max_step,
+            said.step,
+            said.record,
+        )
         s.count[METHOD] = METHODS[said.method]
         self._put(q, v)
         self.mechanism.look(q, v)
@@ -122,7 +129,9 @@ class Flow:
     def instant(self) -> Instant:
         """Return the present state for a change."""
         self.look()
-        return Instant(self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism)
+        return Instant(
+            self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism
+        )
 
     # --- motion ---------------------------------------------------------------------------------
 
@@ -187,7 +196,18 @@ class Flow:
         """Bring everything about the present state into `work`; returns its row."""
         n = self.structure.sizes
         row = np.zeros(self.rows.buffer.shape[1])
-        sample(self.structure.tables, self.control, self.work, self.rows.layout, n.q, n.v, self.t, self.stepper.y, self.stepper.N, row)  # fmt: skip
+        sample(
+            self.structure.tables,
+            self.control,
+            self.work,
+            self.rows.layout,
+            n.q,
+            n.v,
+            self.t,
+            self.stepper.y,
+            self.stepper.N,
+            row,
+        )
         return row
 
     def sample_now(self) -> None:
@@ -245,7 +265,9 @@ class Flow:
 
     # --- wrenches of the caller -----------------------------------------------------------------
 
-    def apply_wrench(self, body: int, force_W: np.ndarray, torque_W: np.ndarray, point_W: np.ndarray | None, duration: float) -> None:  # fmt: skip
+    def apply_wrench(
+        self, body: int, force_W: np.ndarray, torque_W: np.ndarray, point_W: np.ndarray | None, duration: float
+    ) -> None:
         """Begin to apply a force at a point of a body, and a torque."""
         self.look()
         p_WB, R_WB = self.work.bodies.p_WB[body], self.work.bodies.R_WB[body].reshape(3, 3)

@@ -22,7 +22,8 @@ def make_control(model: Model, laws: int = 0) -> Control:
     """Return controls at rest."""
     return Control(
         engaged=np.zeros(len(model.stops), np.int64), enabled=np.ones(laws, np.int64),
-        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)), arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
+        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)),
+        arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
         acts=np.zeros(2, np.int64), failed=np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -40,7 +41,12 @@ class Mechanism:
     def of(cls, model: Model, structure: Structure, control: Control | None = None) -> Mechanism:
         """Allocate scratch for a structure."""
         work = make_work(structure.tables, structure.sizes)
-        return cls(model, structure, work, control or make_control(model, len(model.programs.laws) + len(model.programs.applied)))
+        return cls(
+            model,
+            structure,
+            work,
+            control or make_control(model, len(model.programs.laws) + len(model.programs.applied)),
+        )
 
     def look(self, q: np.ndarray, v: np.ndarray) -> None:
         """Fill poses, velocities, rows, residuals, coordinates, rates and energies at a state."""
@@ -57,12 +63,16 @@ class Mechanism:
             constraints.residuals(tables.rows, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
-            tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links, work.one
+            tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
+            work.one,
         )  # fmt: skip
 
     def poses(self) -> tuple[Pose, ...]:
         """Return the poses of all bodies' frames B, as last looked at."""
-        return tuple(Pose(p.copy(), R.reshape(3, 3).copy()) for p, R in zip(self.work.bodies.p_WB, self.work.bodies.R_WB, strict=True))
+        return tuple(
+            Pose(p.copy(), R.reshape(3, 3).copy())
+            for p, R in zip(self.work.bodies.p_WB, self.work.bodies.R_WB, strict=True)
+        )
 
     def jacobian(self) -> np.ndarray:
         """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
@@ -120,7 +130,7 @@ def coordinates_of(kind: int, X_FM: Pose) -> np.ndarray:
         return np.array([p[0], p[1], turn])
     if kind == SPHERICAL:
         return quaternion  # type: ignore[return-value]
-    return np.concatenate([p, quaternion])  # type: ignore[list-item]
+    return np.concatenate([p, quaternion])
 
 
 def rates_of(kind: int, frame_F: Pose, frame_M: Pose, w_rel: np.ndarray, v_rel: np.ndarray) -> np.ndarray:

@@ -26,8 +26,8 @@ KINDS = ("number", "numbers", "integer", "text", "flag", "joints", "joint", "exp
 
 
 def parameter(
-    default: Any = dataclasses.MISSING, *, kind: str = "number", unit: str = "1", about: str, minimum: float | None = None,
-    choices: tuple[str, ...] = (),
+    default: Any = dataclasses.MISSING, *, kind: str = "number", unit: str = "1", about: str,
+    minimum: float | None = None, choices: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
     """Declare a parameter of a controller.
 
@@ -43,6 +43,10 @@ def parameter(
         Unit of the value, ``rad``, ``N m/rad``, ``auto`` (that of the joint's coordinate) ...
     about : str
         One sentence for the schema and the documentation.
+    minimum : float, optional
+        Least value allowed, in SI units.
+    choices : tuple of str
+        All values that a text may have.
     """
     if kind not in KINDS:
         raise ValueError(f"parameter kind {kind!r}: expected one of {', '.join(KINDS)}")

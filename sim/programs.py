@@ -102,7 +102,7 @@ class Programs:
         value = self.value(tree)
         if not (value and isinstance(value[0], list)):
             raise TypeError("a number stands where a vector is wanted")
-        return value  # type: ignore[return-value]
+        return value
 
     def value(self, tree: ast.expr) -> Value:
         """Compile any formula."""
@@ -129,17 +129,17 @@ class Programs:
 
     def _each(self, operation: int, value: Value) -> Value:
         if value and isinstance(value[0], list):
-            return [[*part, (operation, 0)] for part in value]  # type: ignore[misc]
-        return [*value, (operation, 0)]  # type: ignore[list-item]
+            return [[*part, (operation, 0)] for part in value]
+        return [*value, (operation, 0)]
 
     def _both(self, operation: int, a: Value, b: Value) -> Value:
         a_vector, b_vector = isinstance(a[0], list), isinstance(b[0], list)
         if not a_vector and not b_vector:
-            return [*a, *b, (operation, 0)]  # type: ignore[list-item]
+            return [*a, *b, (operation, 0)]
         count = len(a) if a_vector else len(b)
         left = a if a_vector else [a] * count
         right = b if b_vector else [b] * count
-        return [[*x, *y, (operation, 0)] for x, y in zip(left, right, strict=True)]  # type: ignore[misc]
+        return [[*x, *y, (operation, 0)] for x, y in zip(left, right, strict=True)]
 
     def _fold(self, operation: int, parts: list[Code]) -> Code:
         code = list(parts[0])
@@ -154,7 +154,7 @@ class Programs:
             if index == 0:
                 return whole
             raise TypeError(f"{ast.unparse(tree)}: a number has no component {index}")
-        return whole[index]  # type: ignore[return-value]
+        return whole[index]
 
     def _comparison(self, tree: ast.Compare) -> Code:
         parts, left = [], self.number(tree.left)
@@ -248,4 +248,4 @@ class Programs:
         trace = self._fold(op.ADD, [r[0], r[4], r[8]])
         angle = [*size, *trace, *self.constant(1.0), (op.SUBTRACT, 0), (op.ATAN2, 0)]
         safe = [*size, *self.constant(1e-300), (op.MAX, 0)]
-        return [[*angle, *safe, (op.DIVIDE, 0), *part, (op.MULTIPLY, 0)] for part in s]  # type: ignore[misc]
+        return [[*angle, *safe, (op.DIVIDE, 0), *part, (op.MULTIPLY, 0)] for part in s]

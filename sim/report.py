@@ -302,7 +302,8 @@ def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
         "scene": scene.name, "about": scene.about, "time": at or 0.0, **said,
         "bodies": len(scene.bodies), "mass": float(model.bodies.mass.sum()),
         "tree": [model.joint_names[j] for j in structure.carrier[1:]],
-        "coordinates": structure.sizes.q, "rates": structure.sizes.v, "energy": float(mechanism.work.one.energy[0].sum()),
+        "coordinates": structure.sizes.q, "rates": structure.sizes.v,
+        "energy": float(mechanism.work.one.energy[0].sum()),
         "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
     }  # fmt: skip
 
@@ -328,7 +329,8 @@ def check(scene: Scene) -> Report:
         for d in shaky_freedoms(mechanism, begun.q):
             joints = [names[k] for k in np.argsort(-np.abs(d)) if abs(d[k]) > 0.05][:6]
             report.notes.append(
-                f"shaky freedom: {', '.join(joints)} can move together only infinitesimally; a motion along it ends the run"
+                f"shaky freedom: {', '.join(joints)} can move together only infinitesimally; "
+                "a motion along it ends the run"
             )
     mechanism.look(begun.q, begun.v)
     report.problems += _beyond_limits(model, mechanism)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from sim.compiler import Model
@@ -59,5 +57,3 @@ class Rows:
         """Return the raw (q, v) of rows of one structure."""
         first, nq, nv = int(self.layout[4]), structure.sizes.q, structure.sizes.v
         return rows[:, first : first + nq], rows[:, first + nq : first + nq + nv]
-
-

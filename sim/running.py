@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ class _Journal:
 
 
 def run(
-    scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None, duration: float | None = None,
+    scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None,
+    duration: float | None = None,
     seed: int | None = None, triggers: Sequence[tuple[str, float]] = (), overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Recording:  # fmt: skip
@@ -88,7 +89,7 @@ def run(
     scene = scene if isinstance(scene, Scene) else load(scene)
     span = scene.simulate.duration if duration is None else float(duration)
     model = compile(scene)
-    began, stamp = time.perf_counter(), datetime.now(timezone.utc).isoformat()
+    began, stamp = time.perf_counter(), datetime.now(UTC).isoformat()
     simulator = Simulator(model, seed=seed)
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
@@ -119,7 +120,9 @@ def run(
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
 
 
-def _follow(simulator: Simulator, span: float, triggers: list[tuple[str, float]], progress: Progress | None, journal: _Journal) -> None:  # fmt: skip
+def _follow(
+    simulator: Simulator, span: float, triggers: list[tuple[str, float]], progress: Progress | None, journal: _Journal
+) -> None:
     """Advance to the end, firing keys on the way."""
     last = [0.0]
 
@@ -152,7 +155,12 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
     """Finish the recording; return the sentence about what it holds."""
     recorder.finish(
         complete,
-        {"started": stamp, "wall_time": time.perf_counter() - began, **simulator.flow.counts(), "host_cores": os.cpu_count() or 0},
+        {
+            "started": stamp,
+            "wall_time": time.perf_counter() - began,
+            **simulator.flow.counts(),
+            "host_cores": os.cpu_count() or 0,
+        },
     )
     return f"the motion up to t = {simulator.t:.6g} s ({recorder.count} rows) is kept in {recorder.path}"
 
@@ -163,13 +171,26 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
     origins = model.drawing.origins
     bodies, shapes = [], []
     for shape in scene.world.shapes:
-        shapes.append(ShapeEntry(body=-1, kind=shape.kind, position=shape.position, quat_wxyz=shape.orientation, size=shape.size, color=shape.color))  # fmt: skip
+        shapes.append(
+            ShapeEntry(
+                body=-1,
+                kind=shape.kind,
+                position=shape.position,
+                quat_wxyz=shape.orientation,
+                size=shape.size,
+                color=shape.color,
+            )
+        )
     for i, body in enumerate(scene.bodies):
         row = model.bodies[i + 1]
         bodies.append(BodyEntry(name=body.name, mass=body.mass, com=_tuple(row.com_B), inertia=_tuple(row.inertia_B)))
         for shape in body.shapes:
             p = _tuple(np.asarray(shape.position) - origins[body.name])
-            shapes.append(ShapeEntry(body=i, kind=shape.kind, position=p, quat_wxyz=shape.orientation, size=shape.size, color=shape.color))  # fmt: skip
+            shapes.append(
+                ShapeEntry(
+                    body=i, kind=shape.kind, position=p, quat_wxyz=shape.orientation, size=shape.size, color=shape.color
+                )
+            )
     joints = [
         JointEntry(
             name=name, type=spec.type if spec else "free",
@@ -181,12 +202,15 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
     for name, column in zip(model.column_names, model.columns, strict=True):
         unit, torque = ("m", "N") if column.linear else ("rad", "N m")
         columns.append(
-            ColumnEntry(name=name, joint=model.joint_names[column.joint], unit=unit, rate_unit=f"{unit}/s", torque_unit=torque)
+            ColumnEntry(
+                name=name, joint=model.joint_names[column.joint], unit=unit, rate_unit=f"{unit}/s", torque_unit=torque
+            )
         )
     return Layout(
         scene=scene.name, text=scene.text, file=scene.file, settings=settings, render=dict(scene.render),
         sources={k: v for k, v in scene.sources.items() if k != scene.file},
-        bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns), expected_rows=expected_rows,
+        bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns),
+        expected_rows=expected_rows,
     )  # fmt: skip
 
 

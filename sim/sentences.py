@@ -36,7 +36,8 @@ def _joint_of_row(flow: Flow, row: int) -> str:
 def _pose(flow: Flow) -> str:
     """Return the coordinates of the joints around the loops, shortly."""
     flow.look()
-    model, parts = flow.model, []
+    model = flow.model
+    parts: list[str] = []
     for joint in [*flow.structure.loops, *flow.structure.carrier[1:]]:
         c = model.columns_of(int(joint))
         if 0 < c.stop - c.start <= 3 and len(parts) < 8:
@@ -60,8 +61,8 @@ def sentence(status: int, index: int, flow: Flow) -> str:
     if status == Status.INCONSISTENT:
         joint = _joint_of_row(flow, index)
         return (
-            f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its redundant "
-            f"rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
+            f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its "
+            f"redundant rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
             "Give the loop real play, or start without that motion"
         )
     if status == Status.STEP_TOO_SMALL:
@@ -72,14 +73,22 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             near = f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
         return (
             f"{when}the step fell to {flow.next_step:.1e} s, so the motion cannot be followed; fastest is joint "
-            f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. Soften what is stiff there, raise `simulate.rtol`, or avoid the pose"
+            f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. "
+            "Soften what is stiff there, raise `simulate.rtol`, or avoid the pose"
         )
     if status == Status.NO_CLOSURE:
-        return f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more. Pose: {_pose(flow)}"
+        return (
+            f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more. Pose: {_pose(flow)}"
+        )
     if status == Status.NOT_FINITE:
-        return f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}. Pose: {_pose(flow)}"
+        return (
+            f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}. Pose: {_pose(flow)}"
+        )
     if status == Status.MASS_SINGULAR:
         link = int(flow.structure.tables.freedoms.owner[index])
         body = flow.model.body_names[flow.structure.tables.links.body[link]]
-        return f"{when}nothing resists the motion of body {body!r} in this pose: give it mass and inertia, or its joint an armature"
+        return (
+            f"{when}nothing resists the motion of body {body!r} in this pose: "
+            "give it mass and inertia, or its joint an armature"
+        )
     return f"{when}the run ended with status {Status(status).name}"

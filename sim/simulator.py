@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sim import warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.compiler import Model
@@ -63,6 +64,7 @@ class Simulator:
         self.model = model
         self.seed = model.scene.simulate.seed if seed is None else seed
         self.journal = journal
+        warming.prepare()
         self._start: Start = check_start(model)
         self.reset()
 
@@ -79,7 +81,9 @@ class Simulator:
         self._model = replace(model, programs=programs)
         structure = build(self._model, start.frames, model.connected, start.structure.carrier)
         control = mechanism.control._replace(enabled=self.controllers.enabled())
-        self.flow = Flow(self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions)
+        self.flow = Flow(
+            self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
+        )
         self.flow.begin(start.q, start.v, self.agenda)
         self._began = False
 
@@ -147,9 +151,10 @@ class Simulator:
         SimulationError
             When no event waits for this key.
         """
-        if key not in self.agenda.keys():
-            known = ", ".join(map(repr, self.agenda.keys())) or "none"
-            raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {known}")
+        known = self.agenda.keys()
+        if key not in known:
+            named = ", ".join(map(repr, known)) or "none"
+            raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")
         self.agenda.pressed.append(key)
         if not self._began:
             self.advance(self.t)
