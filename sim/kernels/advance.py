@@ -19,7 +19,7 @@ from sim.kernels.integrate import (
     semi_implicit_step,
     slope,
 )
-from sim.kernels.jit import chapter, kernel, story, story_door
+from sim.kernels.jit import chapter, story, story_door
 from sim.kernels.observe import look, observe
 from sim.kernels.programs import run_program
 from sim.kernels.project import project, refresh
@@ -128,7 +128,7 @@ def state_at(tables, work, stepper, theta, nq, nv, y_out):
     return project(tables, work, y_out[:nq], y_out[nq : nq + nv], stepper.moved, stepper.saved)
 
 
-@chapter
+@story
 def first_crossing(tables, control, work, stepper, guards, layout, nq, nv):
     """Fraction of the last step at which the first guard fires, and which; 2 and -1 without.
 
@@ -285,7 +285,7 @@ def attempt(tables, control, work, stepper, h, nq, nv):
     return status, error
 
 
-@chapter
+@story
 def step(tables, control, work, stepper, t_stop, nq, nv):
     """Advance stepper.y_new by one accepted, projected step.  Returns (status, h [s])."""
     clock, count = stepper.clock, stepper.count
@@ -377,7 +377,10 @@ def stride(tables, control, work, stepper, guards, layout, t_stop, nq, nv):
     watch = guards.table.kind.size > 0
     if watch or count[NEXT_SAMPLE] / clock[RATE] < clock[END]:
         if count[METHOD] == DOP853:
-            dop853_dense(tables, control, work, clock[T], h, nq, nv, stepper.y, stepper.y_new, stepper.k, stepper.dense, stepper.y_work)  # fmt: skip
+            dop853_dense(
+                tables, control, work, clock[T], h, nq, nv, stepper.y, stepper.y_new, stepper.k, stepper.dense,
+                stepper.y_work,
+            )  # fmt: skip
             count[EVALUATIONS] += 3
         else:
             hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)

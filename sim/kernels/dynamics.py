@@ -32,7 +32,7 @@ from sim.kernels.forces import (
     tree_columns,
 )
 from sim.kernels.inertia import composite, factor, inertia_matrix, link_inertias, solve_down, solve_up
-from sim.kernels.jit import chapter, door, kernel
+from sim.kernels.jit import chapter, door
 from sim.kernels.kinematics import poses, velocities
 from sim.model import Status
 
@@ -59,7 +59,7 @@ def factorise(tables, work, choose):
     links = tables.links
     composite(links, work.links)
     inertia_matrix(links, tables.freedoms, work.links, work.freedoms, work.M)
-    bad = factor(tables.freedoms, tables.branch, work.M, work.freedoms)
+    bad = factor(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR
@@ -67,8 +67,9 @@ def factorise(tables, work, choose):
     if tables.rows.block.size > 0:
         build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
         jacobians(
-            tables.blocks, tables.freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows, work.J
-        )
+            tables.blocks, tables.freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows,
+            work.J,
+        )  # fmt: skip
         gram(tables.blocks, tables.pairs, tables.rows, tables.shared, work.J, work.G)
         if choose:
             work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one)
@@ -155,7 +156,7 @@ def free_response(tables, control, work):
         for b in range(1, vadr.size):
             for i in range(nv[b]):
                 y[vadr[b] + i] += work.torque[column[b] + i]
-    solve_up(tables.freedoms, tables.branch, work.M, work.freedoms)
+    solve_up(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
 @chapter
@@ -170,7 +171,7 @@ def solve_loops(tables, work):
     else:
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
-    solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
+    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
 @chapter
@@ -199,7 +200,7 @@ def velocity_correction(tables, work):
         work.rows.rhs[r] = -work.rows.slip[r] * (1.0 if tables.rows.compliance[r] == 0.0 else 0.0)
     solve_rows(work.one.rank[0], work.G, work.rows)
     apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
-    solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
+    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
 @chapter

@@ -78,7 +78,7 @@ def cache_folder() -> Path:
 
 def is_cold() -> bool:
     """Tell whether the kernels still have to be compiled on this machine."""
-    return not _interpret and not (cache_folder().is_dir() and any(cache_folder().rglob("*.nbi")))
+    return not _interpret and not (cache_folder() / "complete").exists()
 
 
 def _configure() -> None:

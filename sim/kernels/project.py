@@ -16,7 +16,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.inertia import solve_down
-from sim.kernels.jit import chapter, door, kernel, story
+from sim.kernels.jit import chapter, door, story
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
@@ -65,7 +65,7 @@ def position_step(tables, work):
         work.rows.rhs[r] = -work.rows.phi[r]
     solve_rows(work.one.rank[0], work.G, work.rows)
     apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
-    solve_down(tables.freedoms, tables.branch, work.M, work.freedoms)
+    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
 @chapter
