@@ -99,6 +99,7 @@ def run(
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
     journal = _Journal(recorder)
     simulator.journal = journal
+    began = time.perf_counter()
     complete, failure = False, None
     try:
         _follow(simulator, span, sorted(triggers, key=lambda item: item[1]), progress, journal)

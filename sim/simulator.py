@@ -86,6 +86,7 @@ class Simulator:
         )
         self.flow.begin(start.q, start.v, self.agenda)
         self._began = False
+        self._told = math.nan  # time of the last row
 
     # --- the loop -------------------------------------------------------------------------------
 
@@ -117,14 +118,16 @@ class Simulator:
                 return
 
     def finish(self) -> None:
-        """Record the last row, where the sampling grid did not."""
-        if self._began and self.journal is not None:
+        """Record the last row, where no event did."""
+        if self._began and self.journal is not None and self._told != self.t:
             self.flow.sample_now()
             self._tell_rows()
 
     def _failure(self, status: int, index: int) -> SimulationError:
         fault = self.controllers.fault()
         if fault is not None:
+            if isinstance(fault.error, KeyboardInterrupt):
+                raise fault.error
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
         return SimulationError(sentence(status, index, self.flow))
 
@@ -132,6 +135,8 @@ class Simulator:
 
     def _tell_rows(self) -> None:
         values, q, v = self.flow.take_rows()
+        if len(q):
+            self._told = float(values["time"][-1])
         if self.journal is not None and len(q):
             self.journal.rows(values, q, v)
 
