@@ -194,6 +194,7 @@ class Flow:
 
     def observe(self) -> np.ndarray:
         """Bring everything about the present state into `work`; returns its row."""
+        self._refresh_wrenches()
         n = self.structure.sizes
         row = np.zeros(self.rows.buffer.shape[1])
         sample(
