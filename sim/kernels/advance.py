@@ -53,6 +53,9 @@ from sim.model import (
 STALLED = 1e-8
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
+# Largest ratio of a step to the one before.  Larger: the interpolant, of one order less than the step, falls behind
+# where the motion quickens again.  Smaller: more steps after every quick moment.
+GROWTH = 1.6
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
@@ -312,7 +315,7 @@ def step(tables, control, work, stepper, t_stop, nq, nv):
             good = status == Status.OK and (not adaptive or far <= clock[RTOL])
         if good:
             if adaptive:
-                grow = 6.0 if error < 1e-9 else min(6.0, 0.9 * error ** (-1.0 / 8.0))
+                grow = GROWTH if error < 1e-9 else min(GROWTH, 0.9 * error ** (-1.0 / 8.0))
                 if rejected:
                     grow = min(grow, 1.0)
                 proposal = h * max(grow, 0.333)
