@@ -92,8 +92,8 @@ def forward_dynamics(g: Generalised, M: np.ndarray, bias: np.ndarray, tau: np.nd
 
     Parameters
     ----------
-    M : (N_O, N_O) inertia matrix of the tree
-    bias : (N_O,) joint torques of the tree at zero acceleration (eq. (23) before projection)
+    M : (N_O, N_O) inertia matrix of the tree; (N_J, N_J) where loop joints have armatures
+    bias : joint torques at zero acceleration (eq. (23) before projection), as long as M
     tau : (N_J,) torques on all joints, tree first
 
     Returns
@@ -109,12 +109,12 @@ def forward_dynamics(g: Generalised, M: np.ndarray, bias: np.ndarray, tau: np.nd
     drift = np.zeros(n)  # H' theta_G', eq. (22)
     if g.rank:
         drift[g.dependent] = -np.linalg.lstsq(g.J_C[:, g.dependent], g.J_dot_v, rcond=None)[0]
-    tree = M.shape[0]
     whole = np.zeros((n, len(g.independent)))
     whole[g.independent] = np.eye(len(g.independent))
     whole[g.dependent] = g.H
     tau_G = whole.T @ tau
-    b = g.W.T @ (M @ drift[:tree] + bias)
-    A = g.W.T @ M @ g.W
+    W = whole[: M.shape[0]]
+    b = W.T @ (M @ drift[: M.shape[0]] + bias)
+    A = W.T @ M @ W
     acceleration = np.linalg.solve(A, tau_G - b) if len(g.independent) else np.zeros(0)
     return whole @ acceleration + drift
