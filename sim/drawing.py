@@ -135,6 +135,7 @@ class Drawing:
                 place = Pose(np.asarray(said.position, float), rotation_of(said.orientation))
                 for name in inside:
                     self.poses[name] = place.of(self.poses[name])
+                self._place_on_the_world(child, place)
                 names += inside
         for joint in self.scene.joints:
             if joint.part == part:
@@ -143,14 +144,36 @@ class Drawing:
             self._apply_pose(self.scene.parts[part], set(names))
         return names
 
+    def _place_on_the_world(self, part: int, place: Pose) -> None:
+        """Move the frames with which joints of a part, and of parts in it, hold on to the world.
+
+        Those of free joints stay: they count from the world's own frame.
+        """
+        for i, joint in enumerate(self.scene.joints):
+            inside = joint.part
+            while inside not in (0, part):
+                inside = self.scene.parts[inside].parent
+            if inside == part and joint.parent == "world" and joint.type != "free":
+                F = place.of(Pose(self.frames.p_PF[i], self.frames.R_PF[i]))
+                self.frames.p_PF[i], self.frames.R_PF[i] = F.p, F.R
+
+    def _place_of(self, part: int) -> Pose:
+        """Return where a part's file stands in the scene."""
+        if part == 0:
+            return IDENTITY
+        said = self.scene.parts[part]
+        own = Pose(np.asarray(said.position, float), rotation_of(said.orientation))
+        return self._place_of(said.parent).of(own)
+
     def pose_of(self, body: str) -> Pose:
         """Return a body's pose in the drawing as far as it is drawn."""
         return IDENTITY if body == "world" else self.poses[body]
 
-    def point(self, body: str, name: str) -> np.ndarray:
-        """Return a named point in B of its body [m]."""
+    def point(self, body: str, name: str, part: int = 0) -> np.ndarray:
+        """Return a named point in B of its body, one of the world in the coordinates of a part's file [m]."""
         if body == "world":
-            return np.asarray(self.points["world"][name], float)
+            place = self._place_of(part)
+            return place.R.T @ (np.asarray(self.points["world"][name], float) - place.p)
         return np.asarray(self.points[body][name], float) - self.origins[body]
 
     def bind(self, joint: Joint) -> None:
@@ -225,7 +248,7 @@ def bind(frames: Frames, i: int, joint: Joint, parent: Pose, child: Pose, points
     frames.R_PF[i] = parent.R.T @ R
     frames.R_CM[i] = child.R.T @ R if R is not child.R else np.eye(3)
     if joint.parent_point is not None and joint.child_point is not None:
-        frames.p_PF[i] = points.point(joint.parent, joint.parent_point)
+        frames.p_PF[i] = points.point(joint.parent, joint.parent_point, joint.part)
         frames.p_CM[i] = points.point(joint.child, joint.child_point)
         return
     if joint.position is not None:
@@ -233,7 +256,7 @@ def bind(frames: Frames, i: int, joint: Joint, parent: Pose, child: Pose, points
     elif joint.child_point is not None:
         p = child.p + child.R @ points.point(joint.child, joint.child_point)
     elif joint.parent_point is not None:
-        p = parent.p + parent.R @ points.point(joint.parent, joint.parent_point)
+        p = parent.p + parent.R @ points.point(joint.parent, joint.parent_point, joint.part)
     else:
         p = child.p
     frames.p_PF[i] = parent.R.T @ (p - parent.p)
