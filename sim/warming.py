@@ -134,14 +134,14 @@ def _work(flow: Any) -> tuple[list[Task], list[tuple[str, list[Task]]], list[tup
     ]  # fmt: skip
     record = (t, control, w, flow.rows.layout, n, n, 0.0, s.y, s.N, flow.rows.buffer[0])
     watch = (t, control, w, s, guards, flow.rows.layout, n, n)
-    helper = [
+    helper: list[tuple[str, list[Task]]] = [
         ("rows", rows),
         ("project", [(project.project, (t, w, q, v, s.moved, s.saved))]),
         ("sample", [(observe.centres, (t.links, w.links, w.bodies)), (advance.sample, record)]),
         ("crossing", [(advance.guard_values, (*watch, 0.0, s.y, s.guard_old)), (advance.first_crossing, watch)]),
         ("programs", [(programs.evaluate, (t, w, flow.rows.layout, 0.0, s.y))]),
     ]
-    stories = [
+    stories: list[tuple[str, list[Task]]] = [
         ("rows", [
             (integrate.derivative, (t, control, w, 0.0, n, n, s.y, s.k[0])),
             (project.refresh, (t, control, w, 0.0, q, v)),
