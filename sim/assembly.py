@@ -7,7 +7,7 @@ metric allows.  A drawing that is already assembled is not moved.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sim.kernels.project import add_freedoms, normalise
 from sim.mechanism import Mechanism, state_from_bodies
 from sim.model import FREE
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Value
+from sim.scene.spec import Scene, Value
 
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
@@ -252,6 +252,18 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     return out
 
 
+def shown(problems: list[Problem], scene: Scene) -> list[Problem]:
+    """Return problems with the line of the file that each of them points at."""
+    out = []
+    for problem in problems:
+        place = problem.where
+        lines = scene.sources.get(place.file, "").splitlines() if place else []
+        if place and place.line <= len(lines):
+            problem = replace(problem, source_line=lines[place.line - 1])
+        out.append(problem)
+    return out
+
+
 def check_start(model: Model) -> Start:
     """Assemble, raising SceneError with every loop that stays open or freedom without inertia."""
     structure = first_structure(model)
@@ -259,10 +271,10 @@ def check_start(model: Model) -> Start:
     q, _ = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
     problems = massless(mechanism, q)
     if problems:
-        raise SceneError(problems)
+        raise SceneError(shown(problems, model.scene))
     out = start(model)
     if out.problems:
-        raise SceneError(out.problems)
+        raise SceneError(shown(out.problems, model.scene))
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.assembly import close_positions, massless, start
+from sim.assembly import close_positions, massless, shown, start
 from sim.compiler import Model, compile
 from sim.formulation import Generalised, generalise
 from sim.kernels.constraints import direction
@@ -333,7 +333,7 @@ def check(scene: Scene) -> Report:
                 "a motion along it ends the run"
             )
     mechanism.look(begun.q, begun.v)
-    report.problems += _beyond_limits(model, mechanism)
+    report.problems += shown(_beyond_limits(model, mechanism), scene)
     if begun.moved:
         for name, (was, now) in begun.moved.items():
             report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")
@@ -347,11 +347,11 @@ def start_or_problems(model: Model, report: Report) -> Any:
 
     structure = first_structure(model)
     q, _ = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
-    report.problems += massless(Mechanism.of(model, structure), q)
+    report.problems += shown(massless(Mechanism.of(model, structure), q), model.scene)
     if report.problems:
         return None
     begun = start(model)
-    report.problems += begun.problems
+    report.problems += shown(begun.problems, model.scene)
     return None if begun.problems else begun
 
 
