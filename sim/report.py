@@ -253,12 +253,14 @@ def _around(mechanism: Mechanism, n: int) -> list[str]:
 
 def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
     """Return the papers' counts of a structure at a state: N_J, m, N_F and what they rest on."""
-    ranks = nearby_ranks(mechanism, q) if len(mechanism.structure.loops) else []
     mechanism.look(q, v)
     g = generalised(mechanism)
     n_j = g.J_C.shape[1]
     own = n_j - mechanism.structure.sizes.v
     hard = int(mechanism.hard().sum())
+    # Where every row acts here, more cannot act nearby.
+    ranks = nearby_ranks(mechanism, q) if g.rank - own < hard else []
+    mechanism.look(q, v)
     names = column_names(mechanism)
     rank_nearby = max([own + r for r in ranks], default=g.rank)
     return {
