@@ -22,7 +22,6 @@ ALLOCATES = {
     "ones", "ones_like", "stack", "zeros", "zeros_like",
 }  # fmt: skip
 CONTAINERS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.GeneratorExp)
-ROWS = ("links", "freedoms", "blocks", "rows", "bodies", "joints", "one")
 
 
 def decorator(node: ast.AST) -> str | None:
@@ -52,7 +51,6 @@ class Origin:
 
     parameter: str
     whole: bool  # it is a story's `work`, `stepper` or `control`, or a member of one
-    row: bool = False  # one row of a table: its fields may not be assigned
 
     @property
     def writable(self) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -11,14 +9,10 @@ from sim.kernels import inertia
 from sim.mechanism import Mechanism
 from tests.dense import inertia_and_bias
 from tests.dynamics.engine import simulator_for
+from tests.kernels.plain import plain
 from tests.mechanisms import random_tree, with_coordinates
 
 pytestmark = pytest.mark.fast
-
-
-def plain(kernel: Any) -> Any:
-    """Return a kernel as Python can call it."""
-    return getattr(kernel, "py_func", kernel)
 
 
 def random_mechanism(seed: int) -> tuple[Mechanism, np.ndarray, np.ndarray]:

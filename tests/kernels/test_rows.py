@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from sim.kernels import constraints
 from sim.model import ONE_WORK, ROW, ROW_WORK, table
+from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
-
-
-def plain(kernel: Any) -> Any:
-    """Return a kernel as Python can call it."""
-    return getattr(kernel, "py_func", kernel)
 
 
 def random_rows(seed: int) -> tuple[np.ndarray, int]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import spatial
+from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
 
@@ -21,11 +22,6 @@ quats = st.tuples(numbers, numbers, numbers, numbers).filter(lambda q: np.linalg
 vectors = st.tuples(angles, angles, angles, st.sampled_from([1.0, 1e-4, 1e-8, 1e-9, 1e-12, 0.0])).map(
     lambda t: t[3] * np.array(t[:3])
 )
-
-
-def plain(kernel: Any) -> Any:
-    """Return a kernel as Python can call it."""
-    return getattr(kernel, "py_func", kernel)
 
 
 def scipy(q: Any) -> Rotation:
