@@ -65,11 +65,26 @@ class Nudged(ast.NodeTransformer):
     visit_BinOp = visit_Call = _wrap
 
 
+def atan2(y: float, x: float) -> float:
+    """Return the angle, but not where only the sign of a zero decides it: compiled sums do not keep that."""
+    if y == 0.0 and x <= 0.0:
+        raise ValueError("on the branch cut")
+    return math.atan2(y, x)
+
+
 def python(text: str, t: float, near: Callable[[float], float] = lambda x: x) -> float:
     """Return the value by Python; raises where it has none or is no ordinary number."""
     tree = ast.fix_missing_locations(Nudged().visit(ast.parse(text, mode="eval")))
-    space = {name: getattr(math, name) for name in (*UNARY, "atan2")}
-    space |= {"abs": abs, "min": min, "max": max, "clip": lambda x, a, b: min(max(x, a), b), "t": t, "near": near}
+    space = {name: getattr(math, name) for name in UNARY}
+    space |= {
+        "atan2": atan2,
+        "abs": abs,
+        "min": min,
+        "max": max,
+        "clip": lambda x, a, b: min(max(x, a), b),
+        "t": t,
+        "near": near,
+    }
     value = eval(compile(tree, "formula", "eval"), {"__builtins__": {}}, space)
     if isinstance(value, complex) or not math.isfinite(value):
         raise ValueError("not an ordinary number")
