@@ -179,7 +179,7 @@ def forward_dynamics(tables, control, work, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 
     closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
-    `sim.kernels.coordinates` and both are tested against each other.
+    `sim.formulation` and both are tested against each other.
     """
     move(tables, work, q, v)
     apply_forces(tables, control, work, t, q, v)

@@ -252,7 +252,7 @@ def observe(tables, control, work, t, q, v, N_work):
     )  # fmt: skip
     plain_residuals(tables, work)
     work.one.trust[0, 2] = (
-        math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.rank[0] > 0 else math.nan
+        math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan
     )
     work.one.trust[0, 3] = work.one.rank[0]
     return Status.OK
