@@ -265,7 +265,9 @@ name: cone
 world: {gravity: [0, 0, 0]}
 bodies: {rod: {mass: 1, com: [0, 0, 0], inertia: [0.5, 0.5, 0.5]}}
 joints:
-  ball: {type: spherical, parent: world, child: rod, position: [0, 0, 0], limits: {range: [0, 0.2], stiffness: 200, dissipation: 0}}
+  ball:
+    {type: spherical, parent: world, child: rod, position: [0, 0, 0],
+     limits: {range: [0, 0.2], stiffness: 200, dissipation: 0}}
 initial: {ball: {angular_velocity: [0.6, 0, 0.8]}}
 simulate: {duration: 0.5 s, rtol: 1e-10}
 """

@@ -195,7 +195,9 @@ bodies:
   a: {mass: 1, com: [0, 0, 1], inertia: [0.1, 0.1, 0.1], points: {tip: [0, 0, 0.5]}}
 world: {points: {hook: [0, 0, 0]}}
 joints:
-  hold: {type: spherical, parent: world, child: a, parent_point: hook, child_point: tip, connected: false, tolerance: 1 mm}
+  hold:
+    {type: spherical, parent: world, child: a, parent_point: hook, child_point: tip,
+     connected: false, tolerance: 1 mm}
 events: {grab: {at: 0.01 s, connect: hold}}
 simulate: {duration: 0.1 s}
 """
