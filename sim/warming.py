@@ -25,7 +25,7 @@ Task = tuple[Any, tuple[Any, ...]]
 
 
 def prepare() -> None:
-    """Compile all kernels unless that was done before; about half a minute on two cores."""
+    """Compile all kernels unless that was done before; about a minute on two cores."""
     if not jit.is_cold():
         return
     jit.cache_folder().mkdir(parents=True, exist_ok=True)
