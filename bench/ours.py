@@ -51,12 +51,15 @@ def load(name: str, rtol: float | None = None) -> Scene:
     return scene if rtol is None else replace(scene, simulate=replace(scene.simulate, rtol=rtol))
 
 
-def run(scene: Scene, duration: float | None = None) -> float:
-    """Compile, simulate and record a scene into a file that is not kept; returns the simulated time [s]."""
+def run(scene: Scene, duration: float | None = None) -> tuple[float, float]:
+    """Compile, simulate and record a scene into a file that is not kept.
+
+    Returns the simulated time and the wall time of simulating and recording [s].
+    """
     recording = sim.run(scene, duration=duration)
-    span = float(recording.time[-1] - recording.time[0])
+    span, wall = float(recording.time[-1] - recording.time[0]), float(recording.run["wall_time"])
     recording.close()
-    return span
+    return span, wall
 
 
 class Engine:
