@@ -211,7 +211,13 @@ def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
             wanted["minimum"] = 0.0
         path = f"{block.path}.{key}" + (f"[{i}]" if item_node is not node else "")
         fitted.append(block.reader.fit(item, item_node, wanted, path))
-    return tuple(0.0 if number is BAD else number for number in fitted)
+    values = tuple(0.0 if number is BAD else number for number in fitted)
+    turns = values[-3:]
+    if kind in ("spherical", "free") and (len(set(turns)) > 1 if key == "stiffness" else key == "rest" and any(turns)):
+        # Torques that follow the three parts of a rotation vector one by one have no potential.
+        what = f"the turns of a {kind} joint have one spring, free where the joint is zero"
+        block.problem(key, what, "give one stiffness for all turns, no rest; a pd controller has a target")
+    return values
 
 
 def _limits(block: Block, kind: str) -> Limits | None:
