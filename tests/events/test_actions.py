@@ -327,5 +327,27 @@ def test_a_wrench_acts_at_its_point_which_moves_along():
     angle = np.arctan2(simulator.rotation["block"][1, 0], simulator.rotation["block"][0, 0])
     assert simulator.angular_acceleration["block"][2] == pytest.approx(0.5 * np.cos(angle) * 4 / 0.3, abs=1e-9)
     assert simulator.energy["balance"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_wrench_in_any_direction_obeys_newton_and_euler():
+    simulator = simulator_of(
+        FREE.replace("  hit: {at: 0.2 s", "  hit: {at: 9 s").replace("AT", "").replace("0.4 s", "9 s")
+    )
+    force, torque = np.array([1.0, -2.0, 3.0]), np.array([0.3, 0.1, -0.2])
+    simulator.apply_wrench("block", force_W=force, torque_W=torque, point_W=[0.2, -0.3, 0.4])
+    for t in (0.0, 0.6):  # at once, and when the body has turned with the point
+        simulator.advance(t)
+        R, w = simulator.rotation["block"], simulator.angular_velocity["block"]
+        inertia = R @ np.diag([0.1, 0.2, 0.3]) @ R.T
+        moment = torque + np.cross(R @ [0.2, -0.3, 0.4], force) - np.cross(w, inertia @ w)
+        assert simulator.acceleration["block"] == pytest.approx(force / 2, abs=1e-12)
+        assert simulator.angular_acceleration["block"] == pytest.approx(np.linalg.solve(inertia, moment), abs=1e-10)
+    assert np.linalg.norm(simulator.rotation["block"] - np.eye(3)) > 0.3
+    assert simulator.energy["input"] > 0.1
+    assert simulator.energy["balance"] == pytest.approx(0, abs=1e-7)
+
+
+def test_a_wrench_needs_a_body_that_exists():
+    simulator = simulator_of(FREE.replace("AT", ""))
     with pytest.raises(sim.SimulationError, match="no body named 'blok'; did you mean 'block'"):
         simulator.apply_wrench("blok", force_W=[0, 0, 1])
