@@ -142,7 +142,7 @@ class Controllers:
         for slot, (use, column, expression) in enumerate(formulas, start=len(laws)):
             programs.applied.append((programs.add(expression.tree), column))
             self.slots.setdefault(use.name, []).append(slot)
-        programs.acts = programs.acts or bool(laws or formulas)
+        programs.acts = programs.acts or bool(laws or formulas or self.sampled)
 
     def enabled(self) -> np.ndarray:
         """Return what Control.enabled holds at the start."""

@@ -221,6 +221,22 @@ def test_a_sampled_controller_that_is_disabled_lets_go(tmp_path):
     assert simulator.force["rail"][3] == pytest.approx(0, abs=1e-12)
 
 
+def test_a_sampled_controller_of_a_loop_joint_lets_go_of_its_force(tmp_path):
+    """What passes through the joint is the torque that is held, and nothing once it is let go."""
+    from tests.dynamics.test_drives import four_bar
+
+    (tmp_path / "stairs.py").write_text(SAMPLED)
+    motor = "motor: {type: pd, joints: drive, target: 2 rad, kp: 30, kd: 1.5}"
+    text = four_bar("loop").replace(motor, 'motor: {type: "./stairs.py:Stairs", joint: drive}')
+    (tmp_path / "scene.yaml").write_text(text + "events: {end: {at: 0.02 s, disable: motor}}\n")
+    simulator = sim.Simulator(sim.compile(sim.load(tmp_path / "scene.yaml", trust=True)))
+    simulator.advance(0.015)
+    assert simulator.force["drive"][1] == pytest.approx(1.0, abs=1e-9)
+    simulator.advance(0.025)
+    assert simulator.torque["drive"] == 0.0
+    assert simulator.force["drive"][1] == pytest.approx(0.0, abs=1e-9)
+
+
 # --- stops ---------------------------------------------------------------------------------------
 
 
