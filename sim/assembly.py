@@ -6,7 +6,7 @@ metric allows.  A drawing that is already assembled is not moved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,6 +22,9 @@ from sim.scene.spec import Scene, Value
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
+
+
+Wanted = tuple[slice, np.ndarray]  # columns of a loop joint, and the values to reach
 
 
 @dataclass
@@ -56,14 +59,19 @@ def start(model: Model) -> Start:
         return out
     initial = dict(model.scene.initial)
     values = {joint_named(model, name): value for name, value in initial.items()}
+    out.problems += unplaceable(mechanism, values)
+    if out.problems:
+        return out
     fixed = place(mechanism, q, values)
     mechanism.look(q, v)
     asked = mechanism.work.coordinate.copy()
-    if not close_positions(mechanism, q, fixed) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
+    wanted = of_loops(mechanism, values, "coordinate")
+    if not close_positions(mechanism, q, fixed, wanted) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
         out.problems += open_loops(mechanism, "the start")
         return out
+    out.problems += unkept_coordinates(mechanism, q, wanted, values)
     fixed_rates = set_rates(mechanism, q, v, values)
-    close_velocities(mechanism, q, v, fixed_rates)
+    close_velocities(mechanism, q, v, fixed_rates, of_loops(mechanism, values, "rate"))
     out.problems += unkept_rates(mechanism, q, v, values)
     mechanism.look(q, v)
     after = mechanism.work.coordinate
@@ -107,6 +115,49 @@ def set_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mappin
     return fixed
 
 
+def of_loops(mechanism: Mechanism, values: Mapping[int, Value], what: str) -> list[Wanted]:
+    """Return what is wanted of loop joints: their columns and the values, for coordinates or rates."""
+    model, loops = mechanism.model, mechanism.structure.loops
+    return [
+        (model.columns_of(joint), np.asarray(getattr(value, what), float))
+        for joint, value in values.items()
+        if joint in loops and getattr(value, what) is not None
+    ]
+
+
+def unplaceable(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Problem]:
+    """Return a problem for each loop joint whose coordinate of `initial` is a rotation in space."""
+    model = mechanism.model
+    return [
+        Problem(
+            where=value.place, path=f"initial.{model.joint_names[joint]}",
+            what="this joint closes a loop, and its coordinate is no list of numbers that assembly can aim at",
+            hint="give the coordinates of the joints around the loop",
+        )
+        for joint, value in values.items()
+        if joint in mechanism.structure.loops
+        and value.coordinate is not None
+        and len(value.coordinate) != int(model.joints.nv[joint])
+    ]  # fmt: skip
+
+
+def rate_rows(mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted]) -> np.ndarray:
+    """Return R with R v the rates of the wanted columns; one look for each freedom, since rates are linear in v."""
+    nv = mechanism.structure.sizes.v
+    R = np.zeros((sum(len(value) for _, value in wanted), nv))
+    if len(R):
+        for k in range(nv):
+            mechanism.look(q, np.eye(nv)[k])
+            R[:, k] = np.concatenate([mechanism.work.rate[columns] for columns, _ in wanted])
+        mechanism.look(q, np.zeros(nv))
+    return R
+
+
+def missing(values: np.ndarray, wanted: list[Wanted]) -> np.ndarray:
+    """Return how far columns are from what is wanted of them."""
+    return np.concatenate([values[columns] - value for columns, value in wanted]) if wanted else np.zeros(0)
+
+
 def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return x with A x = b in the least-squares sense and the least x^T M x."""
     if A.shape[1] == 0 or A.shape[0] == 0:
@@ -119,22 +170,29 @@ def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.solve(L.T, z)
 
 
-def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray) -> bool:
-    """Move the freedoms that are not fixed until all loops are closed; tell whether they are."""
+def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = ()) -> bool:
+    """Move the freedoms that are not fixed until all loops are closed; tell whether they are.
+
+    wanted: coordinates of loop joints to reach on the way.
+    """
     structure, work = mechanism.structure, mechanism.work
     v = np.zeros(structure.sizes.v)
-    hard, length = mechanism.hard(), mechanism.model.length
+    hard, length, wishes = mechanism.hard(), mechanism.model.length, list(wanted)
+
+    def open_by() -> np.ndarray:
+        return np.concatenate([work.rows.phi[hard], length * missing(work.coordinate, wishes)])
+
     mechanism.look(q, v)
-    residual = np.abs(work.rows.phi[hard]).max(initial=0.0)
+    residual = np.abs(open_by()).max(initial=0.0)
     free = ~fixed
     for _ in range(60):
         if residual <= 1e-13 * length:
             return True
         dq = np.zeros(len(v))
         try:
-            dq[free] = least(
-                mechanism.jacobian()[np.ix_(hard, free)], mechanism.inertia()[np.ix_(free, free)], -work.rows.phi[hard]
-            )
+            R = length * rate_rows(mechanism, q, wishes)
+            rows = np.vstack([mechanism.jacobian()[hard], R])
+            dq[free] = least(rows[:, free], mechanism.inertia()[np.ix_(free, free)], -open_by())
         except np.linalg.LinAlgError:
             return False
         saved, share, before = q.copy(), min(1.0, 0.7 / max(np.abs(dq).max(initial=0.0), 1e-300)), residual
@@ -142,7 +200,7 @@ def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray) -> b
             q[:] = saved
             add_freedoms(structure.tables.links, dq, share, q)
             mechanism.look(q, v)
-            residual = np.abs(work.rows.phi[hard]).max(initial=0.0)
+            residual = np.abs(open_by()).max(initial=0.0)
             if residual < before or share < 1e-3:
                 break
             share *= 0.5
@@ -153,18 +211,47 @@ def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray) -> b
     return residual <= CLOSED * length
 
 
-def close_velocities(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray) -> None:
-    """Change the rates that are not fixed until no loop opens; if that fails, all rates."""
+def close_velocities(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = ()
+) -> None:
+    """Change the rates that are not fixed until no loop opens; if that fails, all rates.
+
+    wanted: rates of loop joints.
+    """
+    wishes = list(wanted)
+    R = rate_rows(mechanism, q, wishes)
     mechanism.look(q, v)
     hard, free = mechanism.hard(), ~fixed
     if not hard.any():
         return
-    J, M = mechanism.jacobian()[hard], mechanism.inertia()
-    for mask in (free, np.ones(len(v), bool)):
+    loops, M = mechanism.jacobian()[hard], mechanism.inertia()
+    J = np.vstack([loops, R])
+    target = np.concatenate([np.zeros(len(loops)), *(value for _, value in wishes)])
+    everything = np.ones(len(v), bool)
+    for rows, aim, mask in ((J, target, free), (loops, target[: len(loops)], everything)):
         for _ in range(2):
-            v[mask] -= least(J[:, mask], M[np.ix_(mask, mask)], J @ v)
-        if np.abs(J @ v).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+            v[mask] -= least(rows[:, mask], M[np.ix_(mask, mask)], rows @ v - aim)
+        if np.abs(loops @ v).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             return
+
+
+def unkept_coordinates(mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted], values: Mapping[int, Value]) -> list[Problem]:  # fmt: skip
+    """Return a problem for each coordinate of a loop joint that `initial` gives and the loops do not allow."""
+    model = mechanism.model
+    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    out = []
+    for columns, value in wanted:
+        got = mechanism.work.coordinate[columns]
+        if np.abs(got - value).max(initial=0.0) > 1e-9 * (1.0 + np.abs(value).max(initial=0.0)):
+            joint = int(model.columns.joint[columns.start])
+            out.append(
+                Problem(
+                    where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
+                    what=f"the loops do not allow this coordinate; the nearest pose has {_numbers(got)}",
+                    hint="give fewer coordinates, or coordinates that fit together",
+                )
+            )  # fmt: skip
+    return out
 
 
 def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> list[Problem]:
