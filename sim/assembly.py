@@ -235,7 +235,9 @@ def close_velocities(
             return
 
 
-def unkept_coordinates(mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted], values: Mapping[int, Value]) -> list[Problem]:  # fmt: skip
+def unkept_coordinates(
+    mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted], values: Mapping[int, Value]
+) -> list[Problem]:
     """Return a problem for each coordinate of a loop joint that `initial` gives and the loops do not allow."""
     model = mechanism.model
     mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
