@@ -70,7 +70,6 @@ def test_a_driven_loop_joint_moves_as_a_driven_tree_joint(more):
     assert bool(tree.events) == ("limits" in more)
 
 
-@pytest.mark.fast
 def test_a_driven_loop_joint_counts_its_turns():
     """Driven round and round, the angle of the loop joint counts on beyond half a turn."""
     text = four_bar("loop").replace(
