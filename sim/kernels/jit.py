@@ -12,6 +12,7 @@ passes only, and numba alone takes half a second to import).
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import sys
 import tempfile
@@ -88,7 +89,20 @@ def _configure() -> None:
 
         settings: Any = config
         settings.CACHE_DIR = str(cache_folder())
+        _load_without_blas()
         _chosen = True
+
+
+def _load_without_blas() -> None:
+    """Load numba's array functions without scipy.linalg: they look for a BLAS that kernels never call (0.2 s)."""
+    if "scipy.linalg" in sys.modules:
+        return
+    absent = "scipy.linalg" if "scipy" in sys.modules else "scipy"
+    sys.modules[absent] = None  # type: ignore[assignment]
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[absent]
 
 
 # No reference counts: kernels own no memory, so one that allocates does not compile.
