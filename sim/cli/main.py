@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import enum
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -258,5 +261,15 @@ def _sentence(text: str) -> str:
     return words[:1].lower() + words[1:] + ("" if words.endswith(("?", ")")) else "; --help lists what there is")
 
 
+def entry() -> None:
+    """Run the command and leave at once: taking the libraries down one by one would take 0.4 s."""
+    code = main()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -61,7 +61,7 @@ def test_controllers_are_offered_as_entry_points():
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["sim.controllers"] == BUILT_IN
-    assert project["scripts"]["sim"] == "sim.cli.main:main"
+    assert project["scripts"]["sim"] == "sim.cli.main:entry"
 
 
 def test_the_readme_has_its_commands_once():
