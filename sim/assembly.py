@@ -141,16 +141,14 @@ def unplaceable(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Probl
     ]  # fmt: skip
 
 
-def rate_rows(mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted]) -> np.ndarray:
-    """Return R with R v the rates of the wanted columns; one look for each freedom, since rates are linear in v."""
-    nv = mechanism.structure.sizes.v
-    R = np.zeros((sum(len(value) for _, value in wanted), nv))
-    if len(R):
-        for k in range(nv):
-            mechanism.look(q, np.eye(nv)[k])
-            R[:, k] = np.concatenate([mechanism.work.rate[columns] for columns, _ in wanted])
-        mechanism.look(q, np.zeros(nv))
-    return R
+def rate_rows(mechanism: Mechanism, q: np.ndarray, wanted: Sequence[Wanted]) -> np.ndarray:
+    """Return R (values wanted, nv) with R v the rates of the wanted columns at q."""
+    structure = mechanism.structure
+    if not wanted:
+        return np.zeros((0, structure.sizes.v))
+    mechanism.look(q, np.zeros(structure.sizes.v))
+    first = structure.tables.blocks.column.tolist()
+    return np.vstack([mechanism.loop_rates(first.index(columns.start)) for columns, _ in wanted])
 
 
 def missing(values: np.ndarray, wanted: list[Wanted]) -> np.ndarray:

@@ -15,7 +15,7 @@ from sim.connectivity import Frames, Structure
 from sim.drawing import Pose, motion
 from sim.kernels import constraints, dynamics, forces, inertia, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREE, NQ, NV, SPHERICAL, Control, Work, make_work
+from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
 
 
 def make_control(model: Model, laws: int = 0) -> Control:
@@ -89,6 +89,29 @@ class Mechanism:
             turning = axis @ moment.T + np.cross(axis, arm) @ force.T
             J[r, k] = np.where(tables.freedoms.linear[k][:, None] == 1, axis @ force.T, turning).T
         return J
+
+    def loop_motion(self, n: int) -> np.ndarray:
+        """Return the Jacobian (6, nv) of loop n: velocity of M against its parent, and angular velocity, world axes."""
+        tables, work = self.structure.tables, self.work
+        block = tables.blocks[n]
+        J = np.zeros((6, self.structure.sizes.v))
+        below = int(block.nb + block.na)
+        k = tables.support[block.support : block.support + below]
+        axis = np.where(np.arange(below) < block.nb, 1.0, -1.0)[:, None] * work.freedoms.axis[k]
+        arm = work.blocks.frame[n, :3] - work.links.x[tables.freedoms.owner[k]]
+        sliding = tables.freedoms.linear[k][:, None] == 1
+        J[:3, k] = np.where(sliding, axis, np.cross(axis, arm)).T
+        J[3:, k] = np.where(sliding, 0.0, axis).T
+        return J
+
+    def loop_rates(self, n: int) -> np.ndarray:
+        """Return R (freedoms, nv) with R v the rates of the joint that closes loop n."""
+        J = self.loop_motion(n)
+        rows = []
+        for code in FREEDOM_ROWS[int(self.structure.tables.blocks.kind[n])]:
+            e = np.array(constraints.direction(code, self.work.blocks.frame, n))
+            rows.append(e @ (J[:3] if code < 3 else J[3:]))
+        return np.array(rows).reshape(-1, J.shape[1])
 
     def inertia(self) -> np.ndarray:
         """Return M (nv, nv), dense, as last looked at."""

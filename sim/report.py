@@ -72,20 +72,11 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Motion of M of loop n against its parent, world axes: (6, nv) and its drift (6,), rotations times length."""
-    structure, work, length = mechanism.structure, mechanism.work, mechanism.model.length
-    tables = structure.tables
-    block = tables.blocks[n]
-    J = np.zeros((6, structure.sizes.v))
+    work, length = mechanism.work, mechanism.model.length
+    block = mechanism.structure.tables.blocks[n]
+    J = mechanism.loop_motion(n)
+    J[3:] *= length
     p = work.blocks.frame[n, :3]
-    below = int(block.nb + block.na)
-    for s, k in enumerate(tables.support[block.support : block.support + below]):
-        sign = 1.0 if s < block.nb else -1.0
-        axis, x = work.freedoms.axis[k], work.links.x[tables.freedoms.owner[k]]
-        if tables.freedoms.linear[k]:
-            J[:3, k] = sign * axis
-        else:
-            J[:3, k] = sign * np.cross(axis, p - x)
-            J[3:, k] = sign * length * axis
     a, b = int(block.a), int(block.b)
     A, V, x = work.links.A, work.links.V, work.links.x
 
