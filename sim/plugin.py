@@ -10,7 +10,7 @@ closing a loop, has one column for each of its freedoms (`view.columns[joint]` i
 
 A *continuous* controller (`rate` is None) is a function of time and state and has no memory; it is
 called inside every stage of the integrator.  A *sampled* one is called at its rate between steps;
-its torques are held until the next call, and what it keeps in `memory` is saved with the state.
+its torques are held until the next call, and what it keeps in `memory` lasts for the run; reset() clears it.
 """
 
 from __future__ import annotations
