@@ -10,9 +10,10 @@ import numpy as np
 
 import sim
 from bench.figure import Figure, Link, Loop, States
-from sim.kernels.dynamics import factorise, forward_dynamics, keep_rows, move
-from sim.kernels.jit import door
+from sim.kernels.advance import answer
+from sim.kernels.jit import story_door
 from sim.kernels.project import add_freedoms, normalise
+from sim.kernels.system import SLOPE, START, address, ask
 from sim.model import KIND, SPHERICAL, Status
 from sim.scene import library
 from sim.scene.spec import Scene
@@ -24,24 +25,15 @@ DRAWS = 100  # poses tried for each state; some random poses are too far from an
 _KINDS = {code: name for name, code in KIND.items()}
 
 
-@door
-def choose_rows(tables, work, q, v):
-    """Choose the loop rows that act, as an accepted step does.  Returns a status."""
-    move(tables, work, q, v)
-    status = factorise(tables, work, True)
-    keep_rows(work)
-    return status
-
-
-@door
-def repeat(tables, control, work, q, v, times):
+@story_door
+def repeat(answers, system, states, slope_out, times):
     """Go `times` times through all states.  Returns the sum of all accelerations of one freedom, nan on failure."""
     total = 0.0
     for _ in range(times):
-        for s in range(q.shape[0]):
-            if forward_dynamics(tables, control, work, 0.0, q[s], v[s]) != Status.OK:
+        for s in range(states.shape[0]):
+            if ask(answers, SLOPE, system, 0.0, states[s], slope_out) != Status.OK:
                 return np.nan
-            total += work.freedoms.vdot[0]
+            total += slope_out[slope_out.size - 3]
     return total
 
 
@@ -143,26 +135,30 @@ class Engine:
 
     def choose(self, states: States) -> None:
         """Choose the rows that act at the first state, as an accepted step would."""
-        status = choose_rows(self.flow.structure.tables, self.flow.work, states.q[0], states.v[0])
-        if status != Status.OK:
-            raise RuntimeError(f"the first state has no rows to choose: {Status(status).name}")
+        self._ask(START, self._vectors(states)[0])
 
-    def acceleration(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return vdot (nv,) at one state."""
-        flow = self.flow
-        status = forward_dynamics(flow.structure.tables, flow.control, flow.work, 0.0, q, v)
+    def _ask(self, question: int, y: np.ndarray) -> np.ndarray:
+        """Ask the mechanism a question about a state; returns what is filled."""
+        system, filled = self.flow.system, np.zeros(y.size)
+        status = answer(system.answers, question, address(system.places), 0.0, y, filled)
         if status != Status.OK:
-            raise RuntimeError(f"forward dynamics ended with {Status(status).name}")
-        return np.array(flow.work.freedoms.vdot)
+            raise RuntimeError(f"a random state has no motion: {Status(status).name}")
+        return filled
+
+    @staticmethod
+    def _vectors(states: States) -> np.ndarray:
+        """Return states as an integrator keeps them: q, v, work put in, work dissipated."""
+        return np.hstack([states.q, states.v, np.zeros((len(states), 2))])
 
     def accelerations(self, states: States) -> np.ndarray:
         """Return vdot (count, nv)."""
-        return np.array([self.acceleration(q, v) for q, v in zip(states.q, states.v, strict=True)])
+        nq = states.q.shape[1]
+        return np.array([self._ask(SLOPE, y)[nq:-2] for y in self._vectors(states)])
 
     def repeat(self, states: States, times: int) -> int:
         """Evaluate all states `times` times in one compiled call; returns the number of evaluations."""
-        flow = self.flow
-        total = repeat(flow.structure.tables, flow.control, flow.work, states.q, states.v, times)
+        system, y = self.flow.system, self._vectors(states)
+        total = repeat(system.answers, address(system.places), y, np.zeros(y.shape[1]), times)
         if not np.isfinite(total):
             raise RuntimeError("forward dynamics failed at a random state")
         return times * len(states)

@@ -154,8 +154,9 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
         freedoms=tree["freedoms"], branch=tree["branch"], support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
+    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(tree["freedoms"])
     sizes = Numbers(
-        links=n, q=int(sum(NQ[k] for k in links.kind[1:])), v=len(tree["freedoms"]), rows=len(rows), blocks=len(blocks),
+        links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=n, columns=len(model.columns), joints=len(model.joints),
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)

@@ -10,7 +10,9 @@ from sim.agenda import Agenda
 from sim.changes import Instant, engage
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure
-from sim.kernels.advance import advance, sample
+from sim.kernels.advance import advance, answer
+from sim.kernels.answers import system_of
+from sim.kernels.system import SAMPLE, System, address
 from sim.mechanism import Mechanism
 from sim.model import (
     ACCEPTED,
@@ -30,6 +32,7 @@ from sim.model import (
     Control,
     Guards,
     H,
+    Status,
     Stepper,
     T,
     Work,
@@ -59,18 +62,16 @@ class Flow:
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.rows = Rows(model)
+        self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self._share_work(structure)
-        self.stepper: Stepper = make_stepper(
-            structure.sizes, len(conditions) + len(model.stops), self.rows.buffer.shape[1]
-        )
-        self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64))
+        self.stepper: Stepper = make_stepper(structure.sizes, len(self.guards.table))
         self._wrenches: list[tuple[float, int, np.ndarray]] = []  # end, body, (point in B, force, torque)
 
     def _share_work(self, structure: Structure) -> None:
         """Make scratch for a structure; arrays that controllers look at stay the same."""
         old = self.work
-        new = make_work(structure.tables, structure.sizes)
+        new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
             getattr(old, name)[:] = 0.0
         self.work = new._replace(
@@ -78,6 +79,7 @@ class Flow:
         )
         self.structure = structure
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
+        self._system: System | None = None
 
     def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
         """Set the first state and the integrator's settings."""
@@ -138,11 +140,23 @@ class Flow:
     def advance(self, stop: float, steps: int) -> tuple[int, int]:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
-        status, index = advance(
-            self.structure.tables, self.control, self.work, self.stepper, self.guards, self.rows.layout,
-            self.rows.buffer, stop, steps,
-        )  # fmt: skip
-        return int(status), int(index)
+        system = self.system
+        status, guard = advance(
+            system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
+        )
+        return int(status), int(guard if status == Status.GUARD else self.work.one.worst[0])
+
+    @property
+    def system(self) -> System:
+        """What the integrator is handed; the kernels that answer it are compiled, or loaded, when first asked for."""
+        if self._system is None:
+            self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
+        return self._system
+
+    def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
+        """Ask the mechanism one question now; see `sim.kernels.system`."""
+        system = self.system
+        return int(answer(system.answers, question, address(system.places), self.t, a, b))
 
     def crossed(self) -> tuple[list[str], list[int]]:
         """Return the events and the stops whose guards crossed zero in the last bracket."""
@@ -162,7 +176,7 @@ class Flow:
         self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
         if after.structure is not self.structure:
             self._share_work(after.structure)
-            new = make_stepper(after.structure.sizes, len(self.guards.table), self.rows.buffer.shape[1])
+            new = make_stepper(after.structure.sizes, len(self.guards.table))
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
             self.stepper = new
@@ -195,20 +209,8 @@ class Flow:
     def observe(self) -> np.ndarray:
         """Bring everything about the present state into `work`; returns its row."""
         self._refresh_wrenches()
-        n = self.structure.sizes
         row = np.zeros(self.rows.buffer.shape[1])
-        sample(
-            self.structure.tables,
-            self.control,
-            self.work,
-            self.rows.layout,
-            n.q,
-            n.v,
-            self.t,
-            self.stepper.y,
-            self.stepper.N,
-            row,
-        )
+        self.ask(SAMPLE, self.stepper.y, row)
         return row
 
     def sample_now(self) -> None:

@@ -111,11 +111,12 @@ class Happenings:
         if not flow.conditions:
             return {}
         from sim.kernels.programs import evaluate
+        from sim.kernels.system import address
 
         flow.observe()
         values = np.zeros(len(flow.conditions))
         programs = np.array([c.program for c in flow.conditions], np.int64)
-        evaluate(flow.structure.tables, flow.work, programs, flow.t, values)
+        evaluate(address(flow.system.places), programs, flow.t, values)
         return {c.event: float(value) for c, value in zip(flow.conditions, values, strict=True)}
 
     def _holding(self, before: dict[str, float]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ Frames of a joint.  *F* on the parent, *M* on the child; its coordinate is zero 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -158,9 +158,10 @@ ONE = np.dtype(
         ("length", "f8"),  # m: size of the mechanism, the scale of residuals and errors
         ("acts", "i8"),  # 1 when springs, dampers, stops or controllers exist
         ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
+        ("nq", "i8"), ("nv", "i8"),  # coordinates and freedoms of the tree
     ],
     align=True,
-)
+)  # fmt: skip
 
 # Scratch, one table for each noun.
 
@@ -229,6 +230,8 @@ ONE_WORK = np.dtype(
         ("pivots", "f8", (2,)),  # smallest kept and largest pivot of G
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
         ("worst", "i8"),  # row or freedom that a status speaks of
+        ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
+        ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,
 )  # fmt: skip
@@ -241,81 +244,82 @@ ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAIT
 class Tables(NamedTuple):
     """One structure of the mechanism: the tree, the loops and what acts.  Read-only for kernels."""
 
-    links: Any  # (1 + bodies,) LINK; parents before children
-    freedoms: Any  # (nv,) FREEDOM
-    blocks: Any  # (loops,) BLOCK
-    rows: Any  # (rows,) ROW, in the order of their blocks
-    pairs: Any  # (pairs of loops that share freedoms,) PAIR; the first block has the higher rows
-    columns: Any  # (columns,) COLUMN
-    stops: Any  # (stops,) STOP
-    points: Any  # (points,) POINT, with the body's link in `body`
-    one: Any  # (1,) ONE
-    branch: Any  # (entries,) i8: freedoms of each row of M, root first, itself last
-    support: Any  # (entries,) i8: freedoms that a block's Jacobian touches
-    shared: Any  # (entries, 2) i8: places of a shared freedom in the two blocks of a pair
-    codes: Any  # (instructions, 2) i8: operation, argument
-    constants: Any  # (constants,) f8
-    programs: Any  # (programs, 2) i8: first and one-past-last instruction
-    applied: Any  # (torque programs, 2) i8: program, column
-    laws: Any  # (laws, 3) i8: address of the function, first constant, number of constants
-    law_constants: Any  # f8
+    links: Annotated[Any, LINK]  # (1 + bodies,); parents before children
+    freedoms: Annotated[Any, FREEDOM]  # (nv,)
+    blocks: Annotated[Any, BLOCK]  # (loops,)
+    rows: Annotated[Any, ROW]  # (rows,) in the order of their blocks
+    pairs: Annotated[Any, PAIR]  # (pairs of loops that share freedoms,); the first block has the higher rows
+    columns: Annotated[Any, COLUMN]  # (columns,)
+    stops: Annotated[Any, STOP]  # (stops,)
+    points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
+    one: Annotated[Any, ONE]  # (1,)
+    branch: Annotated[Any, "i8"]  # (entries,) freedoms of each row of M, root first, itself last
+    support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
+    shared: Annotated[Any, "i8", 2]  # (entries, 2) places of a shared freedom in the two blocks of a pair
+    codes: Annotated[Any, "i8", 2]  # (instructions, 2) operation, argument
+    constants: Annotated[Any, "f8"]  # (constants,)
+    programs: Annotated[Any, "i8", 2]  # (programs, 2) first and one-past-last instruction
+    applied: Annotated[Any, "i8", 2]  # (torque programs, 2) program, column
+    laws: Annotated[Any, "i8", 2]  # (laws, 3) address of the function, first constant, number of constants
+    law_constants: Annotated[Any, "f8"]
 
 
 class Control(NamedTuple):
     """What acts on the mechanism and may change between two events, without a new structure."""
 
-    engaged: Any  # (stops,) i8: 1 while the stop is touched
-    enabled: Any  # (laws + torque programs,) i8
-    held: Any  # (columns,) N or N m: torques of sampled controllers
-    wrench: Any  # (bodies + 1, 6) moment about the body's origin and force, world axes: applied by the caller
-    arms: Any  # (bodies + 1, 9) N m: sum of p f^T over applied forces f (world) at points p (body axes)
-    turn: Any  # (columns,) rad: angle of loop joints at the last accepted step, for counting turns
-    acts: Any  # (2,) i8: held torques or a wrench act; a wrench acts
-    failed: Any  # (1,) i8: set by a Python controller that raised
+    engaged: Annotated[Any, "i8"]  # (stops,) 1 while the stop is touched
+    enabled: Annotated[Any, "i8"]  # (laws + torque programs,)
+    held: Annotated[Any, "f8"]  # (columns,) N or N m: torques of sampled controllers
+    wrench: Annotated[Any, "f8", 2]  # (bodies + 1, 6) moment about the body's origin, force; world axes: the caller's
+    arms: Annotated[Any, "f8", 2]  # (bodies + 1, 9) N m: sum of p f^T, forces f (world) at points p (body axes)
+    turn: Annotated[Any, "f8"]  # (columns,) rad: angle of loop joints at the last accepted step, to count turns
+    acts: Annotated[Any, "i8"]  # (2,) held torques or a wrench act; a wrench acts
+    failed: Annotated[Any, "i8"]  # (1,) set by a Python controller that raised
 
 
 class Guards(NamedTuple):
-    """What is watched between two events."""
+    """What is watched between two events, and where a recorded row puts what."""
 
-    table: Any  # (guards,) GUARD
-    forces: Any  # (1,) i8: 1 when a guard reads forces
+    table: Annotated[Any, GUARD]  # (guards,)
+    forces: Annotated[Any, "i8"]  # (1,) 1 when a guard reads forces
+    layout: Annotated[Any, "i8"]  # first number of each part of a recorded row
 
 
 class Work(NamedTuple):
     """Scratch.  No kernel may trust what it finds here on entry."""
 
-    links: Any  # (links,) LINK_WORK
-    freedoms: Any  # (nv,) FREEDOM_WORK
-    blocks: Any  # (loops,) BLOCK_WORK
-    rows: Any  # (rows,) ROW_WORK
-    bodies: Any  # (bodies,) BODY_WORK; row 0 is the world
-    joints: Any  # (joints,) JOINT_WORK
-    one: Any  # (1,) ONE_WORK
-    coordinate: Any  # (columns,) m or rad
-    rate: Any  # (columns,)
-    torque: Any  # (columns,) all that acts on the joint
-    control: Any  # (columns,) what controllers apply
-    M: Any  # (entries,) inertia matrix by branch, then its factor L
-    J: Any  # flat: scaled Jacobian of each block, support x rows
-    G: Any  # (rows, rows)
-    stack: Any  # (64,)
+    links: Annotated[Any, LINK_WORK]  # (links,)
+    freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
+    blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
+    rows: Annotated[Any, ROW_WORK]  # (rows,)
+    bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
+    joints: Annotated[Any, JOINT_WORK]  # (joints,)
+    one: Annotated[Any, ONE_WORK]  # (1,)
+    coordinate: Annotated[Any, "f8"]  # (columns,) m or rad
+    rate: Annotated[Any, "f8"]  # (columns,)
+    torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
+    control: Annotated[Any, "f8"]  # (columns,) what controllers apply
+    M: Annotated[Any, "f8"]  # (entries,) inertia matrix by branch, then its factor L
+    J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows
+    G: Annotated[Any, "f8", 2]  # (rows, rows)
+    N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
+    stack: Annotated[Any, "f8"]  # (64,)
+    moved: Annotated[Any, "f8"]  # (nv,) how far a projection moved
+    saved: Annotated[Any, "f8"]  # (nq,)
+    stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
+    row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
+    reply: Annotated[Any, "f8"]  # (1,) what a question is answered with besides what it fills
 
 
 class Stepper(NamedTuple):
     """The integrator's state and scratch for one structure."""
 
-    q: Any  # (nq,) only its size is used
     y: Any  # (nq + nv + 2,) state: q, v, work put in [J], work dissipated [J]
     y_new: Any
     y_work: Any
-    saved_y: Any
     error: Any
     k: Any  # (16, n) slopes
     dense: Any  # (7, n)
-    moved: Any  # (nv,)
-    saved: Any  # (nq,)
-    N: Any  # (rows, rows)
-    row: Any  # (numbers of a recorded row,)
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
@@ -345,8 +349,11 @@ def table(dtype: np.dtype[Any], count: int) -> Any:
     return np.zeros(count, dtype).view(np.recarray)
 
 
-def make_work(tables: Tables, sizes: Numbers) -> Work:
-    """Allocate scratch for one structure; the world's poses are filled once."""
+def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
+    """Allocate scratch for one structure; the world's poses are filled once.
+
+    row: numbers of a recorded row, where rows are wanted.
+    """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
     jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
     work = Work(
@@ -354,19 +361,19 @@ def make_work(tables: Tables, sizes: Numbers) -> Work:
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
-        M=np.zeros(len(tables.branch)), J=np.zeros(jacobian), G=np.zeros((m, m)), stack=np.zeros(64),
+        M=np.zeros(len(tables.branch)), J=np.zeros(jacobian), G=np.zeros((m, m)), N=np.zeros((m, m)),
+        stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
+        row=np.zeros(row), reply=np.zeros(1),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
 
 
-def make_stepper(sizes: Numbers, guards: int, row: int) -> Stepper:
+def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     """Allocate an integrator for one structure."""
     n = sizes.q + sizes.v + 2
     return Stepper(
-        q=np.zeros(sizes.q), y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), saved_y=np.zeros(n),
-        error=np.zeros(n), k=np.zeros((16, n)), dense=np.zeros((7, n)), moved=np.zeros(sizes.v),
-        saved=np.zeros(sizes.q),
-        N=np.zeros((sizes.rows, sizes.rows)), row=np.zeros(row), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
-        guard_mid=np.zeros(guards), clock=np.zeros(9), count=np.zeros(10, np.int64),
+        y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=np.zeros((16, n)),
+        dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
+        clock=np.zeros(9), count=np.zeros(10, np.int64),
     )  # fmt: skip

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
+
 from sim.kernels import jit
 
 _SCENE = """
@@ -25,7 +27,7 @@ Task = tuple[Any, tuple[Any, ...]]
 
 
 def prepare() -> None:
-    """Compile all kernels unless that was done before; about a minute on two cores."""
+    """Compile all kernels unless that was done before; half a minute on two cores."""
     if not jit.is_cold():
         return
     jit.cache_folder().mkdir(parents=True, exist_ok=True)
@@ -34,11 +36,11 @@ def prepare() -> None:
         stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     try:
-        leaves, _, stories = _work(_arguments())
-        _compile(leaves)
-        for waits_for, tasks in stories:
-            _wait(helper, waits_for)
-            _compile(tasks)
+        for mine, part in _parts(_arguments()):
+            if mine:
+                _compile(part)
+            else:
+                _wait(helper)
     finally:
         helper.kill()
         helper.wait()
@@ -46,27 +48,27 @@ def prepare() -> None:
 
 
 def assist() -> None:
-    """Compile the other half, saying so line by line."""
-    _, tasks, _ = _work(_arguments())
-    for name, part in tasks:
-        _compile(part)
-        print(name, flush=True)
+    """Compile what `prepare` does not, saying so part by part."""
+    for mine, part in _parts(_arguments()):
+        if not mine:
+            _compile(part)
+            print("done", flush=True)
 
 
-def _wait(helper: subprocess.Popen[str], name: str) -> None:
-    """Wait for the other process to have stored a part; go on alone where it ended."""
+def _wait(helper: subprocess.Popen[str]) -> None:
+    """Wait for the other process to have stored a part; where it ended, the part is compiled when it is used."""
     assert helper.stdout is not None
-    while name:
-        line = helper.stdout.readline()
-        if not line or line.strip() == name:
-            return
+    helper.stdout.readline()
 
 
 def _compile(tasks: list[Task]) -> None:
     import numba
 
     for kernel, arguments in tasks:
-        kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
+        if isinstance(kernel, jit.Entry):
+            kernel.compile()
+        else:
+            kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
 
 
 def _arguments() -> Any:
@@ -86,68 +88,71 @@ def _arguments() -> Any:
     return flow
 
 
-def _work(flow: Any) -> tuple[list[Task], list[tuple[str, list[Task]]], list[tuple[str, list[Task]]]]:
-    """Return (first half of the leaves, what the other process does, what follows and waits for it)."""
+def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
+    """Return what is compiled: (whether by the process that asked, kernels), callees before callers.
+
+    Parts of different owners are compiled at the same time; the one who asked waits where a part of
+    the other's stands before its own.
+    """
     from sim.kernels import (
         advance,
         constraints,
         dynamics,
         forces,
         inertia,
-        integrate,
         kinematics,
+        motion,
         observe,
         programs,
         project,
+        system,
     )
 
-    t, w, s, control, guards = flow.structure.tables, flow.work, flow.stepper, flow.control, flow.guards
-    q, v, n = s.saved, s.moved, 1
-    pose = (t.links, q, w.links, w.freedoms)
+    t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
+    q, v, n = w.saved, w.moved, 1
+    answers = np.zeros(system.QUESTIONS, np.int64)
+    at = system.address(system.places_of(t, control, w, flow.guards))
     tree = (t.links, t.freedoms, w.links, w.freedoms)
     column = (w.coordinate, w.rate, w.torque, w.one)
+    factors = (t.links, t.freedoms, t.branch, w.M, w.freedoms)
     leaves: list[Task] = [
-        (kinematics.poses, pose), (kinematics.velocities, (t.links, t.freedoms, v, w.links, w.freedoms)),
+        (kinematics.poses, (t.links, q, w.links, w.freedoms)),
+        (kinematics.velocities, (t.links, t.freedoms, v, w.links, w.freedoms)),
         (inertia.link_inertias, (t.links, w.links)), (inertia.composite, (t.links, w.links)),
-        (inertia.inertia_matrix, (*tree, w.M)), (inertia.factor, (t.links, t.freedoms, t.branch, w.M, w.freedoms)),
-        (inertia.solve_up, (t.links, t.freedoms, t.branch, w.M, w.freedoms)),
-        (inertia.solve_down, (t.links, t.freedoms, t.branch, w.M, w.freedoms)),
+        (inertia.inertia_matrix, (*tree, w.M)), (inertia.factor, factors),
+        (inertia.solve_up, factors), (inertia.solve_down, factors),
         (forces.link_forces, (w.links,)), (forces.gather, tree),
         (forces.tree_columns, (t.links, q, v, w.coordinate, w.rate)),
         (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
         (forces.spring_torques, (t.columns, *column)), (forces.stop_torques, (t.stops, control.engaged, *column)),
         (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
+        (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
+        (kinematics.accelerations, (t.links, t.freedoms, v, w.links, w.freedoms)),
+        (observe.centres, (t.links, w.links, w.bodies)), (observe.null_vectors, (w.G, w.rows, w.one, w.N)),
     ]  # fmt: skip
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
         (constraints.build_rows, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
         (constraints.jacobians, (t.blocks, t.freedoms, t.support, w.M, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
-        (constraints.cholesky, (t.rows, w.G, w.rows, w.one)), (constraints.cholesky_as_kept, (n, w.rows, w.G)),
+        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, n)),
         (constraints.solve_rows, (n, w.G, w.rows)), (constraints.mismatch, (n, w.G, w.rows)),
         (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
         (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
         (constraints.residuals, (t.rows, w.blocks, w.rows)), (constraints.slips, (t.rows, w.blocks, w.rows)),
         (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
-        (dynamics.body_poses, (t.links, w.links, w.bodies)),
+        (programs.evaluate, (at, t.support, 0.0, s.y)),
     ]  # fmt: skip
-    record = (t, control, w, flow.rows.layout, n, n, 0.0, s.y, s.N, flow.rows.buffer[0])
-    watch = (t, control, w, s, guards, flow.rows.layout, n, n)
-    helper: list[tuple[str, list[Task]]] = [
-        ("rows", rows),
-        ("project", [(project.project, (t, w, q, v, s.moved, s.saved))]),
-        ("sample", [(observe.centres, (t.links, w.links, w.bodies)), (advance.sample, record)]),
-        ("crossing", [(advance.guard_values, (*watch, 0.0, s.y, s.guard_old)), (advance.first_crossing, watch)]),
-        ("programs", [(programs.evaluate, (t, w, flow.rows.layout, 0.0, s.y))]),
+    pages: list[Task] = [
+        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
+    ]  # fmt: skip
+    more: list[Task] = [(dynamics.factorise, (at, n)), (dynamics.solve_loops, (at,)), (dynamics.answer_rows, (at,))]
+    flowing: list[Task] = [
+        (advance.advance, (answers, at, w.reply, s, flow.rows.buffer, 0.0, n)),
+        (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
     ]
-    stories: list[tuple[str, list[Task]]] = [
-        ("rows", [
-            (integrate.derivative, (t, control, w, 0.0, n, n, s.y, s.k[0])),
-            (project.refresh, (t, control, w, 0.0, q, v)),
-        ]),
-        ("project", [(advance.step, (t, control, w, s, 0.0, n, n))]),
-        ("crossing", [(advance.advance, (t, control, w, s, guards, flow.rows.layout, flow.rows.buffer, 0.0, n))]),
-        ("programs", [(programs.evaluate, (t, w, flow.rows.layout, 0.0, s.y))]),
+    return [
+        (True, leaves), (False, rows), (True, pages), (False, more), (True, [(motion.motion, ())]),
+        (False, [(observe.observation, ()), *flowing]),
     ]  # fmt: skip
-    return leaves, helper, stories

@@ -82,7 +82,7 @@ def kernel_cache() -> Finding:
         return Finding("kernels", True, "interpreted (NUMBA_DISABLE_JIT is set): slow, for tests")
     folder = jit.cache_folder()
     base = next(path for path in (folder, *folder.parents) if path.exists())
-    state = "empty: the first run compiles for about a minute" if jit.is_cold() else "filled"
+    state = "empty: the first run compiles for about half a minute" if jit.is_cold() else "filled"
     return Finding(
         "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}",
         f"make {base} writable, or set XDG_CACHE_HOME to a folder that is; until then every run compiles",

@@ -94,7 +94,7 @@ def _announce_compiling(quiet: bool) -> None:
     from sim.kernels import jit
 
     if not quiet and jit.is_cold():
-        say("compiling the kernels, once: about a minute")
+        say("compiling the kernels, once: about half a minute")
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:

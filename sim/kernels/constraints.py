@@ -319,71 +319,52 @@ def gram(blocks, pairs, rows, shared, J, G_out):
 
 
 @kernel
-def cholesky(rows, G_out, row_work, one_work):
-    """Factor G with diagonal pivoting, in place; rows whose pivot is lost to the others are cut.
+def cholesky(rows, G_out, row_work, one_work, kept):
+    """Factor G in place with diagonal pivoting; rows whose pivot is lost to the others are cut.
 
-    row_work.order: pivot order.  one_work.pivots: smallest kept and largest pivot.  Returns the rank.
+    kept: -1 to choose the rows that act, which is right on the constraints only; else the number of rows
+    in row_work.order that act, in their order.  Off the constraints, as inside a Runge-Kutta stage, a
+    redundant row seems to act: its pivot is the square of the distance, and it would be let push.
+    row_work.order: pivot order.  one_work.pivots: smallest kept and largest pivot, when chosen.
+    Returns the rank.
     """
     order_out, pivots_out = row_work.order, one_work.pivots
-    m = order_out.size
-    largest = 0.0
-    for r in range(m):
-        order_out[r] = r
-        if rows.compliance[r] == 0.0:
-            largest = max(largest, G_out[r, r].real)
-    pivots_out[0, 0] = pivots_out[0, 1] = largest
-    cut = CUT * largest
-    for s in range(m):
-        best, at = -1.0, s
-        for t in range(s, m):
-            i = order_out[t]
-            if G_out[i, i].real > best:
-                best, at = G_out[i, i].real, t
+    last, cut = kept, 0.0
+    if kept < 0:
+        last, largest = order_out.size, 0.0
+        for r in range(last):
+            order_out[r] = r
+            if rows.compliance[r] == 0.0:
+                largest = max(largest, G_out[r, r].real)
+        pivots_out[0, 0] = pivots_out[0, 1] = largest
+        cut = CUT * largest
+    for s in range(last):
+        if kept < 0:
+            best, at = -1.0, s
+            for t in range(s, last):
+                i = order_out[t]
+                if G_out[i, i].real > best:
+                    best, at = G_out[i, i].real, t
+            i = order_out[at]
+            order_out[at], order_out[s] = order_out[s], i
+        i = order_out[s]
+        best = G_out[i, i].real
         if not best > cut:
             return s
-        i = order_out[at]
-        order_out[at], order_out[s] = order_out[s], i
-        if rows.compliance[i] == 0.0 and best < pivots_out[0, 0]:
+        if kept < 0 and rows.compliance[i] == 0.0 and best < pivots_out[0, 0]:
             pivots_out[0, 0] = best
         pivot = math.sqrt(G_out[i, i])
         G_out[i, i] = pivot
-        for t in range(s + 1, m):
+        for t in range(s + 1, last):
             G_out[order_out[t], i] /= pivot
-        for t in range(s + 1, m):
+        for t in range(s + 1, last):
             j = order_out[t]
             a = G_out[j, i]
             for u in range(s + 1, t + 1):
                 k = order_out[u]
                 G_out[j, k] -= a * G_out[k, i]
                 G_out[k, j] = G_out[j, k]
-    return m
-
-
-@kernel
-def cholesky_as_kept(rank, row_work, G_out):
-    """Factor the rows that were kept on the constraints, in their order, in place.
-
-    Off the constraints, as inside a Runge-Kutta stage, a redundant row seems to act: its pivot is the
-    square of the distance, and pivoting there would let it push.  Returns how many rows have a pivot.
-    """
-    order = row_work.order
-    for s in range(rank):
-        i = order[s]
-        best = G_out[i, i]
-        if not best.real > 0.0:
-            return s
-        pivot = math.sqrt(best)
-        G_out[i, i] = pivot
-        for t in range(s + 1, rank):
-            G_out[order[t], i] /= pivot
-        for t in range(s + 1, rank):
-            j = order[t]
-            a = G_out[j, i]
-            for u in range(s + 1, t + 1):
-                k = order[u]
-                G_out[j, k] -= a * G_out[k, i]
-                G_out[k, j] = G_out[j, k]
-    return rank
+    return last
 
 
 @kernel

@@ -12,7 +12,6 @@ from sim.kernels.constraints import (
     block_frames,
     build_rows,
     cholesky,
-    cholesky_as_kept,
     gram,
     jacobians,
     project_rhs,
@@ -32,14 +31,16 @@ from sim.kernels.forces import (
     tree_columns,
 )
 from sim.kernels.inertia import composite, factor, inertia_matrix, link_inertias, solve_down, solve_up
-from sim.kernels.jit import chapter, door
+from sim.kernels.jit import chapter, door, story
 from sim.kernels.kinematics import poses, velocities
+from sim.kernels.system import unpack
 from sim.model import Status
 
 
-@chapter
-def move(tables, work, q, v):
+@story
+def move(system, q, v):
     """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias."""
+    tables, _, work, _ = unpack(system)
     for i in range(3):
         work.links.A[0, 3 + i] = -tables.one.gravity_W[0, i]
     poses(tables.links, q, work.links, work.freedoms)
@@ -49,17 +50,18 @@ def move(tables, work, q, v):
         block_frames(tables.blocks, work.links, work.blocks)
 
 
-@chapter
-def factorise(tables, work, choose):
+@story
+def factorise(system, choose):
     """Inertia matrix and its factor; rows, scaled Jacobians and the factor of G.  Returns a status.
 
-    choose: whether to find the acting rows anew, which is right on the constraints only; else those
-    of the last accepted state act.
+    choose: 1 to find the acting rows anew, which is right on the constraints only; 0: those of the last
+    accepted state act.
     """
-    links = tables.links
+    tables, _, work, _ = unpack(system)
+    links, freedoms = tables.links, tables.freedoms
     composite(links, work.links)
-    inertia_matrix(links, tables.freedoms, work.links, work.freedoms, work.M)
-    bad = factor(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
+    inertia_matrix(links, freedoms, work.links, work.freedoms, work.M)
+    bad = factor(links, freedoms, tables.branch, work.M, work.freedoms)
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR
@@ -67,30 +69,22 @@ def factorise(tables, work, choose):
     if tables.rows.block.size > 0:
         build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
         jacobians(
-            tables.blocks, tables.freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows,
-            work.J,
-        )  # fmt: skip
+            tables.blocks, freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows, work.J
+        )
         gram(tables.blocks, tables.pairs, tables.rows, tables.shared, work.J, work.G)
-        if choose:
-            work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one)
-        else:
+        kept = -1
+        if not choose:
+            kept = work.one.kept_rank[0]
             for r in range(work.rows.order.size):
                 work.rows.order[r] = work.rows.kept[r]
-            work.one.rank[0] = cholesky_as_kept(work.one.kept_rank[0], work.rows, work.G)
+        work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, kept)
     return Status.OK
 
 
-@chapter
-def keep_rows(work):
-    """Let the rows that act now act until they are chosen anew."""
-    work.one.kept_rank[0] = work.one.rank[0]
-    for r in range(work.rows.order.size):
-        work.rows.kept[r] = work.rows.order[r]
-
-
-@chapter
-def columns(tables, control, work, q, v):
-    """Coordinates and rates of all joints, and the poses that plain-Python controllers see."""
+@story
+def columns(system, q, v):
+    """Coordinates and rates of all joints."""
+    tables, control, work, _ = unpack(system)
     tree_columns(tables.links, q, v, work.coordinate, work.rate)
     if tables.blocks.rows.size > 0:
         loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
@@ -119,9 +113,10 @@ def body_poses(links, link_work, body_work):
             p_out[n, i] += x[b, i]
 
 
-@chapter
-def apply_forces(tables, control, work, t, q, v):
+@story
+def apply_forces(system, t, q, v):
     """Everything that acts, as torques of columns and wrenches on links; needs `move`."""
+    tables, control, work, _ = unpack(system)
     links = tables.links
     for b in range(links.parent.size):
         for i in range(6):
@@ -129,7 +124,7 @@ def apply_forces(tables, control, work, t, q, v):
     work.one.power[0, 0] = 0.0
     work.one.power[0, 1] = 0.0
     if tables.one.acts[0] or control.acts[0]:
-        columns(tables, control, work, q, v)
+        columns(system, q, v)
         for c in range(work.torque.size):
             work.torque[c] = 0.0
         spring_torques(tables.columns, work.coordinate, work.rate, work.torque, work.one)
@@ -142,9 +137,10 @@ def apply_forces(tables, control, work, t, q, v):
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 
 
-@chapter
-def free_response(tables, control, work):
+@story
+def free_response(system):
     """y = D^-1/2 L^-T (tau - bias): what the tree would do without loops, scaled; needs `factorise`."""
+    tables, control, work, _ = unpack(system)
     links = tables.links
     link_forces(work.links)
     gather(links, tables.freedoms, work.links, work.freedoms)
@@ -159,9 +155,10 @@ def free_response(tables, control, work):
     solve_up(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
-@chapter
-def solve_loops(tables, work):
+@story
+def solve_loops(system):
     """Multipliers of the loops and vdot; needs `factorise` and `free_response`."""
+    tables, _, work, _ = unpack(system)
     if work.one.rank[0] > 0:
         for r in range(work.rows.rhs.size):
             work.rows.rhs[r] = work.rows.gamma[r]
@@ -175,37 +172,37 @@ def solve_loops(tables, work):
 
 
 @chapter
-def forward_dynamics(tables, control, work, t, q, v):
+def forward_dynamics(system, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 
     closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
     `sim.formulation` and both are tested against each other.
     """
-    move(tables, work, q, v)
-    apply_forces(tables, control, work, t, q, v)
-    status = factorise(tables, work, False)
+    move(system, q, v)
+    apply_forces(system, t, q, v)
+    status = factorise(system, 0)
     if status != Status.OK:
         return status
-    free_response(tables, control, work)
-    solve_loops(tables, work)
+    free_response(system)
+    solve_loops(system)
     return Status.OK
 
 
-@chapter
-def velocity_correction(tables, work):
-    """vdot = -M^-1 J^T G^+ slip, the change of v that stops the rows; needs `factorise`."""
+@story
+def answer_rows(system):
+    """vdot = M^-1 J^T G^+ rhs, the change of v (or of q) that rhs asks of the rows; needs `factorise`."""
+    tables, _, work, _ = unpack(system)
     for k in range(work.freedoms.y.size):
         work.freedoms.y[k] = 0.0
-    for r in range(work.rows.rhs.size):
-        work.rows.rhs[r] = -work.rows.slip[r] * (1.0 if tables.rows.compliance[r] == 0.0 else 0.0)
     solve_rows(work.one.rank[0], work.G, work.rows)
     apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
     solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
 
 
-@chapter
-def position_residual(tables, work):
+@story
+def position_residual(system):
     """Fill work.rows.phi from the loop frames; returns the largest magnitude [m]."""
+    tables, _, work, _ = unpack(system)
     residuals(tables.rows, work.blocks, work.rows)
     worst = 0.0
     for r in range(work.rows.phi.size):
@@ -215,9 +212,10 @@ def position_residual(tables, work):
     return worst
 
 
-@chapter
-def velocity_residual(tables, work):
+@story
+def velocity_residual(system):
     """Fill work.rows.slip from the loop frames and rows; returns the largest magnitude of hard rows [m/s]."""
+    tables, _, work, _ = unpack(system)
     slips(tables.rows, work.blocks, work.rows)
     worst = 0.0
     for r in range(work.rows.slip.size):

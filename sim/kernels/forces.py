@@ -203,6 +203,7 @@ def loop_wrenches(blocks, torque, block_work, link_work):
     block_work.own: (blocks, 6) moment at M and force, on b.
     """
     frame, own_out = block_work.frame, block_work.own
+    x, wrench_out = link_work.x, link_work.wrench
     kind, column, a_links, b_links = blocks.kind, blocks.column, blocks.a, blocks.b
     for n in range(kind.size):
         k, c, a, b = kind[n], column[n], a_links[n], b_links[n]
@@ -228,14 +229,13 @@ def loop_wrenches(blocks, torque, block_work, link_work):
                 m0, m1, m2 = m0 + tau * M[j], m1 + tau * M[3 + j], m2 + tau * M[6 + j]
         own_out[n, 0], own_out[n, 1], own_out[n, 2] = m0, m1, m2
         own_out[n, 3], own_out[n, 4], own_out[n, 5] = f0, f1, f2
-        add_wrench(block_work, n, b, 1.0, m0, m1, m2, f0, f1, f2, link_work)
-        add_wrench(block_work, n, a, -1.0, m0, m1, m2, f0, f1, f2, link_work)
+        add_wrench(frame, x, n, b, 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        add_wrench(frame, x, n, a, -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
 
 
 @kernel
-def add_wrench(block_work, n, link, sign, m0, m1, m2, f0, f1, f2, link_work):
+def add_wrench(frame, x, n, link, sign, m0, m1, m2, f0, f1, f2, wrench_out):
     """Add sign * (moment at M of block n, force) to a link's wrench about its own origin."""
-    frame, x, wrench_out = block_work.frame, link_work.x, link_work.wrench
     r0, r1, r2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
     wrench_out[link, 0] += sign * (m0 + r1 * f2 - r2 * f1)
     wrench_out[link, 1] += sign * (m1 + r2 * f0 - r0 * f2)

@@ -110,13 +110,15 @@ _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_mode
 
 
 def _compiled_at(level: int, dispatcher: Any) -> Any:
-    """Let a kernel be optimised at an LLVM level of its own."""
-    from numba import config
+    """Let a kernel be optimised at an LLVM level of its own, and once for all constants that it is called with."""
+    from numba import config, types
 
     settings: Any = config
     compile_as_usual = dispatcher.compile
 
     def compile_at_level(signature: Any) -> Any:
+        if isinstance(signature, tuple):
+            signature = tuple(types.unliteral(kind) for kind in signature)
         before, settings.OPT = settings.OPT, level
         try:
             return compile_as_usual(signature)
@@ -186,3 +188,45 @@ def chapter(function: Callable[..., Any]) -> Any:
     import numba
 
     return numba.njit(inline="always", **_OPTIONS)(function)
+
+
+class Entry:
+    """A story behind an address, compiled when the address is first asked for; see `sim.kernels.system`."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+        self._compiled: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function as Python."""
+        return self.function(*arguments)
+
+    def compile(self) -> None:
+        """Compile it, or load it from the cache."""
+        if self._compiled is not None:
+            return
+        _configure()
+        from numba import cfunc, config, types
+
+        settings: Any = config
+        number = types.CPointer(types.float64)
+        signature = types.int64(types.int64, types.int64, types.float64, number, number)
+        before, settings.OPT = settings.OPT, 1
+        try:
+            options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
+            self._compiled = cfunc(signature, cache=True, **options)(self.function)
+        finally:
+            settings.OPT = before
+
+    @property
+    def address(self) -> Any:
+        """Where it is; itself where kernels are interpreted."""
+        if _interpret:
+            return self.function
+        self.compile()
+        return int(self._compiled.address)
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Put a story behind an address."""
+    return Entry(function)

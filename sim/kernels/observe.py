@@ -15,10 +15,13 @@ from sim.kernels.dynamics import (
     solve_loops,
     velocity_residual,
 )
-from sim.kernels.forces import link_forces, stop_depth
-from sim.kernels.jit import chapter, door, kernel
+from sim.kernels.forces import add_wrench, link_forces, stop_depth
+from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.kinematics import accelerations
-from sim.model import Status
+from sim.kernels.programs import run_program
+from sim.kernels.spatial import quaternion_of
+from sim.kernels.system import SAMPLE, unpack, vector
+from sim.model import GUARD_PROGRAM, Status
 
 
 @kernel
@@ -31,16 +34,8 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
             s = force[r]
             m0, m1, m2 = m0 + s * row[r, 0], m1 + s * row[r, 1], m2 + s * row[r, 2]
             f0, f1, f2 = f0 + s * row[r, 3], f1 + s * row[r, 4], f2 + s * row[r, 5]
-        for side in range(2):
-            sign = 1.0 if side == 0 else -1.0
-            b = blocks.b[n] if side == 0 else blocks.a[n]
-            r0, r1, r2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
-            wrench_out[b, 0] += sign * (m0 + r1 * f2 - r2 * f1)
-            wrench_out[b, 1] += sign * (m1 + r2 * f0 - r0 * f2)
-            wrench_out[b, 2] += sign * (m2 + r0 * f1 - r1 * f0)
-            wrench_out[b, 3] += sign * f0
-            wrench_out[b, 4] += sign * f1
-            wrench_out[b, 5] += sign * f2
+        add_wrench(frame, x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
 
 
 @kernel
@@ -199,23 +194,11 @@ def centres(links, link_work, body_work):
 
 
 @chapter
-def look(tables, control, work, t, q, v):
-    """Poses, columns and energies of a state, without forces."""
-    move(tables, work, q, v)
-    columns(tables, control, work, q, v)
-    body_poses(tables.links, work.links, work.bodies)
-    energies(
-        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
-        work.one,
-    )  # fmt: skip
-
-
-@chapter
-def plain_residuals(tables, work):
+def plain_residuals(system, tables, work):
     """Largest residuals of hard rows in m or rad, m/s or rad/s, into work.trust."""
     rows = tables.rows
-    position_residual(tables, work)
-    velocity_residual(tables, work)
+    position_residual(system)
+    velocity_residual(system)
     work.one.trust[0, 0] = work.one.trust[0, 1] = 0.0
     for r in range(rows.block.size):
         if rows.compliance[r] == 0.0:
@@ -224,35 +207,101 @@ def plain_residuals(tables, work):
 
 
 @chapter
-def observe(tables, control, work, t, q, v, N_work):
-    """Everything of one instant into `work`.  Returns a status."""
-    move(tables, work, q, v)
-    for c in range(work.torque.size):
-        work.torque[c] = 0.0
-    columns(tables, control, work, q, v)
-    body_poses(tables.links, work.links, work.bodies)
+def observe(system, tables, work, t, q, v):
+    """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
     centres(tables.links, work.links, work.bodies)
-    apply_forces(tables, control, work, t, q, v)
-    status = factorise(tables, work, True)
+    apply_forces(system, t, q, v)
+    status = factorise(system, 1)
     if status != Status.OK:
         return status
-    free_response(tables, control, work)
-    solve_loops(tables, work)
+    free_response(system)
+    solve_loops(system)
     count = 0
     if work.one.rank[0] < tables.rows.block.size:
-        count = null_vectors(work.G, work.rows, work.one, N_work)
-        least_norm(N_work, count, work.rows)
-    determinacy(tables.links, tables.blocks, N_work, count, work.links, work.blocks, work.rows, work.joints)
+        count = null_vectors(work.G, work.rows, work.one, work.N)
+        least_norm(work.N, count, work.rows)
+    determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(
         tables.links, tables.freedoms, tables.blocks, v, work.links, work.freedoms, work.blocks, work.rows, work.joints
     )  # fmt: skip
-    energies(
-        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
-        work.one,
-    )  # fmt: skip
-    plain_residuals(tables, work)
+    plain_residuals(system, tables, work)
     work.one.trust[0, 2] = (
         math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan
     )
     work.one.trust[0, 3] = work.one.rank[0]
     return Status.OK
+
+
+@chapter
+def write_sample(work, layout, t, y, row_out):
+    """One row of the recording, from `work` as `observe` left it."""
+    row_out[0] = t
+    a = layout[0]
+    for b in range(1, work.bodies.p_WB.shape[0]):
+        for i in range(3):
+            row_out[a + i] = work.bodies.p_WB[b, i]
+            row_out[a + 7 + i] = work.bodies.V_WB[b, 3 + i]
+            row_out[a + 10 + i] = work.bodies.V_WB[b, i]
+            row_out[a + 13 + i] = work.bodies.com[b, i]
+        w, x, y_, z = quaternion_of(work.bodies.R_WB[b])
+        row_out[a + 3], row_out[a + 4], row_out[a + 5], row_out[a + 6] = w, x, y_, z
+        a += 16
+    a = layout[1]
+    c = work.coordinate.size
+    for i in range(c):
+        row_out[a + i] = work.coordinate[i]
+        row_out[a + c + i] = work.rate[i]
+        row_out[a + 2 * c + i] = work.torque[i]
+    a = layout[2]
+    for j in range(work.joints.force.shape[0]):
+        for i in range(6):
+            row_out[a + i] = work.joints.force[j, i]
+        for i in range(3):
+            row_out[a + 6 + i] = work.joints.p_WJ[j, i]
+        row_out[a + 9] = work.joints.determinate[j]
+        a += 10
+    a = layout[3]
+    row_out[a], row_out[a + 1] = work.one.energy[0, 0], work.one.energy[0, 1]
+    row_out[a + 2], row_out[a + 3] = y[y.size - 1], y[y.size - 2]
+    for i in range(4):
+        row_out[a + 4 + i] = work.one.trust[0, i]
+    a = layout[4]
+    for i in range(y.size - 2):
+        row_out[a + i] = y[i]
+
+
+@chapter
+def guard_values(tables, work, control, guards, t, values_out):
+    """Signed values of all guards at the state that `work` holds, positive where they have fired."""
+    for g in range(guards.kind.size):
+        if not guards.armed[g]:
+            values_out[g] = -1.0
+        elif guards.kind[g] == GUARD_PROGRAM:
+            values_out[g] = guards.direction[g] * run_program(tables, work, guards.owner[g], t)
+        else:
+            values_out[g] = guards.direction[g] * stop_depth(tables.stops, work.coordinate, guards.owner[g])
+
+
+@entry
+def observation(question, system, t, a, b):
+    """Answer WATCH and SAMPLE; see `sim.kernels.system`.  Returns a status."""
+    tables, control, work, guards = unpack(system)
+    nq, nv = tables.one.nq[0], tables.one.nv[0]
+    y, status = vector(a, nq + nv + 2), Status.OK
+    q, v = y[:nq], y[nq : nq + nv]
+    for c in range(work.torque.size):
+        work.torque[c] = 0.0
+    move(system, q, v)
+    columns(system, q, v)
+    body_poses(tables.links, work.links, work.bodies)
+    energies(
+        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
+        work.one,
+    )  # fmt: skip
+    if question == SAMPLE or guards.forces[0]:
+        status = observe(system, tables, work, t, q, v)
+    if question == SAMPLE:
+        write_sample(work, guards.layout, t, y, vector(b, work.row.size))
+    else:
+        guard_values(tables, work, control, guards.table, t, vector(b, guards.table.kind.size))
+    return status

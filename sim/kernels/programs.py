@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import chapter, kernel, story_door
+from sim.kernels.system import unpack
 
 # fmt: off
 (CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, TORQUE, ENERGY, COM,
@@ -143,7 +144,8 @@ def run_program(tables, work, program, t):
 
 
 @story_door
-def evaluate(tables, work, programs, t, values_out):
-    """Evaluate several programs at the state that `work` holds."""
+def evaluate(system, programs, t, values_out):
+    """Evaluate several programs at the state that the system's scratch holds."""
+    tables, _, work, _ = unpack(system)
     for n in range(programs.size):
         values_out[n] = run_program(tables, work, programs[n], t)

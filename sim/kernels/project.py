@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.constraints import apply_rows, build_rows, mismatch, project_rhs, solve_rows
-from sim.kernels.dynamics import (
-    apply_forces,
-    factorise,
-    free_response,
-    move,
-    position_residual,
-    solve_loops,
-    velocity_correction,
-    velocity_residual,
-)
-from sim.kernels.inertia import solve_down
-from sim.kernels.jit import chapter, door, story
+from sim.kernels.dynamics import answer_rows, factorise, move, position_residual, velocity_residual
+from sim.kernels.jit import chapter, door
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
@@ -57,110 +46,94 @@ def add_freedoms(links, dq, scale, q_out):
 
 
 @chapter
-def position_step(tables, work):
-    """vdot = -M^-1 J^T G^+ phi, a displacement, for the factors that `work` holds."""
-    for k in range(work.freedoms.y.size):
-        work.freedoms.y[k] = 0.0
+def position_step(system, links, work, q_out, v):
+    """One Newton step of the positions, q <- q - M^-1 J^T G^+ phi; leaves `work` moved, factors where they were."""
     for r in range(work.rows.rhs.size):
         work.rows.rhs[r] = -work.rows.phi[r]
-    solve_rows(work.one.rank[0], work.G, work.rows)
-    apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
-    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
+    answer_rows(system)
+    add_freedoms(links, work.freedoms.vdot, 1.0, q_out)
+    move(system, q_out, v)
 
 
 @chapter
-def project_positions(tables, work, q_out, v, moved_out, saved_work):
-    """Newton on the loops' residuals with the factors at the start.
+def velocity_step(system, tables, work, q, v_out):
+    """v <- v - M^-1 J^T G^+ J v; leaves `work` moved.  Needs `factorise` at q and work.rows.slip."""
+    for r in range(work.rows.rhs.size):
+        work.rows.rhs[r] = -work.rows.slip[r] * (1.0 if tables.rows.compliance[r] == 0.0 else 0.0)
+    answer_rows(system)
+    for k in range(v_out.size):
+        v_out[k] += work.freedoms.vdot[k]
+    move(system, q, v_out)
 
-    moved_out: (nv,) sum of the corrections.  Leaves `work` moved to the new q, factors where they
-    were.  Returns (status, residual [m]).
+
+@chapter
+def project_positions(system, links, work, length, q_out, v):
+    """Newton on the loops' residuals with the factors at the start; returns the residual [m].
+
+    work.moved: sum of the corrections.  Leaves `work` moved to the new q, factors where they were.
     """
-    length = tables.one.length[0]
-    for k in range(moved_out.size):
-        moved_out[k] = 0.0
-    residual = position_residual(tables, work)
+    residual = position_residual(system)
     for _ in range(5):
         if residual <= CLOSED * length:
             break
-        position_step(tables, work)
         for i in range(q_out.size):
-            saved_work[i] = q_out[i]
-        add_freedoms(tables.links, work.freedoms.vdot, 1.0, q_out)
-        move(tables, work, q_out, v)
-        after = position_residual(tables, work)
+            work.saved[i] = q_out[i]
+        position_step(system, links, work, q_out, v)
+        after = position_residual(system)
         if not after < residual:
             for i in range(q_out.size):
-                q_out[i] = saved_work[i]
-            move(tables, work, q_out, v)
-            residual = position_residual(tables, work)
+                q_out[i] = work.saved[i]
+            move(system, q_out, v)
+            residual = position_residual(system)
             break
         residual = after
-        for k in range(moved_out.size):
-            moved_out[k] += work.freedoms.vdot[k]
+        for k in range(work.moved.size):
+            work.moved[k] += work.freedoms.vdot[k]
     return residual
 
 
 @chapter
-def project_velocities(tables, work, q, v_out):
-    """v <- v - M^-1 J^T G^+ J v, twice if the first pass leaves more than roundoff; needs `factorise` at q.
-
-    Returns the residual [m/s].
-    """
-    residual = 0.0
-    for _ in range(2):
-        velocity_correction(tables, work)
-        for k in range(v_out.size):
-            v_out[k] += work.freedoms.vdot[k]
-        move(tables, work, q, v_out)
-        residual = velocity_residual(tables, work)
-        if residual <= 1e-13 * tables.one.length[0]:
-            break
-    return residual
-
-
-@story
-def project(tables, work, q_out, v_out, moved_out, saved_work):
+def project(system, tables, work, q_out, v_out):
     """Bring q and v to the constraints; leaves `work` moved and factorised there, rows chosen anew.
 
-    moved_out: (nv,) how far positions were moved.  Returns a status.
+    work.moved: how far positions were moved, by freedom.  Velocities are corrected twice if the first
+    pass leaves more than roundoff.  Returns a status.
     """
-    for k in range(moved_out.size):
-        moved_out[k] = 0.0
+    length = tables.one.length[0]
+    for k in range(work.moved.size):
+        work.moved[k] = 0.0
     normalise(tables.links, q_out)
-    move(tables, work, q_out, v_out)
+    move(system, q_out, v_out)
     if tables.rows.block.size == 0:
-        return factorise(tables, work, True)
-    if position_residual(tables, work) > UNTOUCHED * tables.one.length[0]:
-        status = factorise(tables, work, False)
+        return factorise(system, 1)
+    if position_residual(system) > UNTOUCHED * length:
+        status = factorise(system, 0)
         if status != Status.OK:
             return status
-        residual = project_positions(tables, work, q_out, v_out, moved_out, saved_work)
-        if not residual < 1e-6 * tables.one.length[0]:
+        if not project_positions(system, tables.links, work, length, q_out, v_out) < 1e-6 * length:
             return Status.NO_CLOSURE
-    status = factorise(tables, work, True)
-    if status == Status.OK:
-        project_velocities(tables, work, q_out, v_out)
+    status = factorise(system, 1)
+    if status != Status.OK:
+        return status
+    for _ in range(2):
+        velocity_step(system, tables, work, q_out, v_out)
+        if velocity_residual(system) <= 1e-13 * length:
+            break
     return status
 
 
-@story
-def refresh(tables, control, work, t, q, v):
-    """work.freedoms.vdot at a state whose position `work` is already factorised for; returns the mismatch of cut rows.
+@chapter
+def bring_near(system, tables, work, q_out, v_out):
+    """One Newton step of the positions and one of the velocities, with the rows that were kept.  Returns a status.
 
-    Velocities may have changed since: bias forces and the rows' gamma are made anew.
+    For stages near a singular position, where the way off the constraints would turn the kept rows.
     """
-    move(tables, work, q, v)
-    apply_forces(tables, control, work, t, q, v)
-    worst = 0.0
-    if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
-    free_response(tables, control, work)
-    if work.one.rank[0] < tables.rows.block.size:
-        for r in range(work.rows.rhs.size):
-            work.rows.rhs[r] = work.rows.gamma[r]
-        project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
-        worst, row = mismatch(work.one.rank[0], work.G, work.rows)
-        if row >= 0:
-            work.one.worst[0] = row
-    solve_loops(tables, work)
-    return worst
+    move(system, q_out, v_out)
+    position_residual(system)
+    status = factorise(system, 0)
+    if status == Status.OK:
+        position_step(system, tables.links, work, q_out, v_out)
+        status = factorise(system, 0)
+    if status == Status.OK:
+        velocity_step(system, tables, work, q_out, v_out)
+    return status

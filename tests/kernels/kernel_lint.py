@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-STORIES = {"story", "story_door", "chapter"}
+STORIES = {"story", "story_door", "chapter", "entry"}
 KERNELS = {"kernel", "door"} | STORIES
 WHOLES = {"work", "stepper", "control"}
 WRITABLE = ("_out", "_work")
@@ -89,7 +89,11 @@ class Reading:
             yield from self._assign(node.target, None)
 
     def _assign(self, target: ast.expr, value: ast.expr | None) -> Iterator[str]:
-        if isinstance(target, ast.Tuple):
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Call) and ast.unparse(value) == "unpack(system)":
+            for name in target.elts:
+                assert isinstance(name, ast.Name)
+                self.origin[name.id] = Origin(name.id, name.id in WHOLES)
+        elif isinstance(target, ast.Tuple):
             values = value.elts if isinstance(value, ast.Tuple) else [None] * len(target.elts)
             for one, its_value in zip(target.elts, values, strict=True):
                 yield from self._assign(one, its_value)
@@ -103,6 +107,8 @@ class Reading:
     def _name(self, name: str, value: ast.expr | None) -> None:
         """Follow an alias: `a = b`, `a = b.c`, `a = b[i:j]`; anything else is a new value."""
         origin = self.origin.get(root(value) or "") if value is not None else None
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "vector":
+            origin = Origin(name, True)
         if origin is None:
             self.origin.pop(name, None)
         else:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import sim
 from sim.kernels.programs import evaluate
+from sim.kernels.system import address, places_of
 from sim.model import Tables, Work
 from sim.programs import Names, Programs
 from tests.dynamics.engine import simulator_of
@@ -51,7 +52,8 @@ def run(text: str, t: float = 0.0) -> float:
     )
     work: Work = flow.work
     values = np.zeros(1)
-    evaluate(tables, work, np.zeros(1, np.int64), t, values)
+    places = places_of(tables, flow.control, work, flow.guards)
+    evaluate(address(places), np.zeros(1, np.int64), t, values)
     return float(values[0])
 
 

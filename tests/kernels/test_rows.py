@@ -32,7 +32,7 @@ class Solver:
             self.rows.compliance[:] = compliance
         self.G = J @ J.T + np.diag(self.rows.compliance)
         self.factor = self.G.copy()
-        self.rank = int(plain(constraints.cholesky)(self.rows, self.factor, self.work, self.one))
+        self.rank = int(plain(constraints.cholesky)(self.rows, self.factor, self.work, self.one, -1))
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         self.work.rhs[:] = rhs
@@ -68,7 +68,7 @@ def test_the_kept_rows_can_be_factored_again_without_choosing(seed: int) -> None
     J, rank = random_rows(seed)
     solver = Solver(J)
     again = solver.G.copy()
-    assert plain(constraints.cholesky_as_kept)(rank, solver.work, again) == rank
+    assert plain(constraints.cholesky)(solver.rows, again, solver.work, solver.one, rank) == rank
     kept = solver.work.order[:rank]
     a, b = (np.tril(F[np.ix_(kept, kept)]) for F in (again, solver.factor))
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * np.abs(b).max())

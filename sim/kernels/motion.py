@@ -1,0 +1,207 @@
+"""What a mechanism answers when an integrator asks for its motion; see `sim.kernels.system`."""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.constraints import build_rows, mismatch, project_rhs
+from sim.kernels.dynamics import apply_forces, columns, factorise, forward_dynamics, free_response, move, solve_loops
+from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.kinematics import qdot
+from sim.kernels.project import add_freedoms, bring_near, project
+from sim.kernels.system import LEAP, NORM, SETTLE, SLOPE, START, TURNS, unpack, vector
+from sim.model import FREE, SPHERICAL, Status
+
+# Contradiction of a redundant row, relative to its terms, at which no motion exists.
+CONTRADICTION = 1e-6
+# Smallest singular value, relative to its best in this structure, below which stages are brought near the
+# constraints.  Smaller: a tight tolerance loses the branch at a singular position.  Larger: three times the work where
+# nothing is near (ordinary motion of the shipped figures stays above 0.2).
+NEAR = 0.1
+
+
+@entry
+def motion(question, system, t, a, b):
+    """Answer START, SLOPE, SETTLE, PROJECT, TURNS, NORM and LEAP.  Returns a status."""
+    tables, control, work, _ = unpack(system)
+    nq, nv = tables.one.nq[0], tables.one.nv[0]
+    y = vector(a, nq + nv + 2)
+    q, v = y[:nq], y[nq : nq + nv]
+    if question == SLOPE:
+        return slope(system, tables, control, work, t, y, vector(b, nq + nv + 2))
+    if question == SETTLE:
+        keep_rows(work)
+        return settle(system, tables, control, work, t, q, v, vector(b, nq + nv + 2))
+    if question == NORM:
+        work.reply[0] = error_norm(tables.links, tables.one.length[0], y, vector(b, nq + nv + 2), nq)
+        return Status.OK
+    if question == LEAP:
+        k = vector(b, nq + nv + 2)
+        for i in range(nq, nq + nv + 2):
+            y[i] += t * k[i]
+        add_freedoms(tables.links, v, t, q)
+        return Status.OK
+    if question == TURNS:
+        if tables.blocks.rows.size > 0:
+            columns(system, q, v)
+            remember_turns(tables.blocks, work.coordinate, control.turn)
+        return Status.OK
+    if question == START:
+        move(system, q, v)
+        status = factorise(system, 1)
+        if status != Status.OK:
+            return status
+        keep_rows(work)
+    status = project(system, tables, work, q, v)
+    work.reply[0] = moved_norm(tables.one.length[0], tables.freedoms, work.moved)
+    return status
+
+
+@chapter
+def slope(system, tables, control, work, t, y, k_out):
+    """dy/dt at a stage; near singular positions at the stage brought to the constraints.  Returns a status."""
+    nq, nv = tables.one.nq[0], tables.one.nv[0]
+    at, status = y, Status.OK
+    if work.one.near[0]:
+        at = work.stage
+        for i in range(y.size):
+            at[i] = y[i]
+        status = bring_near(system, tables, work, at[:nq], at[nq : nq + nv])
+        if status != Status.OK:
+            return status
+    status = forward_dynamics(system, t, at[:nq], at[nq : nq + nv])
+    write_slope(tables, work, at[:nq], at[nq : nq + nv], k_out)
+    if control.failed[0]:
+        return Status.CALLBACK
+    return status
+
+
+@chapter
+def write_slope(tables, work, q, v, k_out):
+    """Fill k_out with dy/dt from work.freedoms.vdot and work.one.power."""
+    nq, nv = q.size, v.size
+    qdot(tables.links, q, v, k_out[:nq])
+    for i in range(nv):
+        k_out[nq + i] = work.freedoms.vdot[i]
+    k_out[nq + nv] = work.one.power[0, 0]
+    k_out[nq + nv + 1] = work.one.power[0, 1]
+
+
+@chapter
+def keep_rows(work):
+    """Let the rows that act now act until they are chosen anew."""
+    work.one.kept_rank[0] = work.one.rank[0]
+    for r in range(work.rows.order.size):
+        work.rows.kept[r] = work.rows.order[r]
+
+
+@chapter
+def settle(system, tables, control, work, t, q, v, k_out):
+    """dy/dt at a state that `project` has left: positions are factorised, velocities may have changed.
+
+    Finds whether a singular position draws near, and what the redundant rows say; reply: a first step
+    that is short against the fastest freedom [s].  Returns a status.
+    """
+    move(system, q, v)
+    apply_forces(system, t, q, v)
+    if tables.rows.block.size > 0:
+        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+    free_response(system)
+    worst = 0.0
+    if work.one.rank[0] < tables.rows.block.size:
+        for r in range(work.rows.rhs.size):
+            work.rows.rhs[r] = work.rows.gamma[r]
+        project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
+        worst, row = mismatch(work.one.rank[0], work.G, work.rows)
+        if row >= 0:
+            work.one.worst[0] = row
+    solve_loops(system)
+    write_slope(tables, work, q, v, k_out)
+    approach(work.one)
+    work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
+    if control.failed[0]:
+        return Status.CALLBACK
+    if worst > CONTRADICTION:
+        return Status.INCONSISTENT
+    return Status.OK
+
+
+@kernel
+def approach(one_work):
+    """Note how near a singular position is, and whether it draws nearer."""
+    smallest, largest = one_work.pivots[0, 0], one_work.pivots[0, 1]
+    sigma = math.sqrt(smallest / largest) if one_work.rank[0] > 0 and largest > 0.0 else 1.0
+    one_work.widest[0] = max(one_work.widest[0], sigma)
+    if sigma > NEAR * one_work.widest[0]:
+        one_work.near[0] = 0
+    elif sigma < one_work.sigma[0]:
+        one_work.near[0] = 1
+    one_work.sigma[0] = sigma
+
+
+@kernel
+def first_step(length, freedoms, v, vdot):
+    """A step that is short against the fastest freedom [s]."""
+    worst = 0.0
+    for k in range(v.size):
+        unit = length if freedoms.linear[k] else 1.0
+        worst = max(worst, abs(v[k]) / unit, math.sqrt(abs(vdot[k]) / unit))
+    return 0.05 / (worst + 1e-3)
+
+
+@kernel
+def remember_turns(blocks, coordinate, turn_out):
+    """Keep the angles of loop joints, so that whole turns are counted."""
+    for n in range(blocks.kind.size):
+        c = blocks.column[n]
+        for i in range(c, c + blocks.freedoms[n]):
+            turn_out[i] = coordinate[i]
+
+
+@kernel
+def error_norm(links, length, y_new, e, nq):
+    """Mean square over joints of errors in units of size, whatever the origin and the axes.
+
+    e: error of y_new.  Positions over length, rotations as angles, speeds over length/s + speed.
+    """
+    total, count = 0.0, 0
+    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
+    for b in range(1, kind.size):
+        a, k = qadr[b], nq + vadr[b]
+        turning = kind[b] == SPHERICAL or kind[b] == FREE
+        if turning:
+            if kind[b] == FREE:
+                s = (e[a] ** 2 + e[a + 1] ** 2 + e[a + 2] ** 2) / length**2
+                speed = length + math.sqrt(y_new[k] ** 2 + y_new[k + 1] ** 2 + y_new[k + 2] ** 2)
+                total += s + (e[k] ** 2 + e[k + 1] ** 2 + e[k + 2] ** 2) / speed**2
+                count += 6
+                a, k = a + 3, k + 3
+            w, x, y_, z = y_new[a], y_new[a + 1], y_new[a + 2], y_new[a + 3]
+            e0, e1, e2, e3 = e[a], e[a + 1], e[a + 2], e[a + 3]
+            n = w * w + x * x + y_ * y_ + z * z
+            along = (w * e0 + x * e1 + y_ * e2 + z * e3) ** 2 / n
+            total += 4.0 * (e0 * e0 + e1 * e1 + e2 * e2 + e3 * e3 - along) / n
+            speed = 1.0 + math.sqrt(y_new[k] ** 2 + y_new[k + 1] ** 2 + y_new[k + 2] ** 2)
+            total += (e[k] ** 2 + e[k + 1] ** 2 + e[k + 2] ** 2) / speed**2
+            count += 6
+        else:
+            for i in range(nv[b]):
+                unit = length if translation(kind[b], i) else 1.0
+                total += (e[a + i] / unit) ** 2 + (e[k + i] / (unit + abs(y_new[k + i]))) ** 2
+                count += 2
+    return total / max(count, 1)
+
+
+@kernel
+def translation(kind, i):
+    """Tell whether freedom i of a joint with real coordinates is a length."""
+    return (kind == 2) or (kind == 3 and i == 0) or (kind == 5 and i < 2)
+
+
+@kernel
+def moved_norm(length, freedoms, dq):
+    """Root mean square of a displacement dq of freedoms, positions over length."""
+    total, linear = 0.0, freedoms.linear
+    for i in range(dq.size):
+        total += (dq[i] / (length if linear[i] else 1.0)) ** 2
+    return math.sqrt(total / max(dq.size, 1))

@@ -1,0 +1,183 @@
+"""The mechanism as an integrator sees it: a handful of questions behind addresses.
+
+An integrator asks for the slope at a state, for the way back to the constraints, for the guards and
+for a recorded row, and knows nothing else of what moves.  Each answer is a function of the C
+signature ``int64(int64 question, int64 system, double t, double *a, double *b)``, so that its machine
+code is compiled once and stays out of the integrator's.
+
+`system` is the address of a list of the arrays' own addresses and sizes, which `unpack` turns into
+Tables, Control, Work and Guards.  Interpreted kernels are handed those four themselves, and the
+functions in place of their addresses.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
+
+from sim.kernels.jit import interpreted
+from sim.model import Control, Guards, Tables, Work
+
+# What can be asked.  a: the state y; b: what is filled.  Each answers with a status.
+(
+    START,  # bring y to the constraints and choose the acting rows there
+    SLOPE,  # slope at a stage into b
+    SETTLE,  # slope at an accepted state that PROJECT has left, into b; its rows act from now on.  Reply: a first step
+    PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size
+    TURNS,  # remember the angles of loop joints at y
+    NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
+    LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
+    WATCH,  # values of the guards at y into b
+    SAMPLE,  # the recorded row of y into b
+) = range(9)
+QUESTIONS = 9
+
+WHOLES = (Tables, Control, Work, Guards)
+
+
+class System(NamedTuple):
+    """What an integrator is handed of a mechanism."""
+
+    answers: Any  # (9,) i8: address of the function that answers each question
+    places: Any  # i8: address and sizes of every array
+    reply: Any  # (1,) what a question is answered with besides what it fills
+
+
+def fields() -> list[tuple[str, Any, int]]:
+    """Return name, dtype and dimensions of every array of the four wholes, in order."""
+    out = []
+    for whole in WHOLES:
+        for name, hint in get_type_hints(whole, include_extras=True).items():
+            dtype, *dimensions = hint.__metadata__
+            out.append((name, np.dtype(dtype), dimensions[0] if dimensions else 1))
+    return out
+
+
+def places_of(tables: Tables, control: Control, work: Work, guards: Guards) -> Any:
+    """Return what `unpack` reads: addresses and sizes, or the four themselves where kernels are interpreted.
+
+    The arrays must outlive it.
+    """
+    wholes = (tables, control, work, guards)
+    if interpreted():
+        return wholes
+    out: list[int] = []
+    arrays = [array for whole in wholes for array in whole]
+    for (name, dtype, dimensions), array in zip(fields(), arrays, strict=True):
+        if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
+            raise TypeError(f"{name} has to be a contiguous array of {dtype} with {dimensions} dimensions")
+        out += [array.ctypes.data, *array.shape]
+    return np.array(out, np.int64)
+
+
+if interpreted():
+
+    def address(places: Any) -> Any:
+        """Return what kernels are handed as `system`."""
+        return places
+
+    def unpack(system: Any) -> Any:
+        """Return (tables, control, work, guards)."""
+        return system
+
+    def vector(pointer: Any, size: int) -> Any:
+        """Return an array of `size` numbers at a pointer."""
+        return pointer[:size]
+
+    def ask(answers: Any, question: int, system: Any, t: float, a: Any, b: Any) -> int:
+        """Ask a question of a system; returns a status."""
+        return int(answers[question](question, system, t, a, b))
+
+else:
+    from llvmlite import ir
+    from numba import from_dtype, types
+    from numba.extending import intrinsic
+    from numba.np.arrayobj import populate_array
+
+    # Tables are read-only, which makes other types of the same arrays.
+    _ARRAYS = [
+        types.Array(from_dtype(dtype), dimensions, "C", readonly=n < len(Tables._fields))
+        for n, (_, dtype, dimensions) in enumerate(fields())
+    ]
+    _NUMBER = types.Array(types.float64, 1, "C")
+
+    def address(places: Any) -> Any:
+        """Return what kernels are handed as `system`."""
+        return int(places.ctypes.data)
+
+    def _wholes() -> Any:
+        kinds, rest = [], list(_ARRAYS)
+        for whole in WHOLES:
+            n = len(whole._fields)
+            kinds.append(types.NamedTuple(rest[:n], whole))
+            rest = rest[n:]
+        return types.Tuple(kinds)
+
+    _WHOLES = _wholes()
+
+    def _array_at(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
+        """Return the struct of a contiguous array that owns nothing."""
+        array = context.make_array(kind)(context, builder)
+        itemsize = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+        strides: list[Any] = []
+        step = itemsize
+        for size in reversed(shape):
+            strides.insert(0, step)
+            step = builder.mul(step, size)
+        pointer = builder.bitcast(data, array.data.type)
+        populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+        return array._getvalue()
+
+    @intrinsic
+    def unpack(typingctx: Any, system: Any) -> Any:
+        """Return (tables, control, work, guards)."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            integer = ir.IntType(64)
+            places, at = builder.inttoptr(args[0], integer.as_pointer()), 0
+            arrays = []
+            for kind in _ARRAYS:
+                numbers = [
+                    builder.load(builder.gep(places, [ir.Constant(integer, at + i)])) for i in range(1 + kind.ndim)
+                ]
+                at += 1 + kind.ndim
+                data = builder.inttoptr(numbers[0], ir.IntType(8).as_pointer())
+                arrays.append(_array_at(context, builder, kind, data, numbers[1:]))
+            wholes = []
+            for kind in _WHOLES:
+                n = len(kind.types)
+                wholes.append(context.make_tuple(builder, kind, arrays[:n]))
+                arrays = arrays[n:]
+            return context.make_tuple(builder, sig.return_type, wholes)
+
+        return _WHOLES(types.int64), codegen
+
+    @intrinsic
+    def vector(typingctx: Any, pointer: Any, size: Any) -> Any:
+        """Return an array of `size` numbers at a pointer."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _array_at(context, builder, _NUMBER, args[0], [context.cast(builder, args[1], size, types.intp)])
+
+        return _NUMBER(pointer, size), codegen
+
+    @intrinsic
+    def ask(typingctx: Any, answers: Any, question: Any, system: Any, t: Any, a: Any, b: Any) -> Any:
+        """Ask a question of a system; returns a status."""
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            integer, double = ir.IntType(64), ir.DoubleType()
+            number = context.cast(builder, args[1], sig.args[1], types.int64)
+            list_of = context.make_array(sig.args[0])(context, builder, args[0])
+            function = builder.load(builder.gep(list_of.data, [number]))
+            kind = ir.FunctionType(integer, [integer, integer, double, double.as_pointer(), double.as_pointer()])
+            pointer = builder.inttoptr(function, kind.as_pointer())
+            time = context.cast(builder, args[3], sig.args[3], types.float64)
+            a_, b_ = (context.make_array(sig.args[n])(context, builder, args[n]).data for n in (4, 5))
+            return builder.call(pointer, [number, args[2], time, a_, b_])
+
+        return types.int64(answers, question, system, t, a, b), codegen
+
+
+__all__ = ["QUESTIONS", "System", "address", "ask", "places_of", "unpack", "vector"]
