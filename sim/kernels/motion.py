@@ -6,7 +6,7 @@ import math
 
 from sim.kernels.constraints import build_rows, mismatch, project_rhs
 from sim.kernels.dynamics import apply_forces, columns, factorise, forward_dynamics, free_response, move, solve_loops
-from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
 from sim.kernels.system import LEAP, NORM, SETTLE, SLOPE, START, TURNS, unpack, vector
@@ -23,12 +23,12 @@ NEAR = 0.1
 @entry
 def motion(question, system, t, a, b):
     """Answer START, SLOPE, SETTLE, PROJECT, TURNS, NORM and LEAP.  Returns a status."""
+    if question == SLOPE:
+        return slope(system, t, a, b)
     tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y = vector(a, nq + nv + 2)
     q, v = y[:nq], y[nq : nq + nv]
-    if question == SLOPE:
-        return slope(system, tables, control, work, t, y, vector(b, nq + nv + 2))
     if question == SETTLE:
         keep_rows(work)
         return settle(system, tables, control, work, t, q, v, vector(b, nq + nv + 2))
@@ -57,10 +57,12 @@ def motion(question, system, t, a, b):
     return status
 
 
-@chapter
-def slope(system, tables, control, work, t, y, k_out):
+@story
+def slope(system, t, a, b):
     """dy/dt at a stage; near singular positions at the stage brought to the constraints.  Returns a status."""
+    tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
+    y, k_out = vector(a, nq + nv + 2), vector(b, nq + nv + 2)
     at, status = y, Status.OK
     if work.one.near[0]:
         at = work.stage
