@@ -197,10 +197,6 @@ class Entry:
         self.function = function
         self._compiled: Any = None
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the function as Python."""
-        return self.function(*arguments)
-
     def compile(self) -> None:
         """Compile it, or load it from the cache."""
         if self._compiled is not None:
