@@ -16,6 +16,7 @@ import numpy as np
 
 from sim.model import (
     BLOCK,
+    FREE,
     FREEDOM,
     FREEDOM_ROWS,
     HARD_ROWS,
@@ -27,6 +28,7 @@ from sim.model import (
     PAIR,
     POINT,
     ROW,
+    SPHERICAL,
     UNIVERSAL_ROW,
     Numbers,
     Tables,
@@ -140,7 +142,7 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     link_of[order] = np.arange(n)
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links = _links(model, frames, carrier, order, link_of)
-    tree = _branches(model, links, carrier, order)
+    tree = _freedoms(model, links)
     blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, tree)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
@@ -149,10 +151,11 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
     arrays, one = model.programs.tables(), table(ONE, 1)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
+    one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        freedoms=tree["freedoms"], branch=tree["branch"], support=support, shared=shared, one=one, **arrays,
+        freedoms=tree["freedoms"], support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(tree["freedoms"])
     sizes = Numbers(
@@ -181,7 +184,7 @@ def _frozen(tables: Tables) -> Tables:
 
 def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
     links = table(LINK, len(order))
-    links.kind[0], links.parent[0], links.body[0], links.column[0] = 0, 0, 0, 0
+    links.kind[0], links.parent[0], links.body[0], links.column[0], links.ball[0] = 0, 0, 0, 0, -1
     links.R_PF[0] = links.R_KB[0] = np.eye(3).ravel()
     q = v = 0
     for link, body in enumerate(order[1:], start=1):
@@ -206,28 +209,35 @@ def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], 
     return links
 
 
-def _branches(model: Model, links: Any, carrier: np.ndarray, order: list[int]) -> dict[str, Any]:
-    """Owner, kind, armature and branch storage of every freedom."""
+def _freedoms(model: Model, links: Any) -> dict[str, Any]:
+    """Owner, kind and armature of every freedom; the freedoms from the root down to each link."""
     linear: list[int] = []
-    branch: list[int] = []
-    armature, owner, start, depth = [], [], [], []
-    path: list[list[int]] = [[]]  # freedoms from the root down to each link
+    armature, owner = [], []
+    path: list[list[int]] = [[]]
     for link in range(1, len(links)):
         own = list(path[links.parent[link]])
         kind, column = int(links.kind[link]), int(links.column[link])
         for i in range(NV[kind]):
-            start.append(len(branch))
-            depth.append(len(own))
             own.append(len(linear))
-            branch.extend(own)
             linear.append(LINEAR[kind][i])
             armature.append(float(model.columns.armature[column + i]))
             owner.append(link)
         path.append(own)
+        last = armature[-3:] if kind in (SPHERICAL, FREE) else [1.0]
+        links.ball[link] = -1 if any(last) else len(armature) - 3
     freedoms = table(FREEDOM, len(linear))
     freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
-    freedoms.start[:], freedoms.depth[:] = start, depth
-    return {"freedoms": freedoms, "branch": np.array(branch, np.int64), "path": path}
+    return {"freedoms": freedoms, "path": path}
+
+
+def _fork(links: Any, a: int, b: int) -> int:
+    """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
+    while a != b:
+        if a > b:
+            a = int(links.parent[a])
+        else:
+            b = int(links.parent[b])
+    return a
 
 
 def _blocks(
@@ -259,6 +269,7 @@ def _blocks(
             ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b),
             ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
             ("nb", len(path_b) - common), ("na", len(path_a) - common), ("nc", common), ("jacobian", jacobian),
+            ("fork", _fork(links, a, b)),
         ):  # fmt: skip
             blocks[name][n] = value
         for link, p_out, R_out, p, R in (

@@ -113,17 +113,30 @@ class Mechanism:
             rows.append(e @ (J[:3] if code < 3 else J[3:]))
         return np.array(rows).reshape(-1, J.shape[1])
 
+    def link_jacobians(self) -> np.ndarray:
+        """Return (links, 6, nv): angular velocity and velocity of every link's origin for v, as last looked at."""
+        tables, work = self.structure.tables, self.work
+        J = np.zeros((self.structure.sizes.links, 6, self.structure.sizes.v))
+        for b in range(1, len(J)):
+            link = tables.links[b]
+            J[b] = J[link.parent]
+            J[b, 3:] += np.cross(J[b, :3], work.links.d[b][:, None], axis=0)
+            for k in range(link.v, link.v + link.nv):
+                rows = slice(3, 6) if tables.freedoms.linear[k] else slice(0, 3)
+                J[b, rows, k] = work.freedoms.axis[k]
+        return J
+
     def inertia(self) -> np.ndarray:
         """Return M (nv, nv), dense, as last looked at."""
-        tables, work = self.structure.tables, self.work
-        inertia.composite(tables.links, work.links)
-        inertia.inertia_matrix(tables.links, tables.freedoms, work.links, work.freedoms, work.M)
-        n = self.structure.sizes.v
-        M = np.zeros((n, n))
-        for i in range(n):
-            first, depth = int(tables.freedoms.start[i]), int(tables.freedoms.depth[i])
-            M[i, tables.branch[first : first + depth + 1]] = work.M[first : first + depth + 1]
-        return M + np.tril(M, -1).T
+        J, n = self.link_jacobians(), self.structure.sizes.v
+        m, h, xx, yy, zz, xy, xz, yz = np.split(self.work.links.I, [1, 4, 5, 6, 7, 8, 9], axis=1)
+        spatial = np.zeros((len(J), 6, 6))
+        spatial[:, :3, :3] = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
+        spatial[:, :3, 3:] = -np.cross(h[:, None, :], np.eye(3))
+        spatial[:, 3:, :3] = np.transpose(spatial[:, :3, 3:], (0, 2, 1))
+        spatial[:, 3:, 3:] = m[:, :, None] * np.eye(3)
+        M: np.ndarray = J.reshape(6 * len(J), n).T @ (spatial @ J).reshape(6 * len(J), n)
+        return M + np.diag(self.structure.tables.freedoms.armature)
 
     def hard(self) -> np.ndarray:
         """Return the mask of hard rows."""

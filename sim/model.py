@@ -48,6 +48,7 @@ LINK = np.dtype(
         ("kind", "i8"),
         ("q", "i8"), ("v", "i8"), ("nv", "i8"),  # addresses in q and v
         ("column", "i8"), ("joint", "i8"),  # first column of its joint; its joint
+        ("ball", "i8"),  # first of three turning freedoms without armature at the joint, or -1
         ("body", "i8"),  # model body
         ("p_PF", "f8", (3,)),  # m, parent's K frame
         ("R_PF", "f8", (9,)),
@@ -146,7 +147,6 @@ FREEDOM = np.dtype(
     [
         ("linear", "i8"),  # 1: translation
         ("owner", "i8"),  # link
-        ("start", "i8"), ("depth", "i8"),  # first entry of its row in branch storage; freedoms above it
         ("armature", "f8"),  # kg or kg m^2
     ],
     align=True,
@@ -155,6 +155,7 @@ FREEDOM = np.dtype(
 ONE = np.dtype(
     [
         ("gravity_W", "f8", (3,)),  # m/s^2
+        ("mobility", "f8"),  # 1/kg: of all masses together, the scale of G
         ("length", "f8"),  # m: size of the mechanism, the scale of residuals and errors
         ("acts", "i8"),  # 1 when springs, dampers, stops or controllers exist
         ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
@@ -171,7 +172,9 @@ LINK_WORK = np.dtype(
         ("d", "f8", (3,)),  # m: from the parent's origin to this one's, world axes
         ("V", "f8", (6,)), ("A", "f8", (6,)),  # angular and linear (of the origin) velocity and acceleration
         ("F", "f8", (6,)), ("wrench", "f8", (6,)),  # moment about the origin and force: carried, applied
-        ("I", "f8", (10,)), ("C", "f8", (10,)),  # m, m c, J about the origin (xx yy zz xy xz yz): own, with all below
+        ("B", "f8", (6,)),  # acceleration that vdot adds to A
+        ("I", "f8", (10,)),  # m, m c, J about the origin (xx yy zz xy xz yz)
+        ("P", "f8", (21,)),  # articulated inertia: J, coupling (3 x 3), mass matrix (as J)
     ],
     align=True,
 )  # fmt: skip
@@ -179,8 +182,8 @@ LINK_WORK = np.dtype(
 FREEDOM_WORK = np.dtype(
     [
         ("axis", "f8", (3,)),  # world axes
-        ("Dinv", "f8"), ("root", "f8"),  # of the factor M = L^T D L; sqrt of Dinv
-        ("bias", "f8"), ("y", "f8"),  # force to be overcome; scaled right-hand side
+        ("g", "f8", (6,)), ("root", "f8"),  # of the elimination: U / sqrt(D) (moment, force), 1 / sqrt(D)
+        ("y", "f8"),  # torque, then scaled right-hand side
         ("vdot", "f8"),
     ],
     align=True,
@@ -253,7 +256,6 @@ class Tables(NamedTuple):
     stops: Annotated[Any, STOP]  # (stops,)
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
     one: Annotated[Any, ONE]  # (1,)
-    branch: Annotated[Any, "i8"]  # (entries,) freedoms of each row of M, root first, itself last
     support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
     shared: Annotated[Any, "i8", 2]  # (entries, 2) places of a shared freedom in the two blocks of a pair
     codes: Annotated[Any, "i8", 2]  # (instructions, 2) operation, argument
@@ -299,7 +301,6 @@ class Work(NamedTuple):
     rate: Annotated[Any, "f8"]  # (columns,)
     torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
     control: Annotated[Any, "f8"]  # (columns,) what controllers apply
-    M: Annotated[Any, "f8"]  # (entries,) inertia matrix by branch, then its factor L
     J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows
     G: Annotated[Any, "f8", 2]  # (rows, rows)
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
@@ -361,7 +362,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
-        M=np.zeros(len(tables.branch)), J=np.zeros(jacobian), G=np.zeros((m, m)), N=np.zeros((m, m)),
+        J=np.zeros(jacobian), G=np.zeros((m, m)), N=np.zeros((m, m)),
         stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(1),
     )  # fmt: skip

@@ -96,6 +96,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
     """
     from sim.kernels import (
         advance,
+        articulated,
         constraints,
         dynamics,
         forces,
@@ -114,29 +115,25 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
     at = system.address(system.places_of(t, control, w, flow.guards))
     tree = (t.links, t.freedoms, w.links, w.freedoms)
     column = (w.coordinate, w.rate, w.torque, w.one)
-    factors = (t.links, t.freedoms, t.branch, w.M, w.freedoms)
     leaves: list[Task] = [
         (kinematics.poses, (t.links, q, w.links, w.freedoms)),
         (kinematics.velocities, (t.links, t.freedoms, v, w.links, w.freedoms)),
-        (inertia.link_inertias, (t.links, w.links)), (inertia.composite, (t.links, w.links)),
-        (inertia.inertia_matrix, (*tree, w.M)), (inertia.factor, factors),
-        (inertia.solve_up, factors), (inertia.solve_down, factors),
-        (forces.link_forces, (w.links,)), (forces.gather, tree),
+        (inertia.link_inertias, (t.links, w.links)), (articulated.articulate, tree),
+        (articulated.inward, tree), (articulated.outward, tree), (forces.link_forces, (w.links,)),
         (forces.tree_columns, (t.links, q, v, w.coordinate, w.rate)),
         (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
         (forces.spring_torques, (t.columns, *column)), (forces.stop_torques, (t.stops, control.engaged, *column)),
         (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
-        (kinematics.accelerations, (t.links, t.freedoms, v, w.links, w.freedoms)),
         (observe.centres, (t.links, w.links, w.bodies)), (observe.null_vectors, (w.G, w.rows, w.one, w.N)),
     ]  # fmt: skip
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
         (constraints.build_rows, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
-        (constraints.jacobians, (t.blocks, t.freedoms, t.support, w.M, w.links, w.freedoms, w.blocks, w.rows, w.J)),
+        (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
-        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, n)),
+        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
         (constraints.solve_rows, (n, w.G, w.rows)), (constraints.mismatch, (n, w.G, w.rows)),
         (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
         (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel
 from sim.kernels.spatial import multiply
 from sim.model import UNIVERSAL_ROW
@@ -17,6 +18,8 @@ from sim.model import UNIVERSAL_ROW
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
 CUT = 1e-12
+# Pivot, relative to the mobility of all masses together, below which a row is held by the tree alone: roundoff squared.
+NOTHING = 1e-26
 
 
 @door
@@ -200,92 +203,34 @@ def turned(frame, n, i, locked):
 
 
 @kernel
-def jacobians(blocks, freedoms, support, L, link_work, freedom_work, block_work, row_work, J_out):
-    """Scaled Jacobian of every block: columns D^-1/2 L^-T J^T, stored support x rows."""
-    linear, owner, start, depth = freedoms.linear, freedoms.owner, freedoms.start, freedoms.depth
-    x, frame, row, axis, root = link_work.x, block_work.frame, row_work.row, freedom_work.axis, freedom_work.root
-    first_row, rows, first, nb_, na_, nc_, at_ = (
-        blocks.row, blocks.rows, blocks.support, blocks.nb, blocks.na, blocks.nc, blocks.jacobian,
+def jacobians(links, freedoms, blocks, link_work, freedom_work, block_work, row_work, J_out):
+    """Scaled Jacobian J' of every block, support x rows, with J M^-1 J^T = J' J'^T; needs `articulate`."""
+    x, frame, row = link_work.x, block_work.frame, row_work.row
+    for n in range(blocks.rows.size):
+        m, at, a, b, fork = blocks.rows[n], blocks.jacobian[n], blocks.a[n], blocks.b[n], blocks.fork[n]
+        for r in range(m):
+            i = blocks.row[n] + r
+            s = at + r
+            K, s = climb(
+                links, freedoms, link_work, freedom_work, b, fork, wrench_about(frame, x, row, n, i, b), s, m, J_out
+            )
+            k = wrench_about(frame, x, row, n, i, a)
+            k, s = climb(
+                links, freedoms, link_work, freedom_work, a, fork, (-k[0], -k[1], -k[2], -k[3], -k[4], -k[5]), s, m,
+                J_out,
+            )  # fmt: skip
+            K = (K[0] + k[0], K[1] + k[1], K[2] + k[2], K[3] + k[3], K[4] + k[4], K[5] + k[5])
+            climb(links, freedoms, link_work, freedom_work, fork, 0, K, s, m, J_out)
+
+
+@kernel
+def wrench_about(frame, x, row, n, r, link):
+    """Return the wrench of row r about a link's origin: moment, force."""
+    p0, p1, p2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
+    f0, f1, f2 = row[r, 3], row[r, 4], row[r, 5]
+    return (
+        row[r, 0] + p1 * f2 - p2 * f1, row[r, 1] + p2 * f0 - p0 * f2, row[r, 2] + p0 * f1 - p1 * f0, f0, f1, f2,
     )  # fmt: skip
-    for n in range(rows.size):
-        m, at, s0, nb, na = rows[n], at_[n], first[n], nb_[n], na_[n]
-        below, count, r0 = nb + na, nb + na + nc_[n], first_row[n]
-        for s in range(below):
-            k = support[s0 + s]
-            b = owner[k]
-            e0, e1, e2 = axis[k, 0], axis[k, 1], axis[k, 2]
-            sign = 1.0 if s < nb else -1.0
-            e0, e1, e2 = sign * e0, sign * e1, sign * e2
-            if linear[k]:
-                for r in range(m):
-                    J_out[at + s * m + r] = e0 * row[r0 + r, 3] + e1 * row[r0 + r, 4] + e2 * row[r0 + r, 5]
-            else:
-                p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
-                c0, c1, c2 = e1 * p2 - e2 * p1, e2 * p0 - e0 * p2, e0 * p1 - e1 * p0
-                for r in range(m):
-                    J_out[at + s * m + r] = (
-                        e0 * row[r0 + r, 0] + e1 * row[r0 + r, 1] + e2 * row[r0 + r, 2]
-                        + c0 * row[r0 + r, 3] + c1 * row[r0 + r, 4] + c2 * row[r0 + r, 5]
-                    )  # fmt: skip
-        for s in range(below * m, count * m):
-            J_out[at + s] = 0.0
-        r = 0
-        while r + 3 <= m:
-            scale_three(support, start, depth, L, root, s0, nb, na, count, at + r, m, J_out)
-            r += 3
-        while r < m:
-            scale_one(support, start, depth, L, root, s0, nb, na, count, at + r, m, J_out)
-            r += 1
-
-
-@kernel
-def scale_three(support, start, depth, L, root, s0, nb, na, count, at, m, J_out):
-    """D^-1/2 L^-T on three neighbouring rows of a block's Jacobian, from `at`; m rows in the block."""
-    for s in range(count):  # each freedom before those above it
-        k = support[s0 + s]
-        end = start[k] + depth[k] - 1
-        i = at + s * m
-        x0, x1, x2 = J_out[i], J_out[i + 1], J_out[i + 2]
-        J_out[i], J_out[i + 1], J_out[i + 2] = root[k] * x0, root[k] * x1, root[k] * x2
-        near = nb - 1 - s if s < nb else depth[k]  # ancestors that follow at once; the others beyond a's path
-        near = min(near, depth[k])
-        t = i + m
-        for p in range(near):
-            a = L[end - p]
-            J_out[t] -= a * x0
-            J_out[t + 1] -= a * x1
-            J_out[t + 2] -= a * x2
-            t += m
-        if s < nb:
-            t += na * m
-        for p in range(near, depth[k]):
-            a = L[end - p]
-            J_out[t] -= a * x0
-            J_out[t + 1] -= a * x1
-            J_out[t + 2] -= a * x2
-            t += m
-
-
-@kernel
-def scale_one(support, start, depth, L, root, s0, nb, na, count, at, m, J_out):
-    """D^-1/2 L^-T on one row of a block's Jacobian, from `at`; m rows in the block."""
-    for s in range(count):
-        k = support[s0 + s]
-        end = start[k] + depth[k] - 1
-        i = at + s * m
-        x = J_out[i]
-        J_out[i] = root[k] * x
-        near = nb - 1 - s if s < nb else depth[k]
-        near = min(near, depth[k])
-        t = i + m
-        for p in range(near):
-            J_out[t] -= L[end - p] * x
-            t += m
-        if s < nb:
-            t += na * m
-        for p in range(near, depth[k]):
-            J_out[t] -= L[end - p] * x
-            t += m
 
 
 @kernel
@@ -319,9 +264,10 @@ def gram(blocks, pairs, rows, shared, J, G_out):
 
 
 @kernel
-def cholesky(rows, G_out, row_work, one_work, kept):
+def cholesky(rows, G_out, row_work, one_work, mobility, kept):
     """Factor G in place with diagonal pivoting; rows whose pivot is lost to the others are cut.
 
+    mobility: 1/kg, a scale for G that does not come from G.
     kept: -1 to choose the rows that act, which is right on the constraints only; else the number of rows
     in row_work.order that act, in their order.  Off the constraints, as inside a Runge-Kutta stage, a
     redundant row seems to act: its pivot is the square of the distance, and it would be let push.
@@ -337,7 +283,7 @@ def cholesky(rows, G_out, row_work, one_work, kept):
             if rows.compliance[r] == 0.0:
                 largest = max(largest, G_out[r, r].real)
         pivots_out[0, 0] = pivots_out[0, 1] = largest
-        cut = CUT * largest
+        cut = max(CUT * largest, NOTHING * mobility)
     for s in range(last):
         if kept < 0:
             best, at = -1.0, s

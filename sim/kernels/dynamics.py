@@ -1,12 +1,14 @@
 """Forward dynamics of a tree under its loops by multipliers, and what belongs to it.
 
-    kinematics -> bias forces -> inertia -> factor -> constraints -> accelerations
+    kinematics -> forces -> articulated inertias -> constraints -> accelerations
 
-With M = L^T D L and J' = D^-1/2 L^-T J^T the loops' forces solve (J'^T J') f = gamma - J'^T y.
+With M^-1 = W^T W, W the pass to the root (`sim.kernels.articulated`), J' = J W^T and y = W (tau - bias), the
+loops' forces solve (J' J'^T) f = gamma - J' y.
 """
 
 from __future__ import annotations
 
+from sim.kernels.articulated import articulate, inward, outward
 from sim.kernels.constraints import (
     apply_rows,
     block_frames,
@@ -22,7 +24,6 @@ from sim.kernels.constraints import (
 from sim.kernels.forces import (
     body_wrenches,
     control_torques,
-    gather,
     link_forces,
     loop_columns,
     loop_wrenches,
@@ -30,7 +31,7 @@ from sim.kernels.forces import (
     stop_torques,
     tree_columns,
 )
-from sim.kernels.inertia import composite, factor, inertia_matrix, link_inertias, solve_down, solve_up
+from sim.kernels.inertia import link_inertias
 from sim.kernels.jit import chapter, door, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.system import unpack
@@ -52,32 +53,28 @@ def move(system, q, v):
 
 @story
 def factorise(system, choose):
-    """Inertia matrix and its factor; rows, scaled Jacobians and the factor of G.  Returns a status.
+    """Articulated inertias; rows, scaled Jacobians and the factor of G.  Returns a status.
 
     choose: 1 to find the acting rows anew, which is right on the constraints only; 0: those of the last
     accepted state act.
     """
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
-    composite(links, work.links)
-    inertia_matrix(links, freedoms, work.links, work.freedoms, work.M)
-    bad = factor(links, freedoms, tables.branch, work.M, work.freedoms)
+    bad = articulate(links, freedoms, work.links, work.freedoms)
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR
     work.one.rank[0] = 0
     if tables.rows.block.size > 0:
         build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
-        jacobians(
-            tables.blocks, freedoms, tables.support, work.M, work.links, work.freedoms, work.blocks, work.rows, work.J
-        )
+        jacobians(links, freedoms, tables.blocks, work.links, work.freedoms, work.blocks, work.rows, work.J)
         gram(tables.blocks, tables.pairs, tables.rows, tables.shared, work.J, work.G)
         kept = -1
         if not choose:
             kept = work.one.kept_rank[0]
             for r in range(work.rows.order.size):
                 work.rows.order[r] = work.rows.kept[r]
-        work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, kept)
+        work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, tables.one.mobility[0], kept)
     return Status.OK
 
 
@@ -139,20 +136,19 @@ def apply_forces(system, t, q, v):
 
 @story
 def free_response(system):
-    """y = D^-1/2 L^-T (tau - bias): what the tree would do without loops, scaled; needs `factorise`."""
+    """y = W (tau - bias): what the tree would do without loops, scaled; needs `factorise`."""
     tables, control, work, _ = unpack(system)
     links = tables.links
     link_forces(work.links)
-    gather(links, tables.freedoms, work.links, work.freedoms)
     y = work.freedoms.y
     for k in range(y.size):
-        y[k] = -work.freedoms.bias[k]
+        y[k] = 0.0
     if tables.one.acts[0] or control.acts[0]:
         vadr, nv, column = links.v, links.nv, links.column
         for b in range(1, vadr.size):
             for i in range(nv[b]):
-                y[vadr[b] + i] += work.torque[column[b] + i]
-    solve_up(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
+                y[vadr[b] + i] = work.torque[column[b] + i]
+    inward(links, tables.freedoms, work.links, work.freedoms)
 
 
 @story
@@ -168,7 +164,7 @@ def solve_loops(system):
     else:
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
-    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
+    outward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
 @chapter
@@ -196,7 +192,7 @@ def answer_rows(system):
         work.freedoms.y[k] = 0.0
     solve_rows(work.one.rank[0], work.G, work.rows)
     apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
-    solve_down(tables.links, tables.freedoms, tables.branch, work.M, work.freedoms)
+    outward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
 @story

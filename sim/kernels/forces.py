@@ -295,26 +295,3 @@ def link_forces(link_work):
         F_out[b, 3] = m * a3 + a1 * hz - a2 * hy + w1 * c2 - w2 * c1 - wrench[b, 3]
         F_out[b, 4] = m * a4 + a2 * hx - a0 * hz + w2 * c0 - w0 * c2 - wrench[b, 4]
         F_out[b, 5] = m * a5 + a0 * hy - a1 * hx + w0 * c1 - w1 * c0 - wrench[b, 5]
-
-
-@kernel
-def gather(links, freedoms, link_work, freedom_work):
-    """Sum link forces F toward the root; their components along the freedoms go into bias."""
-    parent, vadr, nv = links.parent, links.v, links.nv
-    linear, axis, tau_out = freedoms.linear, freedom_work.axis, freedom_work.bias
-    d, F_out = link_work.d, link_work.F
-    for b in range(parent.size - 1, 0, -1):
-        p = parent[b]
-        n0, n1, n2, f0, f1, f2 = F_out[b, 0], F_out[b, 1], F_out[b, 2], F_out[b, 3], F_out[b, 4], F_out[b, 5]
-        for k in range(vadr[b], vadr[b] + nv[b]):
-            if linear[k]:
-                tau_out[k] = axis[k, 0] * f0 + axis[k, 1] * f1 + axis[k, 2] * f2
-            else:
-                tau_out[k] = axis[k, 0] * n0 + axis[k, 1] * n1 + axis[k, 2] * n2
-        if p > 0:
-            F_out[p, 0] += n0 + d[b, 1] * f2 - d[b, 2] * f1
-            F_out[p, 1] += n1 + d[b, 2] * f0 - d[b, 0] * f2
-            F_out[p, 2] += n2 + d[b, 0] * f1 - d[b, 1] * f0
-            F_out[p, 3] += f0
-            F_out[p, 4] += f1
-            F_out[p, 5] += f2

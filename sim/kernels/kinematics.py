@@ -116,39 +116,6 @@ def velocities(links, freedoms, v, link_work, freedom_work):
 
 
 @kernel
-def accelerations(links, freedoms, v, link_work, freedom_work):
-    """Accelerations A of all links for vdot of freedom_work; row 0 of A is an input."""
-    d, V, A_out = link_work.d, link_work.V, link_work.A
-    linear, axis, vdot = freedoms.linear, freedom_work.axis, freedom_work.vdot
-    parent, kind, vadr, nv = links.parent, links.kind, links.v, links.nv
-    for b in range(1, parent.size):
-        p, k = parent[b], vadr[b]
-        w0, w1, w2 = V[p, 0], V[p, 1], V[p, 2]
-        r0, r1, r2 = V[b, 0] - w0, V[b, 1] - w1, V[b, 2] - w2
-        dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
-        c0, c1, c2 = w1 * dz - w2 * dy, w2 * dx - w0 * dz, w0 * dy - w1 * dx
-        s0, s1, s2 = V[b, 3] - V[p, 3] - c0, V[b, 4] - V[p, 4] - c1, V[b, 5] - V[p, 5] - c2
-        a0, a1, a2 = A_out[p, 0], A_out[p, 1], A_out[p, 2]
-        b0, b1, b2 = w1 * r2 - w2 * r1, w2 * r0 - w0 * r2, w0 * r1 - w1 * r0
-        if kind[b] == UNIVERSAL:
-            rate = v[k] * v[k + 1]
-            b0 += rate * (axis[k, 1] * axis[k + 1, 2] - axis[k, 2] * axis[k + 1, 1])
-            b1 += rate * (axis[k, 2] * axis[k + 1, 0] - axis[k, 0] * axis[k + 1, 2])
-            b2 += rate * (axis[k, 0] * axis[k + 1, 1] - axis[k, 1] * axis[k + 1, 0])
-        c0, c1, c2 = c0 + 2.0 * s0, c1 + 2.0 * s1, c2 + 2.0 * s2
-        e0 = A_out[p, 3] + a1 * dz - a2 * dy + w1 * c2 - w2 * c1
-        e1 = A_out[p, 4] + a2 * dx - a0 * dz + w2 * c0 - w0 * c2
-        e2 = A_out[p, 5] + a0 * dy - a1 * dx + w0 * c1 - w1 * c0
-        a0, a1, a2 = a0 + b0, a1 + b1, a2 + b2
-        for i in range(k, k + nv[b]):
-            if linear[i]:
-                e0, e1, e2 = e0 + axis[i, 0] * vdot[i], e1 + axis[i, 1] * vdot[i], e2 + axis[i, 2] * vdot[i]
-            else:
-                a0, a1, a2 = a0 + axis[i, 0] * vdot[i], a1 + axis[i, 1] * vdot[i], a2 + axis[i, 2] * vdot[i]
-        A_out[b, 0], A_out[b, 1], A_out[b, 2], A_out[b, 3], A_out[b, 4], A_out[b, 5] = a0, a1, a2, e0, e1, e2
-
-
-@kernel
 def qdot(links, q, v, rate_out):
     """Time derivative of q (quaternions: half the product with the angular velocity in child's axes)."""
     kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv

@@ -17,7 +17,6 @@ from sim.kernels.dynamics import (
 )
 from sim.kernels.forces import add_wrench, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
-from sim.kernels.kinematics import accelerations
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import SAMPLE, unpack, vector
@@ -132,14 +131,13 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
 
 
 @kernel
-def joint_forces(links, freedoms, blocks, v, link_work, freedom_work, block_work, row_work, joint_work):
+def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
     """Wrench of the parent on the child of every joint, about the joint, and where the joint is."""
     frame, row, force, F, x = block_work.frame, row_work.row, row_work.force, link_work.F, link_work.x
     force_out, p_out = joint_work.force, joint_work.p_WJ
-    accelerations(links, freedoms, v, link_work, freedom_work)
-    for b in range(links.parent.size):
+    for b in range(1, links.parent.size):
         for i in range(6):
-            F[b, i] = 0.0
+            link_work.A[b, i] += link_work.B[b, i]
     row_wrenches(blocks, force, link_work, block_work, row_work, link_work.wrench)
     link_forces(link_work)
     carry(links, link_work)
@@ -221,9 +219,7 @@ def observe(system, tables, work, t, q, v):
         count = null_vectors(work.G, work.rows, work.one, work.N)
         least_norm(work.N, count, work.rows)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
-    joint_forces(
-        tables.links, tables.freedoms, tables.blocks, v, work.links, work.freedoms, work.blocks, work.rows, work.joints
-    )  # fmt: skip
+    joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
     work.one.trust[0, 2] = (
         math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan

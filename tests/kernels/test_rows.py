@@ -32,7 +32,7 @@ class Solver:
             self.rows.compliance[:] = compliance
         self.G = J @ J.T + np.diag(self.rows.compliance)
         self.factor = self.G.copy()
-        self.rank = int(plain(constraints.cholesky)(self.rows, self.factor, self.work, self.one, -1))
+        self.rank = int(plain(constraints.cholesky)(self.rows, self.factor, self.work, self.one, 0.0, -1))
 
     def solve(self, rhs: np.ndarray) -> np.ndarray:
         self.work.rhs[:] = rhs
@@ -68,7 +68,7 @@ def test_the_kept_rows_can_be_factored_again_without_choosing(seed: int) -> None
     J, rank = random_rows(seed)
     solver = Solver(J)
     again = solver.G.copy()
-    assert plain(constraints.cholesky)(solver.rows, again, solver.work, solver.one, rank) == rank
+    assert plain(constraints.cholesky)(solver.rows, again, solver.work, solver.one, 0.0, rank) == rank
     kept = solver.work.order[:rank]
     a, b = (np.tril(F[np.ix_(kept, kept)]) for F in (again, solver.factor))
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-13 * np.abs(b).max())
@@ -112,3 +112,10 @@ def test_no_row_no_rank() -> None:
     solver = Solver(np.zeros((3, 4)))
     assert solver.rank == 0
     assert np.all(solver.solve(np.zeros(3)) == 0.0)
+
+
+def test_rows_that_the_tree_alone_holds_have_no_rank() -> None:
+    """What is left of them is roundoff, however large it is among its like."""
+    J = 1e-17 * np.random.default_rng(0).normal(size=(3, 5))
+    solver = Solver(J)
+    assert plain(constraints.cholesky)(solver.rows, J @ J.T, solver.work, solver.one, 1.0, -1) == 0
