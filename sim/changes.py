@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.assembly import close_positions, close_velocities, joint_named, place, set_rates
+from sim.assembly import close_positions, close_velocities, joint_named, of_loops, place, set_rates, unplaceable
 from sim.compiler import Model, relative_pose
 from sim.connectivity import Frames, Structure, build, choose_tree
 from sim.drawing import Pose
@@ -226,16 +226,15 @@ def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[
     model = mechanism.model
     by_joint = {joint_named(model, name): value for name, value in values.items()}
     for joint in by_joint:
-        if joint in mechanism.structure.loops:
-            raise ChangeError(
-                f"joint {model.joint_names[joint]!r} closes a loop here; set the joints of the tree instead"
-            )
-        if joint not in mechanism.structure.carrier:
+        if joint not in mechanism.structure.carrier and joint not in mechanism.structure.loops:
             raise ChangeError(f"joint {model.joint_names[joint]!r} is not connected, so it has no value to set")
-    fixed = place(mechanism, q, by_joint)
-    if fixed.any() and not close_positions(mechanism, q, fixed):
+    for problem in unplaceable(mechanism, by_joint):
+        raise ChangeError(f"{problem.path.removeprefix('initial.')!r} cannot be set: {problem.what}; {problem.hint}")
+    fixed, wanted = place(mechanism, q, by_joint), of_loops(mechanism, by_joint, "coordinate")
+    if (fixed.any() or wanted) and not close_positions(mechanism, q, fixed, wanted):
         raise ChangeError(f"the loops cannot close with {', '.join(map(repr, values))} set so")
-    close_velocities(mechanism, q, v, set_rates(mechanism, q, v, by_joint))
+    rates = set_rates(mechanism, q, v, by_joint)
+    close_velocities(mechanism, q, v, rates, of_loops(mechanism, by_joint, "rate"))
     mechanism.look(q, v)
 
 

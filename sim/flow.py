@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,12 +17,16 @@ from sim.kernels.system import SAMPLE, System, address
 from sim.mechanism import Mechanism
 from sim.model import (
     ACCEPTED,
+    ARMED,
+    DISARMED,
     EVALUATIONS,
     FILLED,
     FRESH,
     GUARD,
     GUARD_PROGRAM,
     GUARD_STOP,
+    HYSTERESIS,
+    LEAST_HYSTERESIS,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
@@ -29,6 +34,7 @@ from sim.model import (
     REJECTED,
     RTOL,
     STEP_FIXED,
+    WAITING_TO_LEAVE,
     Control,
     Guards,
     H,
@@ -195,7 +201,7 @@ class Flow:
         for i, condition in enumerate(self.conditions):
             armed = not agenda.spent(events[condition.event])
             guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
-            guards.armed[i] = int(armed)
+            guards.armed[i] = (guards.armed[i] or ARMED) if armed else DISARMED
             if armed and condition.forces:
                 self.guards.forces[0] = 1
         present = self.present()
@@ -203,6 +209,28 @@ class Flow:
             guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
             guards.direction[n + i] = -1.0 if self.control.engaged[i] else 1.0
             guards.armed[n + i] = int(int(stop.joint) in present)
+
+    def wait_to_leave(self, events: Iterable[str]) -> None:
+        """Let conditions that have just fired fire again only after they were clearly false."""
+        for i, condition in enumerate(self.conditions):
+            if condition.event in events:
+                self.guards.table.armed[i], self.guards.table.peak[i] = WAITING_TO_LEAVE, 0.0
+
+    def leave(self, values: np.ndarray) -> None:
+        """Arm conditions that wait and whose values are clearly below zero now; the kernel does so between instants."""
+        guards = self.guards.table
+        for i, value in enumerate(values):
+            if guards.armed[i] == WAITING_TO_LEAVE:
+                guards.peak[i] = max(guards.peak[i], abs(value))
+                if value < -max(HYSTERESIS * guards.peak[i], LEAST_HYSTERESIS):
+                    guards.armed[i] = ARMED
+
+    def watched(self, event: str) -> bool:
+        """Tell whether an event's condition may fire now."""
+        return any(
+            condition.event == event and self.guards.table.armed[i] == ARMED
+            for i, condition in enumerate(self.conditions)
+        )
 
     # --- what is read ---------------------------------------------------------------------------
 

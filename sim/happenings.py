@@ -60,7 +60,7 @@ class Happenings:
         for event in self.s.model.scene.events:
             if event.when is not None:
                 program = programs.add(event.when.tree)
-                out.append(Condition(event.name, program, programs.reads_forces(program)))
+                out.append(Condition(event.name, program, programs.reads_forces(program), programs.forces_of(program)))
         return out
 
     # --- entry points ---------------------------------------------------------------------------
@@ -90,6 +90,7 @@ class Happenings:
                 break
             s.flow.sample_now()
             s._tell_rows()
+            s.flow.wait_to_leave(crossed)
             lines = [self._touch(stop) for stop in stops]
             lines += self._do(events)
             s.flow.sample_now()
@@ -114,14 +115,34 @@ class Happenings:
         from sim.kernels.system import address
 
         flow.observe()
+        self._refuse_chosen_forces()
         values = np.zeros(len(flow.conditions))
         programs = np.array([c.program for c in flow.conditions], np.int64)
         evaluate(address(flow.system.places), programs, flow.t, values)
+        flow.leave(values)
         return {c.event: float(value) for c, value in zip(flow.conditions, values, strict=True)}
 
     def _holding(self, before: dict[str, float]) -> tuple[str, ...]:
         """Names of conditions that hold now and did not before."""
-        return tuple(name for name, value in self._values().items() if value >= 0.0 and before.get(name, -1.0) < 0.0)
+        return tuple(
+            name
+            for name, value in self._values().items()
+            if value >= 0.0 and before.get(name, -1.0) < 0.0 and self.s.flow.watched(name)
+        )
+
+    def _refuse_chosen_forces(self) -> None:
+        """Refuse conditions on forces that are one choice among many in this structure, as last observed."""
+        flow, events = self.s.flow, {event.name: event for event in self.s.model.scene.events}
+        for condition in flow.conditions:
+            for joint in condition.joints if flow.watched(condition.event) else ():
+                if flow.work.joints.determinate[joint] == 0.0:
+                    name = flow.model.joint_names[joint]
+                    where = f"event {condition.event!r} ({events[condition.event].place})"
+                    raise SimulationError(
+                        f"t = {flow.t:.9g} s: {where}: force({name!r}) is not determined here: some rows of the loops "
+                        f"repeat others, so the force of joint {name!r} is one choice among many. Ask for a force that "
+                        "is determined (trust/determinate), or use joints that leave the repeated directions free"
+                    )
 
     def _sample_controllers(self, t: float) -> None:
         s = self.s

@@ -136,11 +136,16 @@ GUARD = np.dtype(
         ("kind", "i8"),  # PROGRAM or STOP_DEPTH
         ("owner", "i8"),  # program or stop
         ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
-        ("armed", "i8"),
+        ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
+        ("peak", "f8"),  # largest magnitude of the value since it fired
     ],
     align=True,
 )
 GUARD_PROGRAM, GUARD_STOP = 0, 1
+DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
+# A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
+# Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
+HYSTERESIS, LEAST_HYSTERESIS = 1e-6, 1e-12
 
 
 FREEDOM = np.dtype(

@@ -42,7 +42,7 @@ class State:
     coordinate, rate : of joints, m, rad, m/s, rad/s; not-a-number where a joint is not connected
     torque, force : of joints: what acts on their freedoms; moment and force of the parent on the child
     position, rotation, velocity, angular_velocity, acceleration, angular_acceleration, com : of bodies,
-        world axes; linear quantities of the body's origin
+        world axes; linear quantities of the body's origin, position and velocity of its points too
     energy : mapping of kinetic, potential, dissipated, impact, input, balance [J]
     """
 
@@ -93,10 +93,24 @@ class State:
         """Moment about the joint and force (6,) of the parent on the child, world axes."""
         return self._joints(lambda j: self._flow.work.joints.force[j].copy())
 
+    def _places(self, value: Callable[[int, np.ndarray], np.ndarray]) -> ByName:
+        """Values at body origins, and at points by `body.point`; value(body, arm from its origin in world axes)."""
+        model, R = self._flow.model, self._flow.work.bodies.R_WB
+        points = {name: row for name, row in model.point_names.items() if name not in model.body_names}
+        names = [*model.body_names, *points]
+
+        def at(n: int) -> np.ndarray:
+            if n < len(model.body_names):
+                return value(n, np.zeros(3))
+            point = model.points[points[names[n]]]
+            return value(int(point.body), R[point.body].reshape(3, 3) @ point.p_B)
+
+        return ByName("body or point", names, at)
+
     @property
     def position(self) -> ByName:
-        """Body origins."""
-        return self._bodies(lambda b: self._flow.work.bodies.p_WB[b].copy())
+        """Body origins, and points by `body.point`."""
+        return self._places(lambda b, arm: self._flow.work.bodies.p_WB[b] + arm)
 
     @property
     def rotation(self) -> ByName:
@@ -105,8 +119,9 @@ class State:
 
     @property
     def velocity(self) -> ByName:
-        """Velocities of body origins."""
-        return self._bodies(lambda b: self._flow.work.bodies.V_WB[b, 3:].copy())
+        """Velocities of body origins, and of points by `body.point`."""
+        V = self._flow.work.bodies.V_WB
+        return self._places(lambda b, arm: V[b, 3:] + np.cross(V[b, :3], arm))
 
     @property
     def angular_velocity(self) -> ByName:

@@ -27,11 +27,16 @@ _UNARY = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A `when:` in the tables: the event it fires, its program, whether it reads forces."""
+    """A `when:` in the tables.
+
+    forces : whether its program reads forces or torques
+    joints : those whose forces it reads
+    """
 
     event: str
     program: int
     forces: bool
+    joints: tuple[int, ...] = ()
 
 
 @dataclass
@@ -66,6 +71,11 @@ class Programs:
         """Tell whether a program reads forces or torques."""
         first, last = self.spans[program]
         return any(operation in (op.FORCE, op.TORQUE) for operation, _ in self.codes[first:last])
+
+    def forces_of(self, program: int) -> tuple[int, ...]:
+        """Return the joints whose forces a program reads."""
+        first, last = self.spans[program]
+        return tuple(sorted({argument // 6 for operation, argument in self.codes[first:last] if operation == op.FORCE}))
 
     def append(self, code: Code) -> int:
         """Store a program and return its number."""

@@ -20,7 +20,7 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import SAMPLE, unpack, vector
-from sim.model import GUARD_PROGRAM, Status
+from sim.model import ARMED, DISARMED, GUARD_PROGRAM, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -267,15 +267,24 @@ def write_sample(work, layout, t, y, row_out):
 
 
 @chapter
-def guard_values(tables, work, control, guards, t, values_out):
-    """Signed values of all guards at the state that `work` holds, positive where they have fired."""
-    for g in range(guards.kind.size):
-        if not guards.armed[g]:
+def guard_values(tables, work, control, guards_out, t, values_out):
+    """Signed values of all guards at the state that `work` holds, positive where they have fired.
+
+    A guard that waits is armed again once its value has fallen below zero by the hysteresis.
+    """
+    for g in range(guards_out.kind.size):
+        if guards_out.armed[g] == DISARMED:
             values_out[g] = -1.0
-        elif guards.kind[g] == GUARD_PROGRAM:
-            values_out[g] = guards.direction[g] * run_program(tables, work, guards.owner[g], t)
+        elif guards_out.kind[g] == GUARD_PROGRAM:
+            values_out[g] = guards_out.direction[g] * run_program(tables, work, guards_out.owner[g], t)
         else:
-            values_out[g] = guards.direction[g] * stop_depth(tables.stops, work.coordinate, guards.owner[g])
+            values_out[g] = guards_out.direction[g] * stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
+        if guards_out.armed[g] == WAITING_TO_LEAVE:
+            guards_out.peak[g] = max(guards_out.peak[g], abs(values_out[g]))
+            if values_out[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):
+                guards_out.armed[g] = ARMED
+            else:
+                values_out[g] = -1.0
 
 
 @entry

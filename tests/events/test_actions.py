@@ -82,6 +82,25 @@ def test_set_in_a_loop_moves_the_others_along():
         assert np.max(np.abs(recording.energy.balance)) < SAMPLED_BALANCE
 
 
+def test_set_on_the_joint_that_closes_a_loop():
+    """The rocker's pin is turned to an angle and a rate; the crank, which is in the tree, follows."""
+    from tests.events.test_structure import with_events
+
+    text = with_events(
+        "four_bar", "turned: {at: 0.02 s, set: {link: {coordinate: 0.2, rate: 2}}}", "{duration: 0.05 s}"
+    )
+    with sim.run(load_text(text)) as recording:
+        (event,) = recording.events
+        assert abs(recording.coordinate["link"][event.row_before] - 0.2) > 0.05
+        assert recording.coordinate["link"][event.row_after] == pytest.approx(0.2, abs=1e-12)
+        assert recording.rate["link"][event.row_after] == pytest.approx(2, abs=1e-12)
+        assert (
+            abs(recording.coordinate["drive"][event.row_after] - recording.coordinate["drive"][event.row_before]) > 1e-3
+        )
+        assert np.max(recording.trust.position_residual) < 1e-12
+        assert np.max(np.abs(recording.energy.balance)) < SAMPLED_BALANCE
+
+
 FREE = """
 schema: 1
 name: block

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sim
 from sim.scene.load import load_text
 from tests.dynamics.engine import simulator_of
+
+SCENES = Path(__file__).parents[2] / "scenes"
 
 pytestmark = pytest.mark.fast
 
@@ -158,6 +162,36 @@ start: {at: 0.2 s, impulse: {body: ball, linear: [0, 0, 4]}}
 """
     with pytest.raises(sim.SimulationError, match=r"0\.2 s: events .* set each other off without end"):
         run(events)
+
+
+def test_a_condition_that_may_fire_again_has_to_be_clearly_false_before():
+    """Put back by a hair each time, it would fire again and again; by more than a hair, it does."""
+    back = "set: {{slide: {{coordinate: 0.2 - {hair}}}}}"
+    for hair, expected in (("1e-13", 1), ("0.01", 4)):
+        text = f"""
+schema: 1
+name: hair
+world: {{gravity: [0, 0, 0]}}
+bodies: {{ball: {{mass: 1, com: [0, 0, 0], inertia: [1, 1, 1]}}}}
+joints: {{slide: {{type: translational, parent: world, child: ball, position: [0, 0, 0], axis: [1, 0, 0]}}}}
+initial: {{slide: {{rate: 1}}}}
+events: {{again: {{when: "coordinate('slide') > 0.2", once: false, {back.format(hair=hair)}}}}}
+simulate: {{duration: 0.235 s}}
+"""
+        with sim.run(load_text(text)) as recording:
+            assert len(times(recording)) == expected
+            assert times(recording)[0] == ("again", pytest.approx(0.2, abs=1e-12))
+
+
+def test_a_condition_on_a_force_that_is_not_determined_is_refused():
+    """The pins of a planar four-bar in space share the force across the plane in many ways."""
+    text = (SCENES / "four_bar.yaml").read_text()
+    event = '\nevents: {{strong: {{when: "{what} > 1e9", caption: strong}}}}'
+    simulator_of(text + event.format(what="coordinate('link')")).advance(0.1)
+    with pytest.raises(sim.SimulationError) as caught:
+        simulator_of(text + event.format(what="norm(force('link'))")).advance(0.1)
+    for part in ("'strong'", "force('link') is not determined", "one choice among many"):
+        assert part in str(caught.value)
 
 
 def test_a_conditional_event_whose_target_is_gone_is_disarmed():

@@ -2,7 +2,7 @@
 
 A kernel writes only to parameters whose names end in `_out` or `_work`, also through aliases,
 fields, slices and calls of other kernels; a story, which is handed the whole of them, may write to
-the members of `work`, `stepper` and `control`.  Kernels allocate nothing, build no lists or
+the members of `work`, `stepper`, `control` and `guards`.  Kernels allocate nothing, build no lists or
 dictionaries, have no defaults, say in a docstring what they do, and index a column of a record
 table before the row: writing to a field of a row is slow to compile and wrong when interpreted.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 STORIES = {"story", "story_door", "chapter", "entry"}
 KERNELS = {"kernel", "door"} | STORIES
-WHOLES = {"work", "stepper", "control"}
+WHOLES = {"work", "stepper", "control", "guards"}
 WRITABLE = ("_out", "_work")
 ALLOCATES = {
     "arange", "array", "asarray", "concatenate", "copy", "empty", "empty_like", "eye", "full", "full_like", "linspace",
@@ -50,7 +50,7 @@ class Origin:
     """Where a local name comes from: a parameter, perhaps through a member of it."""
 
     parameter: str
-    whole: bool  # it is a story's `work`, `stepper` or `control`, or a member of one
+    whole: bool  # it is a story's `work`, `stepper`, `control` or `guards`, or a member of one
 
     @property
     def writable(self) -> bool:
