@@ -207,6 +207,7 @@ ROW_WORK = np.dtype(
         ("row", "f8", (6,)),  # unit wrench: moment at M [m], force on b [1]
         ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
+        ("first", "f8"),  # multipliers before they are refined
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
     ],
     align=True,
@@ -239,13 +240,14 @@ ONE_WORK = np.dtype(
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
         ("worst", "i8"),  # row or freedom that a status speaks of
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
+        ("settled", "f8"),  # s: time of that state
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,
 )  # fmt: skip
 
 # Places in Stepper.clock and Stepper.count.
-T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA = range(9)
+T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA, PASS = range(10)
 ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED = range(10)
 
 
@@ -314,7 +316,7 @@ class Work(NamedTuple):
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
-    reply: Annotated[Any, "f8"]  # (1,) what a question is answered with besides what it fills
+    reply: Annotated[Any, "f8"]  # (2,) what a question is answered with besides what it fills
 
 
 class Stepper(NamedTuple):
@@ -329,8 +331,8 @@ class Stepper(NamedTuple):
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
-    # (9,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
-    # or its first guard stands: time, fraction of the step
+    # (10,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
+    # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step
     clock: Any
     # (10,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1
@@ -369,7 +371,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
         J=np.zeros(jacobian), G=np.zeros((m, m)), N=np.zeros((m, m)),
         stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
-        row=np.zeros(row), reply=np.zeros(1),
+        row=np.zeros(row), reply=np.zeros(2),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
@@ -381,5 +383,5 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     return Stepper(
         y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=np.zeros((16, n)),
         dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
-        clock=np.zeros(9), count=np.zeros(10, np.int64),
+        clock=np.zeros(10), count=np.zeros(10, np.int64),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from sim.kernels.integrate import (
     rk4_step,
     semi_implicit_step,
 )
-from sim.kernels.jit import chapter, story, story_door
+from sim.kernels.jit import chapter, kernel, story, story_door
 from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, TURNS, WATCH, ask
 from sim.model import (
     ACCEPTED,
@@ -27,6 +27,7 @@ from sim.model import (
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
+    PASS,
     RATE,
     REJECTED,
     RTOL,
@@ -46,6 +47,7 @@ STALLED = 1e-8
 # Largest ratio of a step to the one before.  Larger: the interpolant, of one order less than the step, falls behind
 # where the motion quickens again.  Smaller: more steps after every quick moment.
 GROWTH = 1.6
+ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
@@ -164,6 +166,7 @@ def begin(answers, system, reply, stepper):
     stepper.count[EVALUATIONS] += 1
     status = ask(answers, SETTLE, system, t, y, stepper.k[0])
     if status == Status.OK:
+        stepper.clock[PASS] = t + reply[1]
         if stepper.clock[H] <= 0.0:
             stepper.clock[H] = min(reply[0], stepper.clock[MAX_STEP])
         stepper.count[FRESH] = 1
@@ -192,6 +195,19 @@ def attempt(answers, system, reply, stepper, h):
     return status, error
 
 
+@kernel
+def about(ahead, h):
+    """Return a step of at most about h that has a place so far ahead in its middle, or that comes before such a step.
+
+    No stage of the Runge-Kutta pairs is at the middle of a step.
+    """
+    if not 0.1 * h < ahead < 1.5 * h:
+        return h
+    if ahead > 0.6 * h:
+        return ahead - 0.5 * h
+    return 2.0 * ahead
+
+
 @story
 def step(answers, system, reply, stepper, t_stop):
     """Advance stepper.y_new by one accepted, projected step.  Returns (status, h [s])."""
@@ -200,6 +216,10 @@ def step(answers, system, reply, stepper, t_stop):
     t, rejected = clock[T], False
     while True:
         h = min(clock[H], clock[MAX_STEP]) if adaptive else clock[STEP_FIXED]
+        shorter = adaptive and not rejected
+        if shorter:
+            h = about(clock[PASS] - t, h)
+            shorter = h < clock[H]
         last = t + h * (1.0 + 1e-6) >= t_stop
         if last:
             h = t_stop - t
@@ -213,15 +233,16 @@ def step(answers, system, reply, stepper, t_stop):
         good = status == Status.OK and error <= 1.0
         if good:
             status = ask(answers, PROJECT, system, t + h, stepper.y_new, stepper.error)
-            good = status == Status.OK and (not adaptive or reply[0] <= clock[RTOL])
+            if adaptive:
+                error = max(error, reply[0] / clock[RTOL] if reply[0] >= 0.0 else ELSEWHERE)
+            good = status == Status.OK and error <= 1.0
         if good:
             if adaptive:
                 grow = GROWTH if error < 1e-9 else min(GROWTH, 0.9 * error ** (-1.0 / 8.0))
                 if rejected:
                     grow = min(grow, 1.0)
                 proposal = h * max(grow, 0.333)
-                if not (last and proposal < clock[H]):
-                    clock[H] = proposal if not last else max(proposal, clock[H])
+                clock[H] = max(proposal, clock[H]) if last or shorter else proposal
             count[ACCEPTED] += 1
             return Status.OK, h
         count[REJECTED] += 1
@@ -234,10 +255,11 @@ def step(answers, system, reply, stepper, t_stop):
 
 
 @chapter
-def finish(answers, system, stepper, h):
+def finish(answers, system, reply, stepper, h):
     """Slope at the end of the step into k[12].  Returns a status."""
     stepper.count[EVALUATIONS] += 1
     status = ask(answers, SETTLE, system, stepper.clock[T] + h, stepper.y_new, stepper.k[12])
+    stepper.clock[PASS] = stepper.clock[T] + h + reply[1]
     if status != Status.OK:
         return status
     stepper.count[SMALL] = stepper.count[SMALL] + 1 if h < STALLED else 0
@@ -254,7 +276,7 @@ def stride(answers, system, reply, stepper, t_stop):
     status, h = step(answers, system, reply, stepper, t_stop)
     if status != Status.OK:
         return status
-    status = finish(answers, system, stepper, h)
+    status = finish(answers, system, reply, stepper, h)
     if status != Status.OK:
         return status
     clock[STEP], clock[END] = h, clock[T] + h

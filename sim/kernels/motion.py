@@ -18,6 +18,10 @@ CONTRADICTION = 1e-6
 # constraints.  Smaller: a tight tolerance loses the branch at a singular position.  Larger: three times the work where
 # nothing is near (ordinary motion of the shipped figures stays above 0.2).
 NEAR = 0.1
+SOON = 0.35  # below this, relative to its best, a falling singular value is extrapolated to zero
+# A step that ends nearer than this to a singular position, having come from afar, is taken shorter, so that another
+# one passes the position between its stages: there directions are only known to roundoff over its square.
+LANDING, AFAR = 0.05, 0.3
 
 
 @entry
@@ -54,6 +58,8 @@ def motion(question, system, t, a, b):
         keep_rows(work)
     status = project(system, tables, work, q, v)
     work.reply[0] = moved_norm(tables.one.length[0], tables.freedoms, work.moved)
+    if status == Status.OK and lands_on_singular(work.one):
+        work.reply[0] = -1.0
     return status
 
 
@@ -119,7 +125,7 @@ def settle(system, tables, control, work, t, q, v, k_out):
             work.one.worst[0] = row
     solve_loops(system)
     write_slope(tables, work, q, v, k_out)
-    approach(work.one)
+    work.reply[1] = approach(work.one, t)
     work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
     if control.failed[0]:
         return Status.CALLBACK
@@ -129,16 +135,33 @@ def settle(system, tables, control, work, t, q, v, k_out):
 
 
 @kernel
-def approach(one_work):
-    """Note how near a singular position is, and whether it draws nearer."""
+def singular_value(one_work):
+    """Smallest singular value of the acting rows, relative to the largest."""
     smallest, largest = one_work.pivots[0, 0], one_work.pivots[0, 1]
-    sigma = math.sqrt(smallest / largest) if one_work.rank[0] > 0 and largest > 0.0 else 1.0
+    return math.sqrt(smallest / largest) if one_work.rank[0] > 0 and largest > 0.0 else 1.0
+
+
+@kernel
+def lands_on_singular(one_work):
+    """Tell whether a state just factorised is much nearer to a singular position than the last accepted one."""
+    sigma = singular_value(one_work)
+    return sigma < LANDING * one_work.widest[0] and sigma < AFAR * one_work.sigma[0]
+
+
+@kernel
+def approach(one_work, t):
+    """Note how near a singular position is; returns the time until it is reached, as far as can be told [s]."""
+    sigma, before, span = singular_value(one_work), one_work.sigma[0], t - one_work.settled[0]
+    one_work.settled[0] = t
     one_work.widest[0] = max(one_work.widest[0], sigma)
     if sigma > NEAR * one_work.widest[0]:
         one_work.near[0] = 0
     elif sigma < one_work.sigma[0]:
         one_work.near[0] = 1
     one_work.sigma[0] = sigma
+    if span > 0.0 and sigma < min(before, SOON * one_work.widest[0]):
+        return span * sigma / (before - sigma)
+    return math.inf
 
 
 @kernel

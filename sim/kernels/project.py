@@ -9,8 +9,9 @@ from sim.kernels.jit import chapter, door
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
-CLOSED = 1e-13  # position residual over length at which Newton stops; the recording promises 1e-10 m
-UNTOUCHED = 1e-14  # below this nothing is moved: roundoff would be the only change
+# Position residual over length at which Newton stops, and below which nothing is moved: roundoff would be the only
+# change.  Larger: near singular positions what is left turns the direction in which motion goes on.
+CLOSED = 1e-14
 
 
 @door
@@ -106,7 +107,7 @@ def project(system, tables, work, q_out, v_out):
     move(system, q_out, v_out)
     if tables.rows.block.size == 0:
         return factorise(system, 1)
-    if position_residual(system) > UNTOUCHED * length:
+    if position_residual(system) > CLOSED * length:
         status = factorise(system, 0)
         if status != Status.OK:
             return status

@@ -23,8 +23,10 @@ from sim.model import Control, Guards, Tables, Work
 (
     START,  # bring y to the constraints and choose the acting rows there
     SLOPE,  # slope at a stage into b
-    SETTLE,  # slope at an accepted state that PROJECT has left, into b; its rows act from now on.  Reply: a first step
-    PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size
+    # slope at an accepted state that PROJECT has left, into b; its rows act from now on.  Reply: a first step, and
+    # the time until a position that no stage should come near [s]
+    SETTLE,
+    PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size; -1: no place to end a step
     TURNS,  # remember the angles of loop joints at y
     NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
     LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
@@ -41,7 +43,7 @@ class System(NamedTuple):
 
     answers: Any  # (9,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
-    reply: Any  # (1,) what a question is answered with besides what it fills
+    reply: Any  # (2,) what a question is answered with besides what it fills
 
 
 def fields() -> list[tuple[str, Any, int]]:
