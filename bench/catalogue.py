@@ -26,6 +26,18 @@ def _forward_dynamics(name: str, rounds: int, *, loops: bool) -> Iterator[Result
     return forward_dynamics.measure(name, rounds, loops=loops)
 
 
+def _chain(name: str, rounds: int, *, links: int) -> Iterator[Result]:
+    from bench import chain
+
+    return chain.measure(name, rounds, links=links)
+
+
+def _chain_slope(name: str, rounds: int) -> Iterator[Result]:
+    from bench import chain
+
+    return chain.slope(name, rounds)
+
+
 def _startup(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     from bench import startup
 
@@ -46,6 +58,13 @@ BENCHMARKS = {
     "forward_dynamics.figure58.two_loops": Benchmark(
         "the same figure, its hands on two ropes", partial(_forward_dynamics, loops=True), 15
     ),
+    **{
+        f"chain.{links}": Benchmark(
+            f"accelerations of a hanging chain of {links} rods", partial(_chain, links=links), 9
+        )
+        for links in (10, 30, 100, 300, 1000)
+    },
+    "slope.chain": Benchmark("how that grows with the number of rods, fitted on 100 to 1000", _chain_slope, 9),
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
     "startup.first_run": Benchmark(

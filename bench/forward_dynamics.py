@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from bench.figure import States
+from bench.figure import Figure, States
 from bench.measure import Result, interleave, less, result
 from bench.ours import Engine
 from bench.peer_mujoco import Mujoco
@@ -68,7 +68,7 @@ def measure(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
     engine, states = prepare(loops=loops)
     work: dict[str, Callable[[], int]] = {"ours": lambda: engine.repeat(states, OURS)}
     notes: dict[str, str] = {}
-    pinocchio, mujoco = _peer(Pinocchio, engine, states), _peer(Mujoco, engine, states)
+    pinocchio, mujoco = peer_of(Pinocchio, engine, states), peer_of(Mujoco, engine, states)
     if isinstance(pinocchio, Pinocchio):
         notes[Pinocchio.name] = check(engine, states, pinocchio)
         work[Pinocchio.name] = partial(pinocchio.run, PINOCCHIO)
@@ -85,7 +85,9 @@ def measure(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
         yield result(name, "us", samples["ours"], scale=1e6, note="no peer is installed")
 
 
-def _peer(peer: type[Pinocchio] | type[Mujoco], engine: Engine, states: States) -> Pinocchio | Mujoco | None:
+def peer_of(
+    peer: Callable[[Figure, States], Pinocchio | Mujoco], engine: Engine, states: States
+) -> Pinocchio | Mujoco | None:
     """Return a peer that knows the figure; None where it is not installed."""
     try:
         return peer(engine.figure, states)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -37,9 +38,9 @@ def repeat(answers, system, states, slope_out, times):
     return total
 
 
-def load(name: str, rtol: float | None = None) -> Scene:
-    """Return a shipped scene, by its name under `scenes`, with another tolerance when one is given."""
-    scene = sim.load(library.find(name))
+def load(name: str, rtol: float | None = None, set: Mapping[str, float] | None = None) -> Scene:
+    """Return a shipped scene, by its name under `scenes`, with another tolerance and parameters when given."""
+    scene = sim.load(library.find(name), set=set)
     return scene if rtol is None else replace(scene, simulate=replace(scene.simulate, rtol=rtol))
 
 
@@ -60,8 +61,8 @@ class Engine:
     loops: False leaves the joints out that close loops.
     """
 
-    def __init__(self, name: str, *, loops: bool = True):
-        scene = load(name)
+    def __init__(self, name: str, *, loops: bool = True, set: Mapping[str, float] | None = None):
+        scene = load(name, set=set)
         self.model = sim.compile(scene)
         self.flow = sim.Simulator(self.model).flow
         if not loops:

@@ -21,12 +21,13 @@ class Mujoco:
 
     name = "mujoco step"
 
-    def __init__(self, figure: Figure, states: States):
+    def __init__(self, figure: Figure, states: States, steps: int = STEPS):
         import mujoco
 
         self.mujoco: Any = mujoco
+        self.steps = steps
         self.version = importlib.metadata.version("mujoco")
-        self.model = mujoco.MjModel.from_xml_string(mjcf(figure))
+        self.model = built(figure)
         self.data = mujoco.MjData(self.model)
         q_at = np.concatenate([np.arange(count) + self._joint(link).qposadr[0] for link, count in _counts(figure, 0)])
         self.v_at = np.concatenate([np.arange(n) + self._joint(link).dofadr[0] for link, n in _counts(figure, 1)])
@@ -54,10 +55,10 @@ class Mujoco:
         for _ in range(times):
             for qpos, qvel in self.states:
                 data.qpos[:], data.qvel[:] = qpos, qvel
-                step(model, data, STEPS)
+                step(model, data, self.steps)
         if not np.isfinite(data.qpos).all():
             raise RuntimeError("MuJoCo left the finite numbers")
-        return times * len(self.states) * STEPS
+        return times * len(self.states) * self.steps
 
 
 def _counts(figure: Figure, which: int) -> list[tuple[Link, int]]:
@@ -65,35 +66,31 @@ def _counts(figure: Figure, which: int) -> list[tuple[Link, int]]:
     return [(link, sizes[link.kind][which]) for link in figure.links]
 
 
-def _text(values: np.ndarray) -> str:
-    return " ".join(f"{value:.17g}" for value in np.ravel(values))
+def built(figure: Figure) -> Any:
+    """Return the figure as MuJoCo's model, built part by part: its XML reader ends at 500 nested bodies."""
+    import mujoco
 
-
-def mjcf(figure: Figure) -> str:
-    """Return the figure as MuJoCo's XML."""
-    below: dict[int, list[int]] = {}
-    for i, link in enumerate(figure.links, start=1):
-        below.setdefault(link.parent, []).append(i)
-    sites: dict[int, list[str]] = {}
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.option.gravity = figure.gravity
+    kinds = {
+        "rotational": mujoco.mjtJoint.mjJNT_HINGE, "spherical": mujoco.mjtJoint.mjJNT_BALL,
+        "free": mujoco.mjtJoint.mjJNT_FREE,
+    }  # fmt: skip
+    bodies = [spec.worldbody]
+    for link in figure.links:
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, link.rotation.ravel())
+        body = bodies[link.parent].add_body(name=link.name, pos=link.position, quat=quaternion)
+        body.mass, body.ipos, body.explicitinertial = link.mass, link.com, True
+        body.fullinertia = link.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        body.add_joint(name=link.name, type=kinds[link.kind], axis=[0, 0, 1])
+        bodies.append(body)
     for loop in figure.loops:
-        for body, p, side in ((loop.a, loop.p_a, "a"), (loop.b, loop.p_b, "b")):
-            sites.setdefault(body, []).append(f'<site name="{loop.name}_{side}" pos="{_text(p)}"/>')
-
-    def text_of(i: int) -> str:
-        link = figure.links[i - 1]
-        kind = {"rotational": 'type="hinge" axis="0 0 1"', "spherical": 'type="ball"', "free": 'type="free"'}[link.kind]
-        inertia = link.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-        axes = link.rotation[:, :2].T
-        lines = [
-            f'<body name="{link.name}" pos="{_text(link.position)}" xyaxes="{_text(axes)}">',
-            f'<inertial pos="{_text(link.com)}" mass="{link.mass:.17g}" fullinertia="{_text(inertia)}"/>',
-            f'<joint name="{link.name}" {kind}/>',
-        ]
-        return "\n".join([*lines, *sites.get(i, ()), *map(text_of, below.get(i, ())), "</body>"])
-
-    connects = "".join(f'<connect site1="{loop.name}_a" site2="{loop.name}_b"/>' for loop in figure.loops)
-    roots = "\n".join(map(text_of, below.get(0, ())))
-    return (
-        f'<mujoco><compiler angle="radian"/><option gravity="{_text(figure.gravity)}"/>'
-        f"<worldbody>\n{roots}\n</worldbody><equality>{connects}</equality></mujoco>"
-    )
+        for at, p, side in ((loop.a, loop.p_a, "a"), (loop.b, loop.p_b, "b")):
+            bodies[at].add_site(name=f"{loop.name}_{side}", pos=p)
+        spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE,
+            name1=f"{loop.name}_a", name2=f"{loop.name}_b",
+        )  # fmt: skip
+    return spec.compile()

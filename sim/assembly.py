@@ -21,6 +21,7 @@ from sim.scene.spec import Scene, Value
 
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
+LARGE = 300  # freedoms above which dense matrices take seconds
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 
 
@@ -308,8 +309,13 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
 
 
 def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
-    """Return problems for freedoms that no inertia resists, with the body and the direction."""
+    """Return problems for freedoms that no inertia resists, with the body and the direction.
+
+    Of large mechanisms the first elimination of a run says the same.
+    """
     model, structure = mechanism.model, mechanism.structure
+    if structure.sizes.v > LARGE:
+        return []
     mechanism.look(q, np.zeros(structure.sizes.v))
     M = mechanism.inertia()
     if len(M) == 0:

@@ -142,8 +142,8 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     link_of[order] = np.arange(n)
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links = _links(model, frames, carrier, order, link_of)
-    tree = _freedoms(model, links)
-    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, tree)
+    freedoms = _freedoms(model, links)
+    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
         link = link_of[model.points.body[i]]
@@ -155,9 +155,9 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        freedoms=tree["freedoms"], support=support, shared=shared, one=one, **arrays,
+        freedoms=freedoms, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
-    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(tree["freedoms"])
+    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=n, columns=len(model.columns), joints=len(model.joints),
@@ -209,25 +209,21 @@ def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], 
     return links
 
 
-def _freedoms(model: Model, links: Any) -> dict[str, Any]:
-    """Owner, kind and armature of every freedom; the freedoms from the root down to each link."""
+def _freedoms(model: Model, links: Any) -> Any:
+    """Owner, kind and armature of every freedom; marks the balls among the links."""
     linear: list[int] = []
     armature, owner = [], []
-    path: list[list[int]] = [[]]
     for link in range(1, len(links)):
-        own = list(path[links.parent[link]])
         kind, column = int(links.kind[link]), int(links.column[link])
         for i in range(NV[kind]):
-            own.append(len(linear))
             linear.append(LINEAR[kind][i])
             armature.append(float(model.columns.armature[column + i]))
             owner.append(link)
-        path.append(own)
         last = armature[-3:] if kind in (SPHERICAL, FREE) else [1.0]
         links.ball[link] = -1 if any(last) else len(armature) - 3
     freedoms = table(FREEDOM, len(linear))
     freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
-    return {"freedoms": freedoms, "path": path}
+    return freedoms
 
 
 def _fork(links: Any, a: int, b: int) -> int:
@@ -240,9 +236,17 @@ def _fork(links: Any, a: int, b: int) -> int:
     return a
 
 
-def _blocks(
-    model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, tree: dict[str, Any]
-) -> Any:
+def _climbed(links: Any, link: int, top: int) -> list[int]:
+    """Return the freedoms from a link up to below its ancestor `top`, the last first."""
+    out: list[int] = []
+    while link != top:
+        first = int(links.v[link])
+        out.extend(range(first + int(links.nv[link]) - 1, first - 1, -1))
+        link = int(links.parent[link])
+    return out
+
+
+def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any) -> Any:
     blocks = table(BLOCK, len(loops))
     row_list: list[tuple[int, int, float, float, int]] = []  # block, code, scale, compliance, locked
     support: list[int] = []
@@ -250,10 +254,8 @@ def _blocks(
     for n, joint in enumerate(loops):
         kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
         a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
-        path_a, path_b = tree["path"][a], tree["path"][b]
-        common = 0
-        while common < min(len(path_a), len(path_b)) and path_a[common] == path_b[common]:
-            common += 1
+        fork = _fork(links, a, b)
+        below_b, below_a, above = (_climbed(links, *ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         first_row = len(row_list)
         for code in HARD_ROWS[kind]:
             scale = 1.0 if code < 3 else model.length
@@ -264,12 +266,11 @@ def _blocks(
             armature = float(model.columns.armature[column + i])
             if armature > 0.0:
                 row_list.append((n, code, float(armature**0.5), 1.0, 0))
-        entries = [*reversed(path_b[common:]), *reversed(path_a[common:]), *reversed(path_a[:common])]
+        entries = [*below_b, *below_a, *above]
         for name, value in (
             ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b),
             ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
-            ("nb", len(path_b) - common), ("na", len(path_a) - common), ("nc", common), ("jacobian", jacobian),
-            ("fork", _fork(links, a, b)),
+            ("nb", len(below_b)), ("na", len(below_a)), ("nc", len(above)), ("jacobian", jacobian), ("fork", fork),
         ):  # fmt: skip
             blocks[name][n] = value
         for link, p_out, R_out, p, R in (
