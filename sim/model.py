@@ -374,6 +374,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         row=np.zeros(row), reply=np.zeros(2),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
+    work.one.sigma[0] = 1.0  # until an accepted state says how near a singular position is
     return work
 
 
