@@ -155,6 +155,7 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
+        forces=model.forces.copy(),
         freedoms=freedoms, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)

@@ -63,8 +63,8 @@ class Mechanism:
             constraints.residuals(tables.rows, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
-            tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
-            work.one,
+            tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
+            work.coordinate, work.rate, work.links, work.one,
         )  # fmt: skip
 
     def poses(self) -> tuple[Pose, ...]:

@@ -131,6 +131,13 @@ JOINT = np.dtype(
 
 BODY = np.dtype([("mass", "f8"), ("com_B", "f8", (3,)), ("inertia_B", "f8", (6,))], align=True)
 POINT = np.dtype([("body", "i8"), ("p_B", "f8", (3,))], align=True)
+FORCE = np.dtype(
+    [
+        ("a", "i8"), ("b", "i8"),  # points
+        ("stiffness", "f8"), ("damping", "f8"), ("length", "f8"),  # N/m, N s/m; m, at which it is free
+    ],
+    align=True,
+)  # fmt: skip
 GUARD = np.dtype(
     [
         ("kind", "i8"),  # PROGRAM or STOP_DEPTH
@@ -262,6 +269,7 @@ class Tables(NamedTuple):
     columns: Annotated[Any, COLUMN]  # (columns,)
     stops: Annotated[Any, STOP]  # (stops,)
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
+    forces: Annotated[Any, FORCE]  # (forces,) springs between points
     one: Annotated[Any, ONE]  # (1,)
     support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
     shared: Annotated[Any, "i8", 2]  # (entries, 2) places of a shared freedom in the two blocks of a pair

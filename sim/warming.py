@@ -124,6 +124,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
         (forces.spring_torques, (t.columns, *column)), (forces.stop_torques, (t.stops, control.engaged, *column)),
         (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
+        (forces.point_springs, (t.forces, t.points, w.links, w.one)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
         (observe.centres, (t.links, w.links, w.bodies)), (observe.null_vectors, (w.G, w.rows, w.one, w.N)),

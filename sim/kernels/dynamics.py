@@ -27,6 +27,7 @@ from sim.kernels.forces import (
     link_forces,
     loop_columns,
     loop_wrenches,
+    point_springs,
     spring_torques,
     stop_torques,
     tree_columns,
@@ -134,6 +135,7 @@ def apply_forces(system, t, q, v):
             body_poses(links, work.links, work.bodies)
         control_torques(tables, control, work, t)
         loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
+        point_springs(tables.forces, tables.points, work.links, work.one)
         if control.acts[1]:
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 

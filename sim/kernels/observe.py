@@ -15,7 +15,7 @@ from sim.kernels.dynamics import (
     solve_loops,
     velocity_residual,
 )
-from sim.kernels.forces import add_wrench, link_forces, stop_depth
+from sim.kernels.forces import add_wrench, between, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
@@ -159,7 +159,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
 
 
 @door
-def energies(columns, stops, engaged, gravity_W, coordinate, rate, link_work, one_work):
+def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rate, link_work, one_work):
     """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J]."""
     kinetic, potential = 0.0, 0.0
     I, V, x, g = link_work.I, link_work.V, link_work.x, gravity_W  # noqa: E741
@@ -178,6 +178,9 @@ def energies(columns, stops, engaged, gravity_W, coordinate, rate, link_work, on
     for s in range(engaged.size):
         if engaged[s]:
             potential += 0.5 * stops.stiffness[s] * stop_depth(stops, coordinate, s) ** 2
+    for k in range(forces.a.size):
+        stretch = between(points, link_work, forces.a[k], forces.b[k])[6] - forces.length[k]
+        potential += 0.5 * forces.stiffness[k] * stretch**2
     one_work.energy[0, 0], one_work.energy[0, 1] = kinetic, potential
 
 
@@ -300,8 +303,8 @@ def observation(question, system, t, a, b):
     columns(system, q, v)
     body_poses(tables.links, work.links, work.bodies)
     energies(
-        tables.columns, tables.stops, control.engaged, tables.one.gravity_W, work.coordinate, work.rate, work.links,
-        work.one,
+        tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
+        work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
     if question == SAMPLE or guards.forces[0]:
         status = observe(system, tables, work, t, q, v)

@@ -14,6 +14,7 @@ from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
 from sim.scene.events import Names, names_under
 from sim.scene.findings import Findings
+from sim.scene.forces import build_force
 from sim.scene.formula import Directory
 from sim.scene.joints import Bodies, build_joint
 from sim.scene.mirror import Mirror
@@ -21,7 +22,7 @@ from sim.scene.names import Unreadable, is_pattern, matching
 from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
-from sim.scene.spec import Body, ControllerUse, Event, Joint, Part, Quat, Shape, Value, Vec3, World
+from sim.scene.spec import Body, ControllerUse, Event, Force, Joint, Part, Quat, Shape, Value, Vec3, World
 from sim.scene.values import Pose, read_value
 from sim.scene.vocabulary import definition
 
@@ -282,6 +283,11 @@ class Builder:
         things = _unique(self.draft.things["events"], "event")
         built = [event_builder.build_event(thing, names, self.made.get(thing.full, [])) for thing in things]
         return [event for event in built if event is not None]
+
+    def forces(self, names: Names) -> list[Force]:
+        """Return the forces in file order."""
+        built = [build_force(thing, names) for thing in _unique(self.draft.things["forces"], "force")]
+        return [force for force in built if force is not None]
 
     def controllers(self, names: Names) -> list[ControllerUse]:
         """Return the controllers in file order."""

@@ -38,6 +38,7 @@ _BLOCKS = (
     ("Values under initial, pose and set", "#/$defs/joint_state"),
     ("events", "#/$defs/event"),
     ("impulse", "#/$defs/impulse"),
+    ("forces", "#/$defs/force"),
     ("controllers", "#/$defs/controller"),
     ("simulate", "#/$defs/simulate"),
     ("render", "#/$defs/render"),

@@ -85,7 +85,7 @@ def _load(
     names = builder.names(world)
     simulate = build_simulate(draft.settings.get("simulate"))
     parts, initial = builder.parts(names), builder.initial(names)
-    events, controllers = builder.events(names), builder.controllers(names)
+    events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
@@ -103,6 +103,7 @@ def _load(
         joints=joints,
         initial=initial,
         events=tuple(events),
+        forces=tuple(forces),
         controllers=tuple(controllers),
         simulate=simulate,
         render=render,

@@ -168,6 +168,18 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Force:
+    """A spring and damper between two points."""
+
+    name: str
+    ends: tuple[str, str]  # full names of bodies, or body.point, world.point
+    stiffness: float  # N/m
+    damping: float  # N s/m
+    length: float | None  # m, at which the spring is free; None: the distance in the drawing
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerUse:
     """A controller of the scene: which class, with which parameters (SI, patterns resolved)."""
 
@@ -217,6 +229,7 @@ class Scene:
     joints: tuple[Joint, ...]
     initial: Mapping[str, Value]  # joint name (a free body's joint bears the body's name)
     events: tuple[Event, ...]
+    forces: tuple[Force, ...]
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data

@@ -163,3 +163,21 @@ def test_a_rod_cut_loose():
     fallen = start - s.position["rod.centre"]
     assert fallen[0] == pytest.approx(2.712471198004 * 1.158203138121, abs=1e-8)
     assert fallen[2] == pytest.approx(6.579736267393, abs=2e-8)
+
+
+@pytest.mark.parametrize("rtol", [None, 1e-11])
+def test_stiff_governor(rtol):
+    s = simulator("governor", rtol)
+    for t, height, angle, rate in (
+        (0.1, 0.523836476, 0.496173869, 6.103717809), (0.5, 0.743249425, 0.259491382, 5.103415422),
+        (1, 0.501420922, 0.521833302, 6.271125742), (2, 0.505909294, 0.516663797, 6.236223614),
+        (3, 0.513246078, 0.508245527, 6.180672706), (5, 0.535563104, 0.482874577, 6.022496500),
+        (8, 0.583178337, 0.429819547, 5.732788321), (10, 0.619622917, 0.390073702, 5.548203623),
+    ):  # fmt: skip
+        s.advance(t)
+        assert abs(s.coordinate["slide"] + 0.5 - height) < 2e-9
+        for hinge in ("hinge_right", "hinge_left"):
+            assert abs(s.coordinate[hinge] + np.pi / 6 - angle) < 2e-9
+        assert abs(s.rate["spindle"] - rate) < 2e-9
+    assert abs(s.energy["balance"]) < 1e-9
+    assert s.energy["dissipated"] > 0.0

@@ -114,11 +114,12 @@ def amplification(name: str, times: np.ndarray, bodies: tuple[str, ...]) -> np.n
     return np.maximum.accumulate(grown) / NUDGE
 
 
-@pytest.mark.parametrize(("name", "duration", "floor"), [("monkey_swing", 6.0, 0.0), ("swing", 4.0, 1e-8)])
+@pytest.mark.parametrize(("name", "duration", "floor"), [("monkey_swing", 6.0, 0.0), ("swing", 4.0, 3e-8)])
 def test_trajectories_differ_by_no_more_than_a_nudge_explains(name, duration, floor):
     """A(t): what a nudge of 1e-9 has grown to; the move may do what a nudge of 1e-11 does, no more.
 
     The swing is not chaotic (A stays near 1 until the rope tears): there the floor holds.
+    The floor is what 1e-13 m of rounding, a kilometre away, does to two thighs on one seat: up to 2e-8 after the tear.
     """
     here, there = trajectory(name, duration, False), trajectory(name, duration, True)
     times = np.arange(1, int(2 * duration) + 1) * 0.5

@@ -12,7 +12,8 @@ RUNNABLE = [path for path in SCENES if "figures" not in path.parts and path.stem
 WANTED = {
     "pendulum", "double_pendulum", "four_bar", "monkey_swing", "high_bar", "high_bar_planar", "swing",
     "swing_paper", "rope_pullup", "rope", "two_bodies",
-    "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain", "figure58",
+    "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
+    "governor", "figure58",
 }  # fmt: skip
 
 
