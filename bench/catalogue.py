@@ -38,6 +38,12 @@ def _chain_slope(name: str, rounds: int) -> Iterator[Result]:
     return chain.slope(name, rounds)
 
 
+def _iftomm(name: str, rounds: int) -> Iterator[Result]:
+    from bench import iftomm
+
+    return iftomm.measure(name, rounds)
+
+
 def _startup(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     from bench import startup
 
@@ -65,6 +71,10 @@ BENCHMARKS = {
         for links in (10, 30, 100, 300, 1000)
     },
     "slope.chain": Benchmark("how that grows with the number of rods, fitted on 100 to 1000", _chain_slope, 9),
+    **{
+        f"iftomm.{problem}": Benchmark(f"IFToMM problem {problem} to its threshold, inside `advance`", _iftomm, 5)
+        for problem in ("A01", "A02", "A03", "A04", "A05")
+    },
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
     "startup.first_run": Benchmark(

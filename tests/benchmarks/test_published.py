@@ -181,3 +181,71 @@ def test_stiff_governor(rtol):
         assert abs(s.rate["spindle"] - rate) < 2e-9
     assert abs(s.energy["balance"]) < 1e-9
     assert s.energy["dissipated"] > 0.0
+
+
+ANGLES = ("O", "F", "B", "G", "A_upper", "H", "A_lower")  # beta, Theta, gamma, Phi, delta, Omega, epsilon
+AT_START = (
+    -0.0617138900142764496, 0.0, 0.455279819163070380, 0.222668390165885885, 0.487364979543842550,
+    -0.222668390165885885, 1.23054744454982120,
+)  # fmt: skip
+AT_003 = (
+    15.81077119629904, -15.75637105984298, 0.04082224013073101, -0.5347301163226948, 0.5244099658805304,
+    0.5347301163226948, 1.048080741042263,
+)  # fmt: skip
+RATES_AT_003 = (
+    1139.920302151208, -1424.379294994111, 11.03291221937134, 19.29337464421385, 0.5735699284790808,
+    -19.29337464421385, 0.3231791658026955,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("rtol", "others", "turning"), [(None, 1e-8, 1e-6), (1e-11, 1e-10, 2e-9)])
+def test_andrews_squeezer(rtol, others, turning):
+    """The published values (PSIDE at 1e-14); beta and Theta are sensitive, theirs hold to about 1.4e-9."""
+    s = simulator("andrews", rtol)
+    starting = np.array([s.angular_acceleration[body][2] for body in ("crank", "pusher", "plate")])
+    np.testing.assert_allclose(starting, [14222.4439199541, 14222.4439199541 - 10666.8329399656, 0], rtol=0, atol=1e-6)
+    s.advance(0.03)
+    found = np.array([s.coordinate[joint] for joint in ANGLES]) + AT_START
+    np.testing.assert_allclose(found[2:], AT_003[2:], rtol=0, atol=others)
+    np.testing.assert_allclose(found[:2], AT_003[:2], rtol=0, atol=turning)
+    rates = np.array([s.rate[joint] for joint in ANGLES])
+    np.testing.assert_allclose(rates, RATES_AT_003, rtol=0, atol=2e-5 if rtol is None else 1e-6)
+    s.advance(0.05)
+    assert s.coordinate["O"] + AT_START[0] == pytest.approx(33.825867767, abs=1e-7 if rtol is None else 1e-9)
+    assert abs(s.energy["balance"]) < 2e-9
+
+
+@pytest.mark.parametrize(("rtol", "allowed"), [(None, 1e-6), (1e-12, 1e-10)])
+def test_point_pendulum(rtol, allowed):
+    s = simulator("point_pendulum", rtol)
+    for t, x, y in (
+        (0.1, 0.998797482750, -0.049026405666), (0.5, 0.391048791551, -0.920369948785),
+        (1, -0.986291751132, -0.165010853126), (2, 0.793566195343, -0.608483930444),
+        (5, 0.942305435044, -0.334754338414), (9.99, 0.316436469913, -0.948613704576),
+        (10, 0.275087462576, -0.961419205099),
+    ):  # fmt: skip
+        s.advance(t)
+        np.testing.assert_allclose(s.com["mass"], [x, y, 0], rtol=0, atol=allowed)
+    assert abs(s.energy["balance"]) < 5e-5
+
+
+def test_point_pendulum_after_a_hundred_seconds():
+    s = simulator("point_pendulum", 1e-12)
+    s.advance(100.0)
+    np.testing.assert_allclose(s.com["mass"][:2], [0.181513351427, -0.983388480334], rtol=0, atol=3e-9)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "answers"),
+    [
+        (90, ((1, -0.625087700, -1.034585086), (2, -0.482971534, -1.324048712), (3, 1.785795522, 1.118107461),
+              (5, -0.627186705, -1.301315550))),
+        (30, ((1, -0.254551123, -0.546283477), (5, 0.269392963, 0.524998842), (10, 0.017920897, -0.001685073))),
+    ],
+)  # fmt: skip
+def test_point_double_pendulum(degrees, answers):
+    s = simulator("point_double_pendulum", 1e-12, angle=np.radians(degrees))
+    for t, first, second in answers:
+        s.advance(t)
+        upper, lower = s.coordinate["shoulder"], s.coordinate["shoulder"] + s.coordinate["elbow"]
+        np.testing.assert_allclose([upper, lower], [first, second], rtol=0, atol=1e-8)

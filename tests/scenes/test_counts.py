@@ -23,6 +23,8 @@ ROWS = [
     ("rope_pullup", {}, 48, 12, 12, 36, 12),
     ("rope", {}, 80, 0, 0, 80, 0),
     ("benchmarks/figure58", {}, 64, 12, 12, 52, 12),
+    ("benchmarks/andrews", {}, 10, 9, 9, 1, 18),
+    ("benchmarks/governor", {}, 4, 0, 0, 4, 0),
     ("benchmarks/bricard", {}, 6, 5, 5, 1, 6),
     ("benchmarks/four_bars", {}, 7, 6, 6, 1, 12),
     ("benchmarks/four_bars", {"windows": 10}, 31, 30, 30, 1, 60),
