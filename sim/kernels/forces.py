@@ -153,9 +153,9 @@ def stop_torques(stops, engaged, coordinate, rate, torque_out, one_work):
         else:
             n0, n1, n2 = 1.0, 0.0, 0.0
             closing = side * rate[c]
-        push = k * depth * (1.0 + stops.dissipation[s] * closing)
-        if push.real < 0.0:
-            push = 0.0 * push
+        # depth is negative only in stages past the guard that lets go: going on smoothly there finds it better
+        grip = 1.0 + stops.dissipation[s] * closing
+        push = k * depth * (grip if grip > 0.0 else 0.0)
         torque_out[c] -= side * push * n0
         if stops.angle[s]:
             torque_out[c + 1] -= side * push * n1
