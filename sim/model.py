@@ -214,7 +214,6 @@ ROW_WORK = np.dtype(
         ("row", "f8", (6,)),  # unit wrench: moment at M [m], force on b [1]
         ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
-        ("first", "f8"),  # multipliers before they are refined
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
     ],
     align=True,
@@ -382,7 +381,6 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         row=np.zeros(row), reply=np.zeros(2),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
-    work.one.sigma[0] = 1.0  # until an accepted state says how near a singular position is
     return work
 
 

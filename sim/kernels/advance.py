@@ -199,7 +199,7 @@ def attempt(answers, system, reply, stepper, h):
 def about(ahead, h):
     """Return a step of at most about h that has a place so far ahead in its middle, or that comes before such a step.
 
-    No stage of the Runge-Kutta pairs is at the middle of a step.
+    DOP853 has no stage in the middle of a step.
     """
     if not 0.1 * h < ahead < 1.5 * h:
         return h

@@ -49,12 +49,12 @@ def articulate(links, freedoms, link_work, freedom_work):
 
 
 @kernel
-def rigid(I, P_out):  # noqa: E741
+def rigid(own, P_out):
     """Write rigid inertias (m, m c, J) as P: J (xx yy zz xy xz yz), coupling (3 x 3), mass matrix, in 21 numbers."""
-    for b in range(1, I.shape[0]):
-        m, hx, hy, hz = I[b, 0], I[b, 1], I[b, 2], I[b, 3]
+    for b in range(1, own.shape[0]):
+        m, hx, hy, hz = own[b, 0], own[b, 1], own[b, 2], own[b, 3]
         for i in range(6):
-            P_out[b, i] = I[b, 4 + i]
+            P_out[b, i] = own[b, 4 + i]
         P_out[b, 6], P_out[b, 7], P_out[b, 8] = 0.0, -hz, hy
         P_out[b, 9], P_out[b, 10], P_out[b, 11] = hz, 0.0, -hx
         P_out[b, 12], P_out[b, 13], P_out[b, 14] = -hy, hx, 0.0

@@ -38,10 +38,6 @@ from sim.kernels.kinematics import poses, velocities
 from sim.kernels.system import unpack
 from sim.model import Status
 
-# Smallest singular value, relative to the largest, below which multipliers are corrected once.  Smaller: accelerations
-# lose more than 1e-12 of their size.  Larger: a tenth of the time where nothing is lost.
-REFINE = 1e-2
-
 
 @story
 def move(system, q, v):
@@ -167,29 +163,10 @@ def solve_loops(system):
         project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
         solve_rows(work.one.rank[0], work.G, work.rows)
         apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
-        if work.one.sigma[0] < REFINE:
-            refine(tables, work)
     else:
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
-
-
-@chapter
-def refine(tables, work):
-    """Correct the multipliers by what the rows still miss, found without G, whose condition is that of J' squared.
-
-    Corrected semi-normal equations, Bjoerck (1987); soft rows miss their compliance times their force, too.
-    """
-    rows = work.rows
-    for r in range(rows.rhs.size):
-        rows.first[r] = rows.force[r]
-        rows.rhs[r] = rows.gamma[r] - tables.rows.compliance[r] * rows.force[r]
-    project_rhs(tables.blocks, tables.support, work.J, work.freedoms, rows)
-    solve_rows(work.one.rank[0], work.G, rows)
-    apply_rows(tables.blocks, tables.support, work.J, rows, work.freedoms)
-    for r in range(rows.rhs.size):
-        rows.force[r] += rows.first[r]
 
 
 @chapter

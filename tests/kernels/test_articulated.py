@@ -78,15 +78,18 @@ def test_scaled_jacobians_give_the_rows_mobility(seed: int) -> None:
     close(work.G, expected, 1e-10)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_freedom_without_inertia_is_named(seed: int) -> None:
-    mechanism, *_ = random_mechanism(seed)
-    tables, work = mechanism.structure.tables, mechanism.work
-    without = tables.links.nv > 0
-    without[tables.links.parent] = False  # a leaf
-    without[tables.freedoms.owner[tables.freedoms.armature > 0.0]] = False
-    for link in np.flatnonzero(without):
-        mechanism.look(*random_mechanism(seed)[1:])
-        work.links.I[link] = 0.0
-        status = plain(articulated.articulate)(*tree_of(mechanism))
-        assert tables.freedoms.owner[status] == link
+def test_a_freedom_without_inertia_is_named() -> None:
+    named = 0
+    for seed in range(8):
+        mechanism, q, v = random_mechanism(seed)
+        tables, work = mechanism.structure.tables, mechanism.work
+        without = tables.links.nv > 0
+        without[tables.links.parent] = False  # a leaf
+        without[tables.freedoms.owner[tables.freedoms.armature > 0.0]] = False
+        for link in np.flatnonzero(without):
+            mechanism.look(q, v)
+            work.links.I[link] = 0.0
+            status = plain(articulated.articulate)(*tree_of(mechanism))
+            assert tables.freedoms.owner[status] == link
+            named += 1
+    assert named > 5

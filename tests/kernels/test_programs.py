@@ -74,6 +74,13 @@ def atan2(y: float, x: float) -> float:
     return math.atan2(y, x)
 
 
+def real(x: float | complex) -> float:
+    """Return a number, but no complex one, as Python makes of (-1) ** 0.5: later operations may hide it."""
+    if isinstance(x, complex):
+        raise ValueError("complex on the way")
+    return x
+
+
 def python(text: str, t: float, near: Callable[[float], float] = lambda x: x) -> float:
     """Return the value by Python; raises where it has none or is no ordinary number."""
     tree = ast.fix_missing_locations(Nudged().visit(ast.parse(text, mode="eval")))
@@ -85,10 +92,10 @@ def python(text: str, t: float, near: Callable[[float], float] = lambda x: x) ->
         "max": max,
         "clip": lambda x, a, b: min(max(x, a), b),
         "t": t,
-        "near": near,
+        "near": lambda x: near(real(x)),
     }
     value = eval(compile(tree, "formula", "eval"), {"__builtins__": {}}, space)
-    if isinstance(value, complex) or not math.isfinite(value):
+    if not math.isfinite(value):
         raise ValueError("not an ordinary number")
     return float(value)
 
