@@ -19,6 +19,7 @@ from sim.model import (
     FREE,
     FREEDOM,
     FREEDOM_ROWS,
+    FRONT,
     HARD_ROWS,
     LINEAR,
     LINK,
@@ -32,6 +33,7 @@ from sim.model import (
     UNIVERSAL_ROW,
     Numbers,
     Tables,
+    Waiting,
     table,
 )
 
@@ -149,19 +151,21 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         link = link_of[model.points.body[i]]
         R_KB, p_KB = links.R_KB[link].reshape(3, 3), links.p_KB[link]
         points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
+    fronts, entries, waiting = _fronts(links, blocks, rows)
     arrays, one = model.programs.tables(), table(ONE, 1)
+    one.along[0] = cheaper_along(links, blocks, pairs, fronts)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
     one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
         forces=model.forces.copy(),
-        freedoms=freedoms, support=support, shared=shared, one=one, **arrays,
+        freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
-        bodies=n, columns=len(model.columns), joints=len(model.joints),
+        bodies=n, columns=len(model.columns), joints=len(model.joints), waiting=waiting if one.along[0] else None,
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)
     return Structure(carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes)
@@ -311,6 +315,82 @@ def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
         for name, value in zip(("first", "second", "start", "count"), values, strict=True):
             pairs[name][i] = value
     return pairs, np.array(shared, np.int64).reshape(-1, 2)
+
+
+# Closed rows that may wait at a link for a better pivot, beyond those that are open there.
+PATIENCE = 64
+
+
+def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waiting]:
+    """Lay out elimination along the tree: which rows begin at which link, how many may wait, and the room for them."""
+    n, m = len(links), len(rows)
+    begin: list[list[int]] = [[] for _ in range(n)]
+    still_open, below, root = np.zeros(n, int), np.zeros(n, int), np.arange(n)
+    for link in range(1, n):
+        root[link] = link if links.parent[link] == 0 else root[links.parent[link]]
+    crossing = np.zeros(n + 1, int)  # rows between two roots: open in the rim from the later root to the earlier one
+    for block in blocks:
+        a, b, fork, count = int(block.a), int(block.b), int(block.fork), int(block.rows)
+        for link, side in ((b, 0), (a, 1)):
+            if link > 0:
+                begin[link] += [2 * (int(block.row) + i) + side for i in range(count)]
+        for link in (a, b):
+            while link != fork:
+                still_open[link] += count if a and b else 0
+                below[link] += count
+                link = int(links.parent[link])
+        while fork > 0:
+            below[fork] += count
+            fork = int(links.parent[fork])
+        if a and b and root[a] != root[b]:
+            low, high = sorted((int(root[a]), int(root[b])))
+            crossing[low + 1] += count
+            crossing[high + 1] -= count
+    fronts = table(FRONT, n)
+    fronts.limit[:] = np.minimum(below, still_open + PATIENCE)
+    sizes = np.array([len(rows_here) for rows_here in begin])
+    fronts.count[:], fronts.first[1:] = sizes, np.cumsum(sizes)[:-1]
+    front = sizes.copy()
+    for link in range(1, n):
+        front[links.parent[link]] += fronts.limit[link]
+    front = np.minimum(front[1:], below[1:])
+    most = int(np.cumsum(crossing).max(initial=0))
+    fronts.limit[0] = min(m, most + PATIENCE)
+    rim = min(m, int(fronts.limit[0]) + int(fronts.limit[1:].max(initial=0)))
+    widest = int(front.max(initial=0))
+    columns = int((fronts.limit[1:] * np.maximum(links.nv[1:], 1)).sum())
+    room = Waiting(
+        front=widest, rim=rim, J=columns + m * max(widest, rim), ids=int(fronts.limit[1:].sum()) + m * max(widest, rim),
+        pile=_most_piled(links.parent, fronts.limit),
+    )  # fmt: skip
+    return fronts, np.array([entry for rows_here in begin for entry in rows_here], np.int64), room
+
+
+def _most_piled(parent: np.ndarray, limit: np.ndarray) -> int:
+    """Return how many numbers wait for parents at once, at most."""
+    stack: list[int] = []
+    size = most = 0
+    for link in range(len(parent) - 1, 0, -1):
+        while stack and parent[stack[-1]] == link:
+            size -= int(limit[stack[-1]] * (6 + limit[stack[-1]]))
+            stack.pop()
+        if parent[link] > 0:
+            stack.append(link)
+            size += int(limit[link] * (6 + limit[link]))
+            most = max(most, size)
+    return most
+
+
+def cheaper_along(links: Any, blocks: Any, pairs: Any, fronts: Any) -> bool:
+    """Tell whether eliminating rows along the tree takes less than all rows at once, by multiplications."""
+    m = int(blocks.rows.sum())
+    support = blocks.nb + blocks.na + blocks.nc
+    together = m**3 / 6 + float((blocks.rows * support * (12 + blocks.rows / 2)).sum())
+    together += float((blocks.rows[pairs.first] * blocks.rows[pairs.second] * pairs["count"]).sum())
+    wait = np.maximum(fronts.limit[1:] - PATIENCE, 0) + fronts.count[1:]
+    rim = max(int(fronts.limit[0]) - PATIENCE, 0)
+    along = float((100 + 60 * wait + wait**2 * (links.nv[1:] + 2)).sum()) + m * (50 + rim**2 / 2)
+    return along < together
 
 
 def _pointers(model: Model, loops: tuple[int, ...], links: Any, link_of: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -97,6 +97,8 @@ ROW = np.dtype(
     align=True,
 )
 
+# Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  limit: rows that may wait.
+FRONT = np.dtype([("first", "i8"), ("count", "i8"), ("limit", "i8")], align=True)
 PAIR = np.dtype([("first", "i8"), ("second", "i8"), ("start", "i8"), ("count", "i8")], align=True)
 
 COLUMN = np.dtype(
@@ -172,6 +174,7 @@ ONE = np.dtype(
         ("acts", "i8"),  # 1 when springs, dampers, stops or controllers exist
         ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
         ("nq", "i8"), ("nv", "i8"),  # coordinates and freedoms of the tree
+        ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
     ],
     align=True,
 )  # fmt: skip
@@ -215,6 +218,21 @@ ROW_WORK = np.dtype(
         ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
+        # Of elimination along the tree: where a row is eliminated (twice the link, 1 more in the rim after that root)
+        # or -1, here and at the last accepted state; its place in a front and in the rim; whether its sides have met.
+        ("acts", "i8"), ("place", "i8"), ("kept_place", "i8"), ("at", "i8"), ("rim", "i8"), ("closed", "i8"),
+        ("whole", "f8"), ("ip", "f8"), ("k", "f8", (6,)),  # G_rr without other rows; 1 / sqrt(pivot); K over the root
+        ("l", "i8"), ("ids", "i8"), ("count", "i8"),  # rest of its column of G over the root, in `J`; whose
+    ],
+    align=True,
+)  # fmt: skip
+
+FRONT_WORK = np.dtype(
+    [
+        ("first", "i8"), ("end", "i8"),  # rows eliminated at this link, in `order`
+        ("rim_first", "i8"), ("rim_end", "i8"),  # rows eliminated in the rim after this root; row 0: at the end
+        ("pending", "i8"), ("ids", "i8"), ("X", "i8"),  # rows that wait under its freedoms; which; x in `J`, last first
+        ("pile", "i8"), ("stack", "i8"),  # where they stand for the parent; links whose rows stand there
     ],
     align=True,
 )  # fmt: skip
@@ -245,6 +263,7 @@ ONE_WORK = np.dtype(
         ("pivots", "f8", (2,)),  # smallest kept and largest pivot of G
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
         ("worst", "i8"),  # row or freedom that a status speaks of
+        ("filled", "i8"), ("listed", "i8"), ("depth", "i8"), ("rim", "i8"),  # of J, ids, pile in use; rows in the rim
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
@@ -270,6 +289,8 @@ class Tables(NamedTuple):
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
     forces: Annotated[Any, FORCE]  # (forces,) springs between points
     one: Annotated[Any, ONE]  # (1,)
+    fronts: Annotated[Any, FRONT]  # (links,)
+    entries: Annotated[Any, "i8"]  # (sides of rows,)
     support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
     shared: Annotated[Any, "i8", 2]  # (entries, 2) places of a shared freedom in the two blocks of a pair
     codes: Annotated[Any, "i8", 2]  # (instructions, 2) operation, argument
@@ -315,8 +336,17 @@ class Work(NamedTuple):
     rate: Annotated[Any, "f8"]  # (columns,)
     torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
     control: Annotated[Any, "f8"]  # (columns,) what controllers apply
-    J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows
-    G: Annotated[Any, "f8", 2]  # (rows, rows)
+    J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows; along the tree: of what waits
+    G: Annotated[Any, "f8", 2]  # (rows, rows); along the tree: (waiting rows, waiting rows) of one front
+    fronts: Annotated[Any, FRONT_WORK]  # (links,)
+    ids: Annotated[Any, "i8"]  # rows that wait, link by link
+    pile: Annotated[Any, "f8"]  # wrenches and compliances of rows that wait for a parent
+    K: Annotated[Any, "f8", 2]  # (waiting rows, 6) wrenches of one front
+    front: Annotated[Any, "i8"]  # (waiting rows,) its rows
+    rim_G: Annotated[Any, "f8", 2]  # the same of the rim
+    rim_K: Annotated[Any, "f8", 2]
+    rim: Annotated[Any, "i8"]
+    basis: Annotated[Any, "f8", 2]  # (7, 6)
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
     stack: Annotated[Any, "f8"]  # (64,)
     moved: Annotated[Any, "f8"]  # (nv,) how far a projection moved
@@ -346,6 +376,16 @@ class Stepper(NamedTuple):
     count: Any
 
 
+class Waiting(NamedTuple):
+    """How much room elimination along the tree may need."""
+
+    front: int  # rows in the front of a link
+    rim: int
+    J: int
+    ids: int
+    pile: int
+
+
 class Numbers(NamedTuple):
     """Sizes of one structure."""
 
@@ -357,6 +397,7 @@ class Numbers(NamedTuple):
     bodies: int
     columns: int
     joints: int
+    waiting: Waiting | None = None  # where loops are eliminated along the tree
 
 
 def table(dtype: np.dtype[Any], count: int) -> Any:
@@ -370,13 +411,20 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     row: numbers of a recorded row, where rows are wanted.
     """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
-    jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
+    room = sizes.waiting
+    if room is None:
+        jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
+        room = Waiting(m, 0, jacobian, 0, 0)
     work = Work(
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
-        J=np.zeros(jacobian), G=np.zeros((m, m)), N=np.zeros((m, m)),
+        J=np.zeros(room.J), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
+        fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),
+        K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
+        rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
+        basis=np.zeros((7, 6)),
         stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(2),
     )  # fmt: skip

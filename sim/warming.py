@@ -100,6 +100,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         constraints,
         dynamics,
         forces,
+        fronts,
         inertia,
         kinematics,
         motion,
@@ -127,7 +128,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (forces.point_springs, (t.forces, t.points, w.links, w.one)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
-        (observe.centres, (t.links, w.links, w.bodies)), (observe.null_vectors, (w.G, w.rows, w.one, w.N)),
+        (observe.centres, (t.links, w.links, w.bodies)), (articulated.release, (n, *tree)),
     ]  # fmt: skip
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
@@ -135,12 +136,34 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
         (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
-        (constraints.solve_rows, (n, w.G, w.rows)), (constraints.mismatch, (n, w.G, w.rows)),
+        (constraints.solve_rows, (n, w.G, w.rows)),
         (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
         (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
         (constraints.residuals, (t.rows, w.blocks, w.rows)), (constraints.slips, (t.rows, w.blocks, w.rows)),
+        (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
         (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
         (programs.evaluate, (at, t.support, 0.0, s.y)),
+    ]  # fmt: skip
+    waiting = (w.ids, w.J, w.front, w.K, w.G)
+    along: list[Task] = [
+        (fronts.open_rows, (t.blocks, t.rows, n, w.rows, w.one)),
+        (fronts.gather, (
+            n, n, t.links, t.fronts, t.entries, t.blocks, t.rows, w.links, w.blocks, w.rows, w.fronts, w.one, w.ids,
+            w.pile, w.front, w.K, w.G,
+        )),
+        (fronts.eliminate_at, (
+            n, n, n, t.rows, n, 1.0, 1.0, n, w.links, w.rows, w.fronts, w.one, *waiting, w.basis
+        )),
+        (fronts.give_way, (
+            n, n, *tree, w.rows, w.fronts, w.one, w.front, w.ids, w.J, w.K, w.G
+        )),
+        (fronts.hand_on, (n, n, w.rows, w.fronts, w.one, w.front, w.K, w.G, w.pile)),
+        (fronts.reach_rim, (n, w.rows, w.one, w.front, w.G, w.rim, w.rim_K, w.rim_G)),
+        (fronts.eliminate_rim, (
+            n, n, t.rows, n, 1.0, n, w.rows, w.fronts, w.one, w.ids, w.J, w.rim, w.rim_K, w.rim_G
+        )),
+        (fronts.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
+        (fronts.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
     ]  # fmt: skip
     pages: list[Task] = [
         (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
@@ -151,6 +174,6 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
     ]
     return [
-        (True, leaves), (False, rows), (True, pages), (False, more), (True, [(motion.motion, ())]),
+        (True, leaves), (False, [*rows, *along]), (True, pages), (False, more), (True, [(motion.motion, ())]),
         (False, [(observe.observation, ()), *flowing]),
     ]  # fmt: skip

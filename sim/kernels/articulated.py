@@ -24,27 +24,34 @@ from sim.kernels.jit import kernel
 @kernel
 def articulate(links, freedoms, link_work, freedom_work):
     """Fill g and root of freedom_work from the links' inertias I.  Returns -1, or a freedom without inertia."""
-    parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
-    P_out = link_work.P
-    rigid(link_work.I, P_out)
-    for b in range(parent.size - 1, 0, -1):
-        k, end, t = vadr[b], vadr[b] + nv[b], ball[b]
+    rigid(link_work.I, link_work.P)
+    for b in range(links.parent.size - 1, 0, -1):
+        i = release(b, links, freedoms, link_work, freedom_work)
+        if i >= 0:
+            return i
+    return -1
+
+
+@kernel
+def release(b, links, freedoms, link_work, freedom_work):
+    """Let the freedoms of link b give way and hand what is left of its inertia P up.  Returns as `articulate`."""
+    P_out, k, t, above = link_work.P, links.v[b], links.ball[b], links.parent[b]
+    end = k + links.nv[b]
+    if t >= 0:
+        i = free_ball(P_out, b, t, freedom_work.g, freedom_work.root)
+        if i >= 0:
+            return i
+        end = t
+    for i in range(end - 1, k - 1, -1):
+        if not free_one(
+            P_out, b, i, freedoms.linear[i], freedoms.armature[i], freedom_work.axis, freedom_work.g, freedom_work.root
+        ):
+            return i
+    if above > 0:
         if t >= 0:
-            i = free_ball(P_out, b, t, freedom_work.g, freedom_work.root)
-            if i >= 0:
-                return i
-            end = t
-        for i in range(end - 1, k - 1, -1):
-            if not free_one(
-                P_out, b, i, freedoms.linear[i], freedoms.armature[i], freedom_work.axis, freedom_work.g,
-                freedom_work.root,
-            ):  # fmt: skip
-                return i
-        if parent[b] > 0:
-            if t >= 0:
-                hand_up_mass(P_out, b, parent[b], link_work.d)
-            else:
-                hand_up(P_out, b, parent[b], link_work.d)
+            hand_up_mass(P_out, b, above, link_work.d)
+        else:
+            hand_up(P_out, b, above, link_work.d)
     return -1
 
 
@@ -131,28 +138,34 @@ def free_one(P_out, b, k, linear, armature, axis, g_out, root_out):
     n0, n1, n2, f0, f1, f2 = r * n0, r * n1, r * n2, r * f0, r * f1, r * f2
     root_out[k] = r
     g_out[k, 0], g_out[k, 1], g_out[k, 2], g_out[k, 3], g_out[k, 4], g_out[k, 5] = n0, n1, n2, f0, f1, f2
-    P_out[b, 0] -= n0 * n0
-    P_out[b, 1] -= n1 * n1
-    P_out[b, 2] -= n2 * n2
-    P_out[b, 3] -= n0 * n1
-    P_out[b, 4] -= n0 * n2
-    P_out[b, 5] -= n1 * n2
-    P_out[b, 6] -= n0 * f0
-    P_out[b, 7] -= n0 * f1
-    P_out[b, 8] -= n0 * f2
-    P_out[b, 9] -= n1 * f0
-    P_out[b, 10] -= n1 * f1
-    P_out[b, 11] -= n1 * f2
-    P_out[b, 12] -= n2 * f0
-    P_out[b, 13] -= n2 * f1
-    P_out[b, 14] -= n2 * f2
-    P_out[b, 15] -= f0 * f0
-    P_out[b, 16] -= f1 * f1
-    P_out[b, 17] -= f2 * f2
-    P_out[b, 18] -= f0 * f1
-    P_out[b, 19] -= f0 * f2
-    P_out[b, 20] -= f1 * f2
+    add_square(P_out, b, -1.0, n0, n1, n2, f0, f1, f2)
     return True
+
+
+@kernel
+def add_square(P_out, b, sign, n0, n1, n2, f0, f1, f2):
+    """P <- P + sign g g^T of link b, g = (n, f)."""
+    P_out[b, 0] += sign * n0 * n0
+    P_out[b, 1] += sign * n1 * n1
+    P_out[b, 2] += sign * n2 * n2
+    P_out[b, 3] += sign * n0 * n1
+    P_out[b, 4] += sign * n0 * n2
+    P_out[b, 5] += sign * n1 * n2
+    P_out[b, 6] += sign * n0 * f0
+    P_out[b, 7] += sign * n0 * f1
+    P_out[b, 8] += sign * n0 * f2
+    P_out[b, 9] += sign * n1 * f0
+    P_out[b, 10] += sign * n1 * f1
+    P_out[b, 11] += sign * n1 * f2
+    P_out[b, 12] += sign * n2 * f0
+    P_out[b, 13] += sign * n2 * f1
+    P_out[b, 14] += sign * n2 * f2
+    P_out[b, 15] += sign * f0 * f0
+    P_out[b, 16] += sign * f1 * f1
+    P_out[b, 17] += sign * f2 * f2
+    P_out[b, 18] += sign * f0 * f1
+    P_out[b, 19] += sign * f0 * f2
+    P_out[b, 20] += sign * f1 * f2
 
 
 @kernel
@@ -231,43 +244,49 @@ def add_turned(P_out, p, dx, dy, dz, a00, a01, a02, a10, a11, a12, a20, a21, a22
 @kernel
 def inward(links, freedoms, link_work, freedom_work):
     """From torques in y and the links' wrenches F (what they need for zero vdot) to the scaled y; uses F up."""
+    for b in range(links.parent.size - 1, 0, -1):
+        inward_at(b, links, freedoms, link_work, freedom_work)
+
+
+@kernel
+def inward_at(b, links, freedoms, link_work, freedom_work):
+    """Make the step of `inward` at link b."""
     parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
     d, F_out, axis, g, root, y_out = (
         link_work.d, link_work.F, freedom_work.axis, freedom_work.g, freedom_work.root, freedom_work.y,
     )  # fmt: skip
-    for b in range(parent.size - 1, 0, -1):
-        p, k, end, t = parent[b], vadr[b], vadr[b] + nv[b], ball[b]
-        n0, n1, n2, f0, f1, f2 = F_out[b, 0], F_out[b, 1], F_out[b, 2], F_out[b, 3], F_out[b, 4], F_out[b, 5]
-        if t >= 0:
-            s0, s1, s2 = y_out[t], y_out[t + 1], y_out[t + 2]
-            x0 = root[t] * (axis[t, 0] * s0 + axis[t + 1, 0] * s1 + axis[t + 2, 0] * s2 - n0)
-            n1 += g[t, 1] * x0
-            x1 = root[t + 1] * (axis[t, 1] * s0 + axis[t + 1, 1] * s1 + axis[t + 2, 1] * s2 - n1)
-            n2 += g[t, 2] * x0 + g[t + 1, 2] * x1
-            x2 = root[t + 2] * (axis[t, 2] * s0 + axis[t + 1, 2] * s1 + axis[t + 2, 2] * s2 - n2)
-            n0 += g[t, 0] * x0
-            n1 += g[t + 1, 1] * x1
-            n2 += g[t + 2, 2] * x2
-            f0 += g[t, 3] * x0 + g[t + 1, 3] * x1 + g[t + 2, 3] * x2
-            f1 += g[t, 4] * x0 + g[t + 1, 4] * x1 + g[t + 2, 4] * x2
-            f2 += g[t, 5] * x0 + g[t + 1, 5] * x1 + g[t + 2, 5] * x2
-            y_out[t], y_out[t + 1], y_out[t + 2] = x0, x1, x2
-            end = t
-        for i in range(end - 1, k - 1, -1):
-            if linear[i]:
-                x = root[i] * (y_out[i] - (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2))
-            else:
-                x = root[i] * (y_out[i] - (axis[i, 0] * n0 + axis[i, 1] * n1 + axis[i, 2] * n2))
-            n0, n1, n2 = n0 + g[i, 0] * x, n1 + g[i, 1] * x, n2 + g[i, 2] * x
-            f0, f1, f2 = f0 + g[i, 3] * x, f1 + g[i, 4] * x, f2 + g[i, 5] * x
-            y_out[i] = x
-        if p > 0:
-            F_out[p, 0] += n0 + d[b, 1] * f2 - d[b, 2] * f1
-            F_out[p, 1] += n1 + d[b, 2] * f0 - d[b, 0] * f2
-            F_out[p, 2] += n2 + d[b, 0] * f1 - d[b, 1] * f0
-            F_out[p, 3] += f0
-            F_out[p, 4] += f1
-            F_out[p, 5] += f2
+    p, k, end, t = parent[b], vadr[b], vadr[b] + nv[b], ball[b]
+    n0, n1, n2, f0, f1, f2 = F_out[b, 0], F_out[b, 1], F_out[b, 2], F_out[b, 3], F_out[b, 4], F_out[b, 5]
+    if t >= 0:
+        s0, s1, s2 = y_out[t], y_out[t + 1], y_out[t + 2]
+        x0 = root[t] * (axis[t, 0] * s0 + axis[t + 1, 0] * s1 + axis[t + 2, 0] * s2 - n0)
+        n1 += g[t, 1] * x0
+        x1 = root[t + 1] * (axis[t, 1] * s0 + axis[t + 1, 1] * s1 + axis[t + 2, 1] * s2 - n1)
+        n2 += g[t, 2] * x0 + g[t + 1, 2] * x1
+        x2 = root[t + 2] * (axis[t, 2] * s0 + axis[t + 1, 2] * s1 + axis[t + 2, 2] * s2 - n2)
+        n0 += g[t, 0] * x0
+        n1 += g[t + 1, 1] * x1
+        n2 += g[t + 2, 2] * x2
+        f0 += g[t, 3] * x0 + g[t + 1, 3] * x1 + g[t + 2, 3] * x2
+        f1 += g[t, 4] * x0 + g[t + 1, 4] * x1 + g[t + 2, 4] * x2
+        f2 += g[t, 5] * x0 + g[t + 1, 5] * x1 + g[t + 2, 5] * x2
+        y_out[t], y_out[t + 1], y_out[t + 2] = x0, x1, x2
+        end = t
+    for i in range(end - 1, k - 1, -1):
+        if linear[i]:
+            x = root[i] * (y_out[i] - (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2))
+        else:
+            x = root[i] * (y_out[i] - (axis[i, 0] * n0 + axis[i, 1] * n1 + axis[i, 2] * n2))
+        n0, n1, n2 = n0 + g[i, 0] * x, n1 + g[i, 1] * x, n2 + g[i, 2] * x
+        f0, f1, f2 = f0 + g[i, 3] * x, f1 + g[i, 4] * x, f2 + g[i, 5] * x
+        y_out[i] = x
+    if p > 0:
+        F_out[p, 0] += n0 + d[b, 1] * f2 - d[b, 2] * f1
+        F_out[p, 1] += n1 + d[b, 2] * f0 - d[b, 0] * f2
+        F_out[p, 2] += n2 + d[b, 0] * f1 - d[b, 1] * f0
+        F_out[p, 3] += f0
+        F_out[p, 4] += f1
+        F_out[p, 5] += f2
 
 
 @kernel
@@ -312,34 +331,38 @@ def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
 @kernel
 def outward(links, freedoms, link_work, freedom_work):
     """From the scaled y to vdot, and to what it adds to the links' accelerations (B of link_work)."""
+    for b in range(1, links.parent.size):
+        outward_at(b, links, freedoms, link_work, freedom_work)
+
+
+@kernel
+def outward_at(b, links, freedoms, link_work, freedom_work):
+    """Make the step of `outward` at link b."""
     parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
     d, B_out, axis, g, root, y, vdot_out = (
         link_work.d, link_work.B, freedom_work.axis, freedom_work.g, freedom_work.root, freedom_work.y,
         freedom_work.vdot,
     )  # fmt: skip
-    for b in range(1, parent.size):
-        p, k, end, t = parent[b], vadr[b], vadr[b] + nv[b], ball[b]
-        a0, a1, a2 = B_out[p, 0], B_out[p, 1], B_out[p, 2]
-        e0 = B_out[p, 3] + a1 * d[b, 2] - a2 * d[b, 1]
-        e1 = B_out[p, 4] + a2 * d[b, 0] - a0 * d[b, 2]
-        e2 = B_out[p, 5] + a0 * d[b, 1] - a1 * d[b, 0]
-        if t >= 0:
-            end = t
-        for i in range(k, end):
-            x = root[i] * (
-                y[i] - g[i, 0] * a0 - g[i, 1] * a1 - g[i, 2] * a2 - g[i, 3] * e0 - g[i, 4] * e1 - g[i, 5] * e2
-            )
-            if linear[i]:
-                e0, e1, e2 = e0 + axis[i, 0] * x, e1 + axis[i, 1] * x, e2 + axis[i, 2] * x
-            else:
-                a0, a1, a2 = a0 + axis[i, 0] * x, a1 + axis[i, 1] * x, a2 + axis[i, 2] * x
-            vdot_out[i] = x
-        if t >= 0:
-            s0, s1, s2 = a0, a1, a2
-            a2 = root[t + 2] * (y[t + 2] - g[t + 2, 3] * e0 - g[t + 2, 4] * e1 - g[t + 2, 5] * e2)
-            a1 = root[t + 1] * (y[t + 1] - g[t + 1, 2] * a2 - g[t + 1, 3] * e0 - g[t + 1, 4] * e1 - g[t + 1, 5] * e2)
-            a0 = root[t] * (y[t] - g[t, 1] * a1 - g[t, 2] * a2 - g[t, 3] * e0 - g[t, 4] * e1 - g[t, 5] * e2)
-            x0, x1, x2 = a0 - s0, a1 - s1, a2 - s2
-            for i in range(3):
-                vdot_out[t + i] = axis[t + i, 0] * x0 + axis[t + i, 1] * x1 + axis[t + i, 2] * x2
-        B_out[b, 0], B_out[b, 1], B_out[b, 2], B_out[b, 3], B_out[b, 4], B_out[b, 5] = a0, a1, a2, e0, e1, e2
+    p, k, end, t = parent[b], vadr[b], vadr[b] + nv[b], ball[b]
+    a0, a1, a2 = B_out[p, 0], B_out[p, 1], B_out[p, 2]
+    e0 = B_out[p, 3] + a1 * d[b, 2] - a2 * d[b, 1]
+    e1 = B_out[p, 4] + a2 * d[b, 0] - a0 * d[b, 2]
+    e2 = B_out[p, 5] + a0 * d[b, 1] - a1 * d[b, 0]
+    if t >= 0:
+        end = t
+    for i in range(k, end):
+        x = root[i] * (y[i] - g[i, 0] * a0 - g[i, 1] * a1 - g[i, 2] * a2 - g[i, 3] * e0 - g[i, 4] * e1 - g[i, 5] * e2)
+        if linear[i]:
+            e0, e1, e2 = e0 + axis[i, 0] * x, e1 + axis[i, 1] * x, e2 + axis[i, 2] * x
+        else:
+            a0, a1, a2 = a0 + axis[i, 0] * x, a1 + axis[i, 1] * x, a2 + axis[i, 2] * x
+        vdot_out[i] = x
+    if t >= 0:
+        s0, s1, s2 = a0, a1, a2
+        a2 = root[t + 2] * (y[t + 2] - g[t + 2, 3] * e0 - g[t + 2, 4] * e1 - g[t + 2, 5] * e2)
+        a1 = root[t + 1] * (y[t + 1] - g[t + 1, 2] * a2 - g[t + 1, 3] * e0 - g[t + 1, 4] * e1 - g[t + 1, 5] * e2)
+        a0 = root[t] * (y[t] - g[t, 1] * a1 - g[t, 2] * a2 - g[t, 3] * e0 - g[t, 4] * e1 - g[t, 5] * e2)
+        x0, x1, x2 = a0 - s0, a1 - s1, a2 - s2
+        for i in range(3):
+            vdot_out[t + i] = axis[t + i, 0] * x0 + axis[t + i, 1] * x1 + axis[t + i, 2] * x2
+    B_out[b, 0], B_out[b, 1], B_out[b, 2], B_out[b, 3], B_out[b, 4], B_out[b, 5] = a0, a1, a2, e0, e1, e2

@@ -334,28 +334,40 @@ def solve_rows(rank, G, row_work):
 
 
 @kernel
-def mismatch(rank, G, row_work):
-    """Largest contradiction of a cut row, relative to the largest term of any row, and that row.
+def mismatch(blocks, rows, link_work, block_work, row_work):
+    """Largest contradiction of a row, relative to the largest term of any row, and that row.
 
-    Overwrites force; call it before `solve_rows`.
+    After `outward`: rows that act agree with J vdot = gamma; those that were cut need not.
     """
-    order, rhs, force_work = row_work.order, row_work.rhs, row_work.force
-    worst, at, scale = 0.0, -1, 0.0
-    for s in range(order.size):
-        scale = max(scale, abs(rhs[order[s]]))
-    for s in range(order.size):
-        i = order[s]
-        z = rhs[i]
-        size = abs(z)
-        for t in range(min(s, rank)):
-            term = G[i, order[t]] * force_work[order[t]]
-            z -= term
-            size = max(size, abs(term))
-        if s < rank:
-            force_work[i] = z / G[i, i]
-        elif abs(z) > worst * max(size, scale):
-            worst, at = abs(z) / max(size, scale), i
-    return worst, at
+    A, B, x, frame, row, gamma = (
+        link_work.A, link_work.B, link_work.x, block_work.frame, row_work.row, row_work.gamma,
+    )  # fmt: skip
+    worst, at, size = 0.0, -1, 0.0
+    for r in range(gamma.size):
+        if rows.compliance[r] == 0.0:
+            n = rows.block[r]
+            a, b = blocks.a[n], blocks.b[n]
+            k, j = wrench_about(frame, x, row, n, r, b), wrench_about(frame, x, row, n, r, a)
+            pull, hold = along(k, B, b), along(j, B, a)
+            size = max(size, abs(gamma[r]), extent(k, B, b), extent(j, B, a), extent(k, A, b), extent(j, A, a))
+            if abs(pull - hold - gamma[r]) > worst:
+                worst, at = abs(pull - hold - gamma[r]), r
+    return (worst / size if size > 0.0 else 0.0), at
+
+
+@kernel
+def along(k, A, b):
+    """Return k . A of link b."""
+    return k[0] * A[b, 0] + k[1] * A[b, 1] + k[2] * A[b, 2] + k[3] * A[b, 3] + k[4] * A[b, 4] + k[5] * A[b, 5]
+
+
+@kernel
+def extent(k, A, b):
+    """Return the sum of the magnitudes of the terms of k . A of link b."""
+    return (
+        abs(k[0] * A[b, 0]) + abs(k[1] * A[b, 1]) + abs(k[2] * A[b, 2]) + abs(k[3] * A[b, 3]) + abs(k[4] * A[b, 4])
+        + abs(k[5] * A[b, 5])
+    )  # fmt: skip
 
 
 @kernel

@@ -3,12 +3,13 @@
     kinematics -> forces -> articulated inertias -> constraints -> accelerations
 
 With M^-1 = W^T W, W the pass to the root (`sim.kernels.articulated`), J' = J W^T and y = W (tau - bias), the
-loops' forces solve (J' J'^T) f = gamma - J' y.
+loops' forces solve (J' J'^T) f = gamma - J' y.  Where many rows make that dense, they are eliminated
+along the tree instead (`sim.kernels.fronts`).
 """
 
 from __future__ import annotations
 
-from sim.kernels.articulated import articulate, inward, outward
+from sim.kernels.articulated import articulate, inward, outward, release, rigid
 from sim.kernels.constraints import (
     apply_rows,
     block_frames,
@@ -31,6 +32,17 @@ from sim.kernels.forces import (
     spring_torques,
     stop_torques,
     tree_columns,
+)
+from sim.kernels.fronts import (
+    eliminate_at,
+    eliminate_rim,
+    gather,
+    give_way,
+    hand_on,
+    inward_along,
+    open_rows,
+    outward_along,
+    reach_rim,
 )
 from sim.kernels.inertia import link_inertias
 from sim.kernels.jit import chapter, door, story
@@ -61,13 +73,16 @@ def factorise(system, choose):
     """
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
+    if tables.rows.block.size > 0:
+        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+        if tables.one.along[0]:
+            return factorise_along(system, choose)
     bad = articulate(links, freedoms, work.links, work.freedoms)
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR
     work.one.rank[0] = 0
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
         jacobians(links, freedoms, tables.blocks, work.links, work.freedoms, work.blocks, work.rows, work.J)
         gram(tables.blocks, tables.pairs, tables.rows, tables.shared, work.J, work.G)
         kept = -1
@@ -76,6 +91,50 @@ def factorise(system, choose):
             for r in range(work.rows.order.size):
                 work.rows.order[r] = work.rows.kept[r]
         work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, tables.one.mobility[0], kept)
+    return Status.OK
+
+
+@story
+def factorise_along(system, choose):
+    """Do the same with the rows eliminated along the tree; see `sim.kernels.fronts`."""
+    tables, _, work, _ = unpack(system)
+    links, rows, one, fronts = tables.links, tables.rows, tables.one, work.fronts
+    length, mobility, kept = one.length[0], one.mobility[0], work.one.kept_rank[0]
+    if not choose:
+        for r in range(work.rows.place.size):
+            work.rows.place[r] = work.rows.kept_place[r]
+    open_rows(tables.blocks, rows, choose, work.rows, work.one)
+    rigid(work.links.I, work.links.P)
+    for b in range(links.parent.size - 1, 0, -1):
+        p = gather(
+            b, choose, links, tables.fronts, tables.entries, tables.blocks, rows, work.links, work.blocks, work.rows,
+            fronts, work.one, work.ids, work.pile, work.front, work.K, work.G,
+        )  # fmt: skip
+        p = eliminate_at(
+            b, p, choose, rows, kept, length, mobility, tables.fronts.limit[b], work.links, work.rows, fronts,
+            work.one, work.ids, work.J, work.front, work.K, work.G, work.basis,
+        )  # fmt: skip
+        bad = release(b, links, tables.freedoms, work.links, work.freedoms)
+        if bad >= 0:
+            work.one.worst[0] = bad
+            return Status.MASS_SINGULAR
+        give_way(
+            b, p, links, tables.freedoms, work.links, work.freedoms, work.rows, fronts, work.one, work.front,
+            work.ids, work.J, work.K, work.G,
+        )  # fmt: skip
+        if links.parent[b] > 0:
+            if p > 0:
+                hand_on(b, p, work.rows, fronts, work.one, work.front, work.K, work.G, work.pile)
+            continue
+        reach_rim(p, work.rows, work.one, work.front, work.G, work.rim, work.rim_K, work.rim_G)
+        eliminate_rim(
+            b, choose, rows, kept, mobility, tables.fronts.limit[0], work.rows, fronts, work.one, work.ids, work.J,
+            work.rim, work.rim_K, work.rim_G,
+        )  # fmt: skip
+    eliminate_rim(
+        0, choose, rows, kept, mobility, 0, work.rows, fronts, work.one, work.ids, work.J, work.rim, work.rim_K,
+        work.rim_G,
+    )  # fmt: skip
     return Status.OK
 
 
@@ -150,16 +209,30 @@ def free_response(system):
         for b in range(1, vadr.size):
             for i in range(nv[b]):
                 y[vadr[b] + i] = work.torque[column[b] + i]
-    inward(links, tables.freedoms, work.links, work.freedoms)
+    for r in range(work.rows.rhs.size):
+        work.rows.rhs[r] = work.rows.gamma[r]
+    go_inward(tables, work)
+
+
+@chapter
+def go_inward(tables, work):
+    """`inward`, with the rows where they are eliminated along the tree."""
+    if tables.one.along[0]:
+        inward_along(tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J)
+    else:
+        inward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
 @story
 def solve_loops(system):
     """Multipliers of the loops and vdot; needs `factorise` and `free_response`."""
     tables, _, work, _ = unpack(system)
+    if tables.one.along[0]:
+        outward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J
+        )
+        return
     if work.one.rank[0] > 0:
-        for r in range(work.rows.rhs.size):
-            work.rows.rhs[r] = work.rows.gamma[r]
         project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
         solve_rows(work.one.rank[0], work.G, work.rows)
         apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
@@ -192,6 +265,13 @@ def answer_rows(system):
     tables, _, work, _ = unpack(system)
     for k in range(work.freedoms.y.size):
         work.freedoms.y[k] = 0.0
+    if tables.one.along[0]:
+        for b in range(work.links.F.shape[0]):
+            for i in range(6):
+                work.links.F[b, i] = 0.0
+        go_inward(tables, work)
+        solve_loops(system)
+        return
     solve_rows(work.one.rank[0], work.G, work.rows)
     apply_rows(tables.blocks, tables.support, work.J, work.rows, work.freedoms)
     outward(tables.links, tables.freedoms, work.links, work.freedoms)

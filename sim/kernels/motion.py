@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.constraints import build_rows, mismatch, project_rhs
+from sim.kernels.constraints import build_rows, mismatch
 from sim.kernels.dynamics import apply_forces, columns, factorise, forward_dynamics, free_response, move, solve_loops
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
@@ -100,7 +100,7 @@ def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
     work.one.kept_rank[0] = work.one.rank[0]
     for r in range(work.rows.order.size):
-        work.rows.kept[r] = work.rows.order[r]
+        work.rows.kept[r], work.rows.kept_place[r] = work.rows.order[r], work.rows.place[r]
 
 
 @chapter
@@ -115,15 +115,12 @@ def settle(system, tables, control, work, t, q, v, k_out):
     if tables.rows.block.size > 0:
         build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
     free_response(system)
+    solve_loops(system)
     worst = 0.0
     if work.one.rank[0] < tables.rows.block.size:
-        for r in range(work.rows.rhs.size):
-            work.rows.rhs[r] = work.rows.gamma[r]
-        project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
-        worst, row = mismatch(work.one.rank[0], work.G, work.rows)
+        worst, row = mismatch(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
         if row >= 0:
             work.one.worst[0] = row
-    solve_loops(system)
     write_slope(tables, work, q, v, k_out)
     work.reply[1] = approach(work.one, t)
     work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)

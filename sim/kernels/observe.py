@@ -10,6 +10,7 @@ from sim.kernels.dynamics import (
     columns,
     factorise,
     free_response,
+    go_inward,
     move,
     position_residual,
     solve_loops,
@@ -37,45 +38,76 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
         add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
 
 
-@kernel
-def null_vectors(G, row_work, one_work, N_out):
+@chapter
+def null_vectors(system, tables, work):
     """Row forces that do nothing: one vector for each cut row, orthonormal.  Returns their number.
 
-    N_out: (rows, rows), vectors in its first rows.
+    work.N: (rows, rows), vectors in its first rows.  Needs `factorise`; uses up the links' F, B and vdot.
     """
-    rank, order, rhs = one_work.rank[0], row_work.order, row_work.rhs
-    m = order.size
-    count = 0
-    for s in range(rank, m):
-        c = order[s]
-        for r in range(m):
-            rhs[r] = 0.0
-            N_out[count, r] = 0.0
-        for u in range(rank):  # coefficients of the kept rows that make up the cut one
-            t = rank - 1 - u
-            i = order[t]
-            z = G[c, i]
-            for w in range(t + 1, rank):
-                z -= G[order[w], i] * rhs[order[w]]
-            rhs[i] = z / G[i, i]
-        N_out[count, c] = 1.0
-        for t in range(rank):
-            N_out[count, order[t]] = -rhs[order[t]]
-        for _ in range(2):
-            for p in range(count):
-                dot = 0.0
-                for r in range(m):
-                    dot += N_out[p, r] * N_out[count, r]
+    rows, row_work, links, count = tables.rows, work.rows, work.links, 0
+    mark_acting(work.one.rank[0], row_work)
+    for c in range(rows.block.size):
+        if row_work.acts[c]:
+            continue
+        for r in range(row_work.rhs.size):
+            row_work.rhs[r] = 0.0
+        for k in range(work.freedoms.y.size):
+            work.freedoms.y[k] = 0.0
+        for b in range(links.F.shape[0]):
+            for i in range(6):
+                links.F[b, i] = 0.0
+        pull(rows.block[c], c, -1.0, tables.blocks, work.links, work.blocks, row_work, links.F)
+        go_inward(tables, work)
+        solve_loops(system)
+        row_work.force[c] = 1.0  # what the rows that act do against a unit force of this one
+        if orthonormal(count, row_work.force, work.N):
+            count += 1
+    return count
+
+
+@kernel
+def mark_acting(rank, row_work):
+    """Fill acts: 1 for the rows that act."""
+    for r in range(row_work.acts.size):
+        row_work.acts[r] = 0
+    for s in range(rank):
+        row_work.acts[row_work.order[s]] = 1
+
+
+@kernel
+def pull(n, r, size, blocks, link_work, block_work, row_work, wrench_out):
+    """Add a force of row r of block n to the wrenches on both links."""
+    row = row_work.row
+    m0, m1, m2, f0, f1, f2 = (
+        size * row[r, 0], size * row[r, 1], size * row[r, 2], size * row[r, 3], size * row[r, 4], size * row[r, 5],
+    )  # fmt: skip
+    add_wrench(block_work.frame, link_work.x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+    add_wrench(block_work.frame, link_work.x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+
+
+@kernel
+def orthonormal(count, vector, N_out):
+    """Put a vector behind `count` orthonormal ones; tells whether anything of it was left."""
+    m = vector.size
+    for r in range(m):
+        N_out[count, r] = vector[r]
+    for _ in range(2):
+        for p in range(count):
+            dot = 0.0
+            for r in range(m):
+                dot += N_out[p, r] * N_out[count, r]
+            if dot != 0.0:
                 for r in range(m):
                     N_out[count, r] -= dot * N_out[p, r]
-        size = 0.0
-        for r in range(m):
-            size += N_out[count, r] ** 2
-        size = 1.0 / math.sqrt(size)
-        for r in range(m):
-            N_out[count, r] *= size
-        count += 1
-    return count
+    size = 0.0
+    for r in range(m):
+        size += N_out[count, r] ** 2
+    if not size > 0.0:
+        return False
+    size = 1.0 / math.sqrt(size)
+    for r in range(m):
+        N_out[count, r] *= size
+    return True
 
 
 @kernel
@@ -215,12 +247,12 @@ def observe(system, tables, work, t, q, v):
     status = factorise(system, 1)
     if status != Status.OK:
         return status
-    free_response(system)
-    solve_loops(system)
     count = 0
     if work.one.rank[0] < tables.rows.block.size:
-        count = null_vectors(work.G, work.rows, work.one, work.N)
-        least_norm(work.N, count, work.rows)
+        count = null_vectors(system, tables, work)
+    free_response(system)
+    solve_loops(system)
+    least_norm(work.N, count, work.rows)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)

@@ -1,0 +1,207 @@
+"""Loops eliminated along the tree, against dense least squares: four-bars, pinned chains, nets, forests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim import connectivity
+from sim.flow import Flow
+from sim.kernels import constraints
+from sim.kernels.advance import answer
+from sim.kernels.system import SETTLE, START, address
+from sim.model import Status
+from tests.dynamics.engine import simulator_of
+from tests.kernels.plain import plain
+
+
+@pytest.fixture(autouse=True)
+def along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: True)
+
+
+def chain(count: int, pins: str, root: str = "rotational", spread: float = 0.4) -> str:
+    """Return a scene: rods of 1 m end to end, zig-zag, with `pins`, joints that hold each to the world."""
+    rng = np.random.default_rng(count)
+    points = np.zeros((count + 1, 3))
+    for i in range(count):
+        turn = rng.normal(0, spread)
+        points[i + 1] = points[i] + [np.cos(turn), 0, np.sin(turn)]
+    lines = ["schema: 1", "name: pinned", "bodies:"]
+    for i in range(count):
+        middle = (points[i] + points[i + 1]) / 2
+        lines.append(
+            f"  rod_{i}: {{mass: {0.5 + rng.random()!r}, com: {list(map(float, middle))}, gyration: [0.3, 0.3, 0.3]}}"
+        )
+    lines.append("joints:")
+    for i in range(count):
+        above = "world" if i == 0 else f"rod_{i - 1}"
+        kind = root if i == 0 else "rotational"
+        place = f"position: {list(map(float, points[i]))}"
+        free = ", axis: [0, 1, 0]"
+        lines.append(f"  hinge_{i}: {{type: {kind}, parent: {above}, child: rod_{i}, {place}{free}}}")
+        far = f"position: {list(map(float, points[i + 1]))}"
+        for n, pin in enumerate(pins.split(";") if pins else []):
+            lines.append(f"  pin_{n}_{i}: {{parent: world, child: rod_{i}, {far}, {pin.strip()}}}")
+    return "\n".join(lines)
+
+
+def net(side: int) -> str:
+    """Return a scene: a net of rods, spherical joints at its knots, hung at two corners; loops everywhere."""
+    lines, joints = ["schema: 1", "name: net", "bodies:"], ["joints:"]
+    held: dict[tuple[int, int], str] = {(0, 0): "world", (side - 1, 0): "world"}
+    knots = np.random.default_rng(side).normal(0, 0.2, (side, side, 3))  # slack: no straight line between the corners
+    knots[..., 0] += np.arange(side)[:, None]
+    knots[..., 2] -= np.arange(side)
+    for i in range(side):
+        for j in range(side):
+            for di, dj in ((1, 0), (0, 1)):
+                if i + di < side and j + dj < side:
+                    name = f"rod_{i}_{j}_{di}"
+                    a, b = knots[i, j], knots[i + di, j + dj]
+                    ends = f"from: {a.tolist()}, to: {b.tolist()}"
+                    lines.append(f"  {name}: {{mass: 1 kg, shapes: [{{capsule: {{{ends}, radius: 0.05}}}}]}}")
+                    for knot, at in (((i, j), a), ((i + di, j + dj), b)):
+                        if knot in held:
+                            joints.append(
+                                f"  tie_{len(joints)}: {{type: spherical, parent: {held[knot]}, child: {name}, "
+                                f"position: {at.tolist()}}}"
+                            )
+                        else:
+                            held[knot] = name
+    return "\n".join([*lines, *joints])
+
+
+FOUR_BARS = """
+schema: 1
+name: bars
+repeat:
+  - for: {i: {from: 0, to: N}}
+    bodies: {"crank_${i}": {mass: 1 kg, com: [i + 0.1, 0, 0.5], gyration: [0.3, 0.3, 0.3]}}
+    joints: {"pivot_${i}": {type: rotational, parent: world, child: "crank_${i}", position: [i, 0, 0], axis: [0, 1, 0]}}
+  - for: {i: {from: 0, to: N - 1}}
+    bodies: {"coupler_${i}": {mass: 2 kg, com: [i + 0.6, 0, 1], gyration: [0.3, 0.3, 0.3]}}
+    joints:
+      left_${i}:
+        {type: rotational, parent: "crank_${i}", child: "coupler_${i}", position: [i + 0.2, 0, 1], axis: [0, 1, 0]}
+      right_${i}:
+        {type: rotational, parent: "crank_${i + 1}", child: "coupler_${i}", position: [i + 1.2, 0, 1], axis: [0, 1, 0]}
+initial: {pivot_0: {rate: 1}}
+"""
+
+
+def four_bars(count: int) -> str:
+    return FOUR_BARS.replace("N", str(count))
+
+
+SCENES = {
+    "four-bars": four_bars(6),
+    "chain on slides": chain(9, "type: planar, axis: [0, 1, 0]"),
+    "chain with rows that repeat others": chain(8, "type: planar, axis: [0, 1, 0]; type: planar, axis: [0, 1, 0]"),
+    "floating chain over the ground": chain(12, "type: planar, axis: [0, 1, 0]", root="planar"),
+    "net": net(3),
+    "larger net": net(4),
+}
+
+
+def settled(text: str) -> tuple[Flow, np.ndarray, np.ndarray]:
+    """Return a flow at its start, moving at random as it may, its state and the slope there."""
+    flow = simulator_of(text).flow
+    v = np.random.default_rng(1).normal(size=flow.structure.sizes.v)
+    flow.v[:] += v
+    y, k = flow.stepper.y.copy(), np.zeros_like(flow.stepper.y)
+    assert ask(flow, START, y, k) == Status.OK
+    assert ask(flow, SETTLE, y, k) == Status.OK
+    return flow, y, k
+
+
+def ask(flow: Flow, question: int, y: np.ndarray, k: np.ndarray) -> int:
+    return int(answer(flow.system.answers, question, address(flow.system.places), 0.0, y, k))
+
+
+def dense(flow: Flow, y: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return vdot by least squares over all rows, their rank, and J."""
+    tables, sizes = flow.structure.tables, flow.structure.sizes
+    q, v = y[: sizes.q], y[sizes.q : sizes.q + sizes.v]
+    flow.mechanism.look(q, v)
+    J, M, gamma = flow.mechanism.jacobian(), flow.mechanism.inertia(), flow.work.rows.gamma.copy()
+    accelerations = flow.mechanism.link_jacobians()
+    push = np.zeros(sizes.v)
+    for b in range(1, sizes.links):
+        wrench = inertial(flow, b)
+        push -= accelerations[b].T @ wrench
+    L = np.linalg.cholesky(M)
+    Y = np.linalg.solve(L, J.T)
+    free = np.linalg.solve(L, push)
+    U, s, Vt = np.linalg.svd(Y, full_matrices=False)
+    keep = s > 1e-8 * s[0]
+    z = free + U[:, keep] @ ((Vt[keep] @ (gamma - Y.T @ free)) / s[keep])
+    assert tables.one.along[0] == 1
+    return np.linalg.solve(L.T, z), int(keep.sum()), J
+
+
+def inertial(flow: Flow, b: int) -> np.ndarray:
+    """Return (6,) moment about the link's origin and force that link b needs for zero vdot, weight included."""
+    m, hx, hy, hz, xx, yy, zz, xy, xz, yz = flow.work.links.I[b]
+    h, J = np.array([hx, hy, hz]), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    w = flow.work.links.V[b, :3]
+    alpha, a = flow.work.links.A[b, :3], flow.work.links.A[b, 3:]
+    force = m * a + np.cross(alpha, h) + np.cross(w, np.cross(w, h))
+    return np.concatenate([J @ alpha + np.cross(w, J @ w) + np.cross(h, a), force])
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("name", SCENES)
+def test_accelerations_and_rank_are_those_of_dense_least_squares(name: str) -> None:
+    flow, y, k = settled(SCENES[name])
+    rank = int(flow.work.one.rank[0])
+    vdot, expected, J = dense(flow, y)
+    assert rank == expected
+    nq = flow.structure.sizes.q
+    assert len(J) > 0
+    np.testing.assert_allclose(k[nq:-2], vdot, rtol=0, atol=1e-10 * np.abs(vdot).max())
+    acting = np.flatnonzero(flow.work.rows.place >= 0)
+    assert len(acting) == rank
+    assert np.linalg.matrix_rank(J[acting], tol=1e-8) == rank
+
+
+def test_few_rows_wait_however_many_loops_there_are() -> None:
+    """What each link hands up stays as narrow in a long mechanism as in a short one."""
+    for make in (four_bars, lambda n: chain(n, "type: planar, axis: [0, 1, 0]"),
+                 lambda n: chain(n, "type: rotational, axis: [0, 1, 0]" )):  # fmt: skip
+        widest = []
+        for count in (8, 40):
+            flow, _, _ = settled(make(count))
+            widest.append(int(flow.work.fronts.pending.max()))
+        assert widest[0] == widest[1] <= 12
+
+
+@pytest.mark.fast
+def test_a_row_that_contradicts_the_others_is_found() -> None:
+    flow, _, _ = settled(SCENES["chain with rows that repeat others"])
+    tables, work = flow.structure.tables, flow.work
+    tell = constraints.mismatch
+    args = (tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+    assert plain(tell)(*args)[0] < 1e-12
+    cut = int(np.flatnonzero(work.rows.place < 0)[0])
+    work.rows.gamma[cut] += 1.0
+    worst, row = plain(tell)(*args)
+    assert row == cut
+    assert worst > 1e-3
+
+
+@pytest.mark.parametrize("name", ["four-bars", "chain with rows that repeat others", "net"])
+def test_a_run_is_that_of_rows_eliminated_all_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = []
+    for choice in (True, False):
+        monkeypatch.setattr(connectivity, "cheaper_along", lambda *_, choice=choice: choice)
+        simulator = simulator_of(SCENES[name] + "\nsimulate: {rtol: 1e-11}")
+        simulator.advance(0.3)
+        assert simulator.flow.structure.tables.one.along[0] == choice
+        ends.append((simulator.flow.q.copy(), simulator.flow.observe().copy()))
+        assert simulator.flow.counts()["steps"] > 3
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=0, atol=1e-8)
+    layout = simulator.flow.rows.layout
+    forces = slice(layout[2], layout[3])
+    size = np.abs(ends[1][1][forces]).max()
+    np.testing.assert_allclose(ends[0][1][forces], ends[1][1][forces], rtol=0, atol=1e-6 * size)
