@@ -38,6 +38,20 @@ def _chain_slope(name: str, rounds: int) -> Iterator[Result]:
     return chain.slope(name, rounds)
 
 
+def _bars(name: str, rounds: int, *, windows: int) -> Iterator[Result]:
+    from bench import loops
+
+    return loops.measure(name, rounds, windows=windows)
+
+
+def _slope(
+    name: str, rounds: int, *, scene: str, parameter: str, sizes: tuple[int, ...] = (100, 200, 500, 1000)
+) -> Iterator[Result]:
+    from bench import loops
+
+    return loops.slope(name, rounds, scene=f"benchmarks/{scene}", parameter=parameter, sizes=sizes)
+
+
 def _iftomm(name: str, rounds: int) -> Iterator[Result]:
     from bench import iftomm
 
@@ -71,6 +85,25 @@ BENCHMARKS = {
         for links in (10, 30, 100, 300, 1000)
     },
     "slope.chain": Benchmark("how that grows with the number of rods, fitted on 100 to 1000", _chain_slope, 9),
+    **{
+        f"four_bar.{windows}": Benchmark(
+            f"accelerations of {windows} four-bars side by side, written in space", partial(_bars, windows=windows), 9
+        )
+        for windows in (1, 10, 40, 100, 1000)
+    },
+    "slope.four_bar": Benchmark(
+        "how that grows with the number of loops", partial(_slope, scene="four_bars", parameter="windows"), 9
+    ),
+    "slope.chain_in_plane": Benchmark(
+        "how a chain's cost grows, three rows to the world on every link",
+        partial(_slope, scene="chain_in_plane", parameter="links"),
+        9,
+    ),
+    "slope.rope_net": Benchmark(
+        "how a net's cost grows with its side: loops that share freedoms with many others",
+        partial(_slope, scene="rope_net", parameter="side", sizes=(4, 6, 9, 14)),
+        5,
+    ),
     **{
         f"iftomm.{problem}": Benchmark(f"IFToMM problem {problem} to its threshold, inside `advance`", _iftomm, 5)
         for problem in ("A01", "A02", "A03", "A04", "A05")

@@ -32,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Loop:
-    """A spherical joint between a point of link a and a point of link b (m, in the links' frames)."""
+    """A point of link a that is held at a point of link b (m, in the links' frames)."""
 
     name: str
     a: int

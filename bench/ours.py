@@ -15,7 +15,7 @@ from sim.kernels.advance import answer
 from sim.kernels.jit import story_door
 from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.system import SLOPE, START, address, ask
-from sim.model import KIND, SPHERICAL, Status
+from sim.model import KIND, ROTATIONAL, SPHERICAL, Status
 from sim.scene import library
 from sim.scene.spec import Scene
 
@@ -93,8 +93,9 @@ class Engine:
 
     def _loop(self, i: int) -> Loop:
         row = self.flow.structure.tables.blocks[i]
-        if row.kind != SPHERICAL:
-            raise ValueError(f"peers are told of spherical loops alone, not of {_KINDS[int(row.kind)]} ones")
+        # Of a hinge the point suffices where the tree keeps its axis, as in planar mechanisms.
+        if row.kind not in (SPHERICAL, ROTATIONAL):
+            raise ValueError(f"peers are told of points that loops hold, not of {_KINDS[int(row.kind)]} joints")
         name = re.sub(r"\W", "_", self.model.joint_names[row.joint])
         return Loop(name, int(row.a), np.array(row.p_aF), int(row.b), np.array(row.p_bM))
 
@@ -104,6 +105,16 @@ class Engine:
         """Return random states about the drawing, their loops closed and moving as they may."""
         rng = np.random.default_rng(seed)
         drawn = [self._random_state(rng) for _ in range(count)]
+        return States(np.array([q for q, _ in drawn]), np.array([v for _, v in drawn]))
+
+    def moving_states(self, count: int, span: float) -> States:
+        """Return states of the scene's own motion, evenly over a span [s]; the rows that act are those of the last."""
+        simulator = sim.Simulator(self.model)
+        self.flow = simulator.flow
+        drawn = []
+        for t in np.linspace(0.0, span, count + 1)[1:]:
+            simulator.advance(float(t))
+            drawn.append((self.flow.q.copy(), self.flow.v.copy()))
         return States(np.array([q for q, _ in drawn]), np.array([v for _, v in drawn]))
 
     def _random_state(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

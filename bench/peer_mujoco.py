@@ -83,7 +83,9 @@ def built(figure: Figure) -> Any:
         mujoco.mju_mat2Quat(quaternion, link.rotation.ravel())
         body = bodies[link.parent].add_body(name=link.name, pos=link.position, quat=quaternion)
         body.mass, body.ipos, body.explicitinertial = link.mass, link.com, True
-        body.fullinertia = link.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        # Thin rods get a millionth of their inertia about their own axis, too: MuJoCo wants all of them positive.
+        thick = link.inertia + 1e-6 * np.trace(link.inertia) * np.eye(3) * (np.linalg.eigvalsh(link.inertia)[0] <= 0.0)
+        body.fullinertia = thick[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         body.add_joint(name=link.name, type=kinds[link.kind], axis=[0, 0, 1])
         bodies.append(body)
     for loop in figure.loops:

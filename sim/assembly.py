@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sim.closing import close
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure, build, choose_tree
+from sim.kernels.constraints import slips
 from sim.kernels.project import add_freedoms, normalise
 from sim.mechanism import Mechanism, state_from_bodies
 from sim.model import FREE
@@ -183,6 +185,10 @@ def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, want
 
     mechanism.look(q, v)
     residual = np.abs(open_by()).max(initial=0.0)
+    if len(v) > LARGE and not wishes and residual > 1e-13 * length:
+        close(mechanism, q, v, fixed)
+        mechanism.look(q, np.zeros(len(v)))
+        return float(np.abs(open_by()).max(initial=0.0)) <= CLOSED * length
     free = ~fixed
     for _ in range(60):
         if residual <= 1e-13 * length:
@@ -223,6 +229,12 @@ def close_velocities(
     hard, free = mechanism.hard(), ~fixed
     if not hard.any():
         return
+    if len(v) > LARGE and not wishes:
+        for mask in (fixed, np.zeros(len(v), bool)):
+            close(mechanism, q, v, mask)
+            mechanism.look(q, v)
+            if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+                return
     loops, M = mechanism.jacobian()[hard], mechanism.inertia()
     J = np.vstack([loops, R])
     target = np.concatenate([np.zeros(len(loops)), *(value for _, value in wishes)])
@@ -232,6 +244,12 @@ def close_velocities(
             v[mask] -= least(rows[:, mask], M[np.ix_(mask, mask)], rows @ v - aim)
         if np.abs(loops @ v).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             return
+
+
+def slip(mechanism: Mechanism) -> float:
+    """Return how fast the loops open, as last looked at [m/s]."""
+    slips(mechanism.structure.tables.rows, mechanism.work.blocks, mechanism.work.rows)
+    return float(np.abs(mechanism.work.rows.slip[mechanism.hard()]).max(initial=0.0))
 
 
 def unkept_coordinates(

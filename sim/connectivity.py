@@ -291,7 +291,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     for i, row in enumerate(row_list):
         for name, number in zip(("block", "code", "scale", "compliance", "locked"), row, strict=True):
             rows[name][i] = number
-    pairs, shared = _pairs(blocks, support)
+    pairs, shared = _pairs(blocks, support) if len(blocks) <= MANY else (table(PAIR, 0), np.zeros((0, 2), np.int64))
     return blocks, rows, np.array(support, np.int64), pairs, shared
 
 
@@ -319,6 +319,7 @@ def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
 
 # Closed rows that may wait at a link for a better pivot, beyond those that are open there.
 PATIENCE = 64
+MANY = 100  # loops that are never eliminated all at once
 
 
 def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waiting]:
@@ -384,6 +385,8 @@ def _most_piled(parent: np.ndarray, limit: np.ndarray) -> int:
 def cheaper_along(links: Any, blocks: Any, pairs: Any, fronts: Any) -> bool:
     """Tell whether eliminating rows along the tree takes less than all rows at once, by multiplications."""
     m = int(blocks.rows.sum())
+    if len(blocks) > MANY:
+        return True
     support = blocks.nb + blocks.na + blocks.nc
     together = m**3 / 6 + float((blocks.rows * support * (12 + blocks.rows / 2)).sum())
     together += float((blocks.rows[pairs.first] * blocks.rows[pairs.second] * pairs["count"]).sum())

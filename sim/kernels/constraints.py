@@ -142,7 +142,7 @@ def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
     )
 
 
-@kernel
+@door
 def slips(rows, block_work, row_work):
     """J v of all rows, from relative velocities in `frame` and unit wrenches in `row`."""
     frame, row, slip_out = block_work.frame, row_work.row, row_work.slip
