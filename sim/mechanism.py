@@ -59,7 +59,7 @@ class Mechanism:
         if len(tables.blocks):
             constraints.block_frames(tables.blocks, work.links, work.blocks)
             forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
-            constraints.build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+            constraints.build_rows(tables.blocks, tables.rows, 1, work.links, work.blocks, work.rows)
             constraints.residuals(tables.rows, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(

@@ -218,10 +218,13 @@ ROW_WORK = np.dtype(
         ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
+        ("keeps", "i8"),  # 1: acts since the last accepted state
+        ("acts", "i8"),  # when recorded: 1 acts, 0 repeats others, -1 is held by the tree alone
+        ("whole", "f8"),  # G_rr without other rows
         # Of elimination along the tree: where a row is eliminated (twice the link, 1 more in the rim after that root)
         # or -1, here and at the last accepted state; its place in a front and in the rim; whether its sides have met.
-        ("acts", "i8"), ("place", "i8"), ("kept_place", "i8"), ("at", "i8"), ("rim", "i8"), ("closed", "i8"),
-        ("whole", "f8"), ("ip", "f8"), ("k", "f8", (6,)),  # G_rr without other rows; 1 / sqrt(pivot); K over the root
+        ("place", "i8"), ("kept_place", "i8"), ("at", "i8"), ("rim", "i8"), ("closed", "i8"),
+        ("ip", "f8"), ("k", "f8", (6,)),  # 1 / sqrt(pivot); K over the root
         ("l", "i8"), ("ids", "i8"), ("count", "i8"),  # rest of its column of G over the root, in `J`; whose
     ],
     align=True,

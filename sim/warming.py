@@ -128,11 +128,11 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (forces.point_springs, (t.forces, t.points, w.links, w.one)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
-        (observe.centres, (t.links, w.links, w.bodies)), (articulated.release, (n, *tree)),
+        (observe.centres, (t.links, w.links, w.bodies)),
     ]  # fmt: skip
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
-        (constraints.build_rows, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
+        (constraints.build_rows, (t.blocks, t.rows, n, w.links, w.blocks, w.rows)),
         (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
         (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
@@ -144,23 +144,10 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
         (programs.evaluate, (at, t.support, 0.0, s.y)),
     ]  # fmt: skip
-    waiting = (w.ids, w.J, w.front, w.K, w.G)
     along: list[Task] = [
-        (fronts.open_rows, (t.blocks, t.rows, n, w.rows, w.one)),
-        (fronts.gather, (
-            n, n, t.links, t.fronts, t.entries, t.blocks, t.rows, w.links, w.blocks, w.rows, w.fronts, w.one, w.ids,
-            w.pile, w.front, w.K, w.G,
-        )),
-        (fronts.eliminate_at, (
-            n, n, n, t.rows, n, 1.0, 1.0, n, w.links, w.rows, w.fronts, w.one, *waiting, w.basis
-        )),
-        (fronts.give_way, (
-            n, n, *tree, w.rows, w.fronts, w.one, w.front, w.ids, w.J, w.K, w.G
-        )),
-        (fronts.hand_on, (n, n, w.rows, w.fronts, w.one, w.front, w.K, w.G, w.pile)),
-        (fronts.reach_rim, (n, w.rows, w.one, w.front, w.G, w.rim, w.rim_K, w.rim_G)),
-        (fronts.eliminate_rim, (
-            n, n, t.rows, n, 1.0, n, w.rows, w.fronts, w.one, w.ids, w.J, w.rim, w.rim_K, w.rim_G
+        (fronts.eliminate_along, (
+            n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.links, w.freedoms, w.blocks, w.rows,
+            w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
         )),
         (fronts.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
         (fronts.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import kernel, part
 
 
 @kernel
@@ -32,7 +32,7 @@ def articulate(links, freedoms, link_work, freedom_work):
     return -1
 
 
-@kernel
+@part
 def release(b, links, freedoms, link_work, freedom_work):
     """Let the freedoms of link b give way and hand what is left of its inertia P up.  Returns as `articulate`."""
     P_out, k, t, above = link_work.P, links.v[b], links.ball[b], links.parent[b]
@@ -55,7 +55,7 @@ def release(b, links, freedoms, link_work, freedom_work):
     return -1
 
 
-@kernel
+@part
 def rigid(own, P_out):
     """Write rigid inertias (m, m c, J) as P: J (xx yy zz xy xz yz), coupling (3 x 3), mass matrix, in 21 numbers."""
     for b in range(1, own.shape[0]):
@@ -69,7 +69,7 @@ def rigid(own, P_out):
         P_out[b, 18], P_out[b, 19], P_out[b, 20] = 0.0, 0.0, 0.0
 
 
-@kernel
+@part
 def free_ball(P_out, b, t, g_out, root_out):
     """Let link b turn freely about its origin, world axes x, y, z one after the other; leaves a mass matrix.
 
@@ -112,7 +112,7 @@ def free_ball(P_out, b, t, g_out, root_out):
     return -1
 
 
-@kernel
+@part
 def free_one(P_out, b, k, linear, armature, axis, g_out, root_out):
     """Let freedom k of link b give way.  Returns whether it has inertia."""
     e0, e1, e2 = axis[k, 0], axis[k, 1], axis[k, 2]
@@ -142,7 +142,7 @@ def free_one(P_out, b, k, linear, armature, axis, g_out, root_out):
     return True
 
 
-@kernel
+@part
 def add_square(P_out, b, sign, n0, n1, n2, f0, f1, f2):
     """P <- P + sign g g^T of link b, g = (n, f)."""
     P_out[b, 0] += sign * n0 * n0
@@ -168,7 +168,7 @@ def add_square(P_out, b, sign, n0, n1, n2, f0, f1, f2):
     P_out[b, 20] += sign * f1 * f2
 
 
-@kernel
+@part
 def hand_up(P_out, b, p, d):
     """Add the inertia of link b to that of its parent p, about the parent's origin."""
     dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
@@ -197,7 +197,7 @@ def hand_up(P_out, b, p, d):
         P_out[p, i] += P_out[b, i]
 
 
-@kernel
+@part
 def hand_up_mass(P_out, b, p, d):
     """Add the inertia of link b, of which a ball left a mass matrix, to that of its parent p."""
     dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
@@ -219,7 +219,7 @@ def hand_up_mass(P_out, b, p, d):
         P_out[p, i] += P_out[b, i]
 
 
-@kernel
+@part
 def crossed(P, b, dx, dy, dz):
     """Return d x (mass matrix of link b), column by column, as nine numbers by rows."""
     xx, yy, zz, xy, xz, yz = P[b, 15], P[b, 16], P[b, 17], P[b, 18], P[b, 19], P[b, 20]
@@ -230,7 +230,7 @@ def crossed(P, b, dx, dy, dz):
     )  # fmt: skip
 
 
-@kernel
+@part
 def add_turned(P_out, p, dx, dy, dz, a00, a01, a02, a10, a11, a12, a20, a21, a22):
     """Add Z + Z^T to the rotational inertia of link p, column j of Z being d x (row j of a)."""
     P_out[p, 0] += 2.0 * (dy * a02 - dz * a01)
@@ -248,7 +248,7 @@ def inward(links, freedoms, link_work, freedom_work):
         inward_at(b, links, freedoms, link_work, freedom_work)
 
 
-@kernel
+@part
 def inward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `inward` at link b."""
     parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
@@ -289,7 +289,7 @@ def inward_at(b, links, freedoms, link_work, freedom_work):
         F_out[p, 5] += f2
 
 
-@kernel
+@part
 def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
     """Carry a wrench K (moment about b's origin, force) from link b to its ancestor `top`, freedoms giving way.
 
@@ -335,7 +335,7 @@ def outward(links, freedoms, link_work, freedom_work):
         outward_at(b, links, freedoms, link_work, freedom_work)
 
 
-@kernel
+@part
 def outward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `outward` at link b."""
     parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear

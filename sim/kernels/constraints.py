@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.articulated import climb
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply
 from sim.model import UNIVERSAL_ROW
 
@@ -83,8 +83,8 @@ def direction(code, frame, n):
 
 
 @door
-def build_rows(blocks, rows, link_work, block_work, row_work):
-    """Unit wrenches, J v and the wanted J vdot = -Jdot v of all rows.
+def build_rows(blocks, rows, every, link_work, block_work, row_work):
+    """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
     link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].
     """
@@ -93,6 +93,8 @@ def build_rows(blocks, rows, link_work, block_work, row_work):
     a_links, b_links = blocks.a, blocks.b
     block, code, scale = rows.block, rows.code, rows.scale
     for r in range(block.size):
+        if not (every or row_work.keeps[r]):
+            continue
         n, c, s = block[r], code[r], scale[r]
         a, b = a_links[n], b_links[n]
         e0, e1, e2 = direction(c, frame, n)
@@ -223,7 +225,7 @@ def jacobians(links, freedoms, blocks, link_work, freedom_work, block_work, row_
             climb(links, freedoms, link_work, freedom_work, fork, 0, K, s, m, J_out)
 
 
-@kernel
+@part
 def wrench_about(frame, x, row, n, r, link):
     """Return the wrench of row r about a link's origin: moment, force."""
     p0, p1, p2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]

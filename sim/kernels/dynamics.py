@@ -9,7 +9,7 @@ along the tree instead (`sim.kernels.fronts`).
 
 from __future__ import annotations
 
-from sim.kernels.articulated import articulate, inward, outward, release, rigid
+from sim.kernels.articulated import articulate, inward, outward
 from sim.kernels.constraints import (
     apply_rows,
     block_frames,
@@ -33,17 +33,7 @@ from sim.kernels.forces import (
     stop_torques,
     tree_columns,
 )
-from sim.kernels.fronts import (
-    eliminate_at,
-    eliminate_rim,
-    gather,
-    give_way,
-    hand_on,
-    inward_along,
-    open_rows,
-    outward_along,
-    reach_rim,
-)
+from sim.kernels.fronts import eliminate_along, inward_along, outward_along
 from sim.kernels.inertia import link_inertias
 from sim.kernels.jit import chapter, door, story
 from sim.kernels.kinematics import poses, velocities
@@ -74,7 +64,7 @@ def factorise(system, choose):
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+        build_rows(tables.blocks, tables.rows, choose, work.links, work.blocks, work.rows)
         if tables.one.along[0]:
             return factorise_along(system, choose)
     bad = articulate(links, freedoms, work.links, work.freedoms)
@@ -98,43 +88,14 @@ def factorise(system, choose):
 def factorise_along(system, choose):
     """Do the same with the rows eliminated along the tree; see `sim.kernels.fronts`."""
     tables, _, work, _ = unpack(system)
-    links, rows, one, fronts = tables.links, tables.rows, tables.one, work.fronts
-    length, mobility, kept = one.length[0], one.mobility[0], work.one.kept_rank[0]
-    if not choose:
-        for r in range(work.rows.place.size):
-            work.rows.place[r] = work.rows.kept_place[r]
-    open_rows(tables.blocks, rows, choose, work.rows, work.one)
-    rigid(work.links.I, work.links.P)
-    for b in range(links.parent.size - 1, 0, -1):
-        p = gather(
-            b, choose, links, tables.fronts, tables.entries, tables.blocks, rows, work.links, work.blocks, work.rows,
-            fronts, work.one, work.ids, work.pile, work.front, work.K, work.G,
-        )  # fmt: skip
-        p = eliminate_at(
-            b, p, choose, rows, kept, length, mobility, tables.fronts.limit[b], work.links, work.rows, fronts,
-            work.one, work.ids, work.J, work.front, work.K, work.G, work.basis,
-        )  # fmt: skip
-        bad = release(b, links, tables.freedoms, work.links, work.freedoms)
-        if bad >= 0:
-            work.one.worst[0] = bad
-            return Status.MASS_SINGULAR
-        give_way(
-            b, p, links, tables.freedoms, work.links, work.freedoms, work.rows, fronts, work.one, work.front,
-            work.ids, work.J, work.K, work.G,
-        )  # fmt: skip
-        if links.parent[b] > 0:
-            if p > 0:
-                hand_on(b, p, work.rows, fronts, work.one, work.front, work.K, work.G, work.pile)
-            continue
-        reach_rim(p, work.rows, work.one, work.front, work.G, work.rim, work.rim_K, work.rim_G)
-        eliminate_rim(
-            b, choose, rows, kept, mobility, tables.fronts.limit[0], work.rows, fronts, work.one, work.ids, work.J,
-            work.rim, work.rim_K, work.rim_G,
-        )  # fmt: skip
-    eliminate_rim(
-        0, choose, rows, kept, mobility, 0, work.rows, fronts, work.one, work.ids, work.J, work.rim, work.rim_K,
-        work.rim_G,
+    bad = eliminate_along(
+        choose, tables.links, tables.freedoms, tables.fronts, tables.entries, tables.blocks, tables.rows, tables.one,
+        work.links, work.freedoms, work.blocks, work.rows, work.fronts, work.one, work.ids, work.J, work.pile,
+        work.front, work.K, work.G, work.rim, work.rim_K, work.rim_G, work.basis,
     )  # fmt: skip
+    if bad >= 0:
+        work.one.worst[0] = bad
+        return Status.MASS_SINGULAR
     return Status.OK
 
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.articulated import add_square, climb, inward_at, outward_at
+from sim.kernels.articulated import add_square, climb, inward_at, outward_at, release, rigid
 from sim.kernels.constraints import CUT, NOTHING, wrench_about
-from sim.kernels.jit import kernel
+from sim.kernels.jit import kernel, part
 
 # A closed row waits while its pivot is below this share of what it would be without the rows before it, or of the
 # compliance of the link it would lock.  Smaller: roundoff of weak rows is taken for rank in later ones.  Larger:
@@ -34,22 +34,68 @@ UNFELT = 1e-24
 
 
 @kernel
+def eliminate_along(
+    choose, links, freedoms, fronts, entries, blocks, rows, one, link_work, freedom_work, block_work, row_work,
+    front_work, one_work, ids_out, J_out, pile_work, row_out, K_out, G_out, rim_out, rim_K_out, rim_G_out, basis_work,
+):  # fmt: skip
+    """Factorise: freedoms and rows give way link by link.  Returns -1, or a freedom without inertia.
+
+    choose: 1 to find the acting rows and their places anew; 0: those of the last accepted state, in their order.
+    """
+    length, mobility, kept_rank = one.length[0], one.mobility[0], one_work.kept_rank[0]
+    open_rows(blocks, rows, choose, row_work, one_work)
+    rigid(link_work.I, link_work.P)
+    p = 0
+    for b in range(links.parent.size - 1, 0, -1):
+        p = gather(
+            b, p, choose, links, fronts, entries, blocks, rows, link_work, block_work, row_work, front_work, one_work,
+            ids_out, pile_work, row_out, K_out, G_out,
+        )  # fmt: skip
+        p = eliminate_at(
+            b, p, choose, rows, kept_rank, length, mobility, fronts.limit[b], link_work, row_work, front_work,
+            one_work, ids_out, J_out, row_out, K_out, G_out, basis_work,
+        )  # fmt: skip
+        bad = release(b, links, freedoms, link_work, freedom_work)
+        if bad >= 0:
+            return bad
+        give_way(
+            b, p, choose, links, freedoms, link_work, freedom_work, row_work, front_work, one_work, row_out, ids_out,
+            J_out, K_out, G_out,
+        )  # fmt: skip
+        if links.parent[b] == 0:
+            reach_rim(p, row_work, one_work, row_out, G_out, rim_out, rim_K_out, rim_G_out)
+            eliminate_rim(
+                b, choose, rows, kept_rank, mobility, fronts.limit[0], row_work, front_work, one_work, ids_out, J_out,
+                rim_out, rim_K_out, rim_G_out,
+            )  # fmt: skip
+            p = 0
+        elif links.parent[b] < b - 1:
+            if p > 0:
+                hand_on(b, p, row_work, front_work, one_work, row_out, K_out, G_out, pile_work)
+            p = 0
+    eliminate_rim(
+        0, choose, rows, kept_rank, mobility, 0, row_work, front_work, one_work, ids_out, J_out, rim_out, rim_K_out,
+        rim_G_out,
+    )  # fmt: skip
+    return -1
+
+
+@part
 def open_rows(blocks, rows, choose, row_work, one_work):
     """Start a pass: no row has entered a front; places are forgotten where they are chosen anew."""
     block, a, b = rows.block, blocks.a, blocks.b
-    for r in range(block.size):
+    for s in range(block.size if choose else one_work.kept_rank[0]):
+        r = s if choose else row_work.kept[s]
         n = block[r]
-        row_work.at[r] = row_work.rim[r] = -1
+        row_work.at[r] = row_work.rim[r] = row_work.place[r] = -1
         row_work.closed[r] = int(a[n] == 0 or b[n] == 0)
         row_work.whole[r] = rows.compliance[r]
-        if choose:
-            row_work.place[r] = -1
     one_work.rank[0] = one_work.filled[0] = one_work.listed[0] = one_work.depth[0] = one_work.rim[0] = 0
     if choose:
         one_work.pivots[0, 0] = one_work.pivots[0, 1] = 1.0
 
 
-@kernel
+@part
 def join(r, p, at_out, row_work, row_out, K_out, G_out):
     """Give row r a place in a front of p rows unless it has one; a row that comes twice is closed.  Returns p."""
     if at_out[r] >= 0:
@@ -63,13 +109,16 @@ def join(r, p, at_out, row_work, row_out, K_out, G_out):
     return p + 1
 
 
-@kernel
+@part
 def gather(
-    b, choose, links, fronts, entries, blocks, rows, link_work, block_work, row_work, front_work, one_work, ids, pile,
-    row_out, K_out, G_out,
+    b, p, choose, links, fronts, entries, blocks, rows, link_work, block_work, row_work, front_work, one_work, ids,
+    pile, row_out, K_out, G_out,
 ):  # fmt: skip
-    """Make the front of link b of what its children handed up and of rows that begin there.  Returns its size."""
-    p, parent, x, frame, row, at = 0, links.parent, link_work.x, block_work.frame, row_work.row, row_work.at
+    """Make the front of link b of what its children handed up and of rows that begin there.  Returns its size.
+
+    p: rows that the child which is numbered next left in the front.
+    """
+    parent, x, frame, row, at = links.parent, link_work.x, block_work.frame, row_work.row, row_work.at
     stack, depth = front_work.stack, one_work.depth[0]
     while depth > 0 and parent[stack[depth - 1]] == b:
         depth -= 1
@@ -84,7 +133,7 @@ def gather(
     one_work.depth[0] = depth
     for e in range(fronts.first[b], fronts.first[b] + fronts.count[b]):
         r, side = entries[e] // 2, 1.0 - 2.0 * (entries[e] % 2)
-        if choose or row_work.place[r] >= 0:
+        if choose or row_work.keeps[r]:
             K = wrench_about(frame, x, row, rows.block[r], r, b)
             p = join(r, p, row_work.at, row_work, row_out, K_out, G_out)
             j = at[r]
@@ -99,7 +148,7 @@ def gather(
     return p
 
 
-@kernel
+@part
 def add_compliance(n, first, o, ids, pile, at, G_out):
     """Add n x n mutual compliances that stand in `pile` from o to a front's, lower triangles."""
     for s in range(n):
@@ -112,7 +161,7 @@ def add_compliance(n, first, o, ids, pile, at, G_out):
                 G_out[j, i] += pile[o + n * s + u]
 
 
-@kernel
+@part
 def ripest(b, p, P, K, G, row, row_work, mobility):
     """Return the closed row of the front of link b whose pivot is best and good enough, or -1."""
     turning = DELAY / max(P[b, 0] + P[b, 1] + P[b, 2], 1e-300)
@@ -131,7 +180,7 @@ def ripest(b, p, P, K, G, row, row_work, mobility):
     return at
 
 
-@kernel
+@part
 def unfelt(p, K, G, row, row_work, length, mobility):
     """Return a closed row that neither its link nor the links below can answer, or -1."""
     for j in range(p):
@@ -144,7 +193,7 @@ def unfelt(p, K, G, row, row_work, length, mobility):
     return -1
 
 
-@kernel
+@part
 def spare(p, K, G, row, row_work, length, mobility, basis_work):
     """Return a closed row whose wrench is a sum of others', all of them without any pivot, or -1.
 
@@ -167,7 +216,7 @@ def spare(p, K, G, row, row_work, length, mobility, basis_work):
     return -1
 
 
-@kernel
+@part
 def reduce(count, basis_work):
     """Take out of the last row of a basis what lies along its first ones; returns the square of what is left."""
     left = 0.0
@@ -183,7 +232,7 @@ def reduce(count, basis_work):
     return left
 
 
-@kernel
+@part
 def strongest(p, G, row, row_work, mobility, cut):
     """Return the closed row of the rim whose pivot keeps the largest share of its whole, if more than cut, or -1."""
     best, at = cut, -1
@@ -194,7 +243,7 @@ def strongest(p, G, row, row_work, mobility, cut):
     return at
 
 
-@kernel
+@part
 def remove(j, p, at_out, row_out, K_out, G_out):
     """Put row j of a front of p rows last and take it off; the others keep their compliances.  Returns p - 1."""
     q = p - 1
@@ -213,7 +262,7 @@ def remove(j, p, at_out, row_out, K_out, G_out):
     return q
 
 
-@kernel
+@part
 def eliminate(place, j, p, rows, at_out, row_work, one_work, ids_out, J_out, row_out, K_out, G_out):
     """Eliminate row j of a front of p rows; k, l and who l belongs to are kept with the row.  Returns p - 1."""
     q = remove(j, p, at_out, row_out, K_out, G_out)
@@ -235,13 +284,14 @@ def eliminate(place, j, p, rows, at_out, row_work, one_work, ids_out, J_out, row
         a = J_out[m + i]
         for u in range(i + 1):
             G_out[i, u] -= a * J_out[m + u]
-        K_out[i, 0], K_out[i, 1], K_out[i, 2] = K_out[i, 0] - a * k0, K_out[i, 1] - a * k1, K_out[i, 2] - a * k2
-        K_out[i, 3], K_out[i, 4], K_out[i, 5] = K_out[i, 3] - a * k3, K_out[i, 4] - a * k4, K_out[i, 5] - a * k5
+        if place % 2 == 0:  # the rim feels nothing
+            K_out[i, 0], K_out[i, 1], K_out[i, 2] = K_out[i, 0] - a * k0, K_out[i, 1] - a * k1, K_out[i, 2] - a * k2
+            K_out[i, 3], K_out[i, 4], K_out[i, 5] = K_out[i, 3] - a * k3, K_out[i, 4] - a * k4, K_out[i, 5] - a * k5
     one_work.filled[0], one_work.listed[0] = m + q, n + q
     return q
 
 
-@kernel
+@part
 def stiffen(b, r, row_work, P_out):
     """P <- P + k k^T for a row r that was eliminated at link b."""
     k = row_work.k
@@ -249,7 +299,7 @@ def stiffen(b, r, row_work, P_out):
     add_square(P_out, b, 1.0, n0, n1, n2, f0, f1, f2)
 
 
-@kernel
+@part
 def eliminate_at(
     b, p, choose, rows, kept_rank, length, mobility, limit, link_work, row_work, front_work, one_work, ids_out, J_out,
     row_out, K_out, G_out, basis_work,
@@ -281,7 +331,7 @@ def eliminate_at(
     return p
 
 
-@kernel
+@part
 def next_kept(place, kept_rank, row_work, one_work):
     """Return where the next row of the kept order stands in the front if it is eliminated at this place, or -1."""
     s = one_work.rank[0]
@@ -291,9 +341,10 @@ def next_kept(place, kept_rank, row_work, one_work):
     return -1
 
 
-@kernel
+@part
 def give_way(
-    b, p, links, freedoms, link_work, freedom_work, row_work, front_work, one_work, row, ids_out, J_out, K_out, G_out
+    b, p, choose, links, freedoms, link_work, freedom_work, row_work, front_work, one_work, row, ids_out, J_out, K_out,
+    G_out,
 ):  # fmt: skip
     """Let the freedoms of link b give way under the p rows that wait: x into J, K and G to the parent's side."""
     m, n, count = one_work.filled[0], one_work.listed[0], links.nv[b]
@@ -309,13 +360,14 @@ def give_way(
     for e in range(count):
         for s in range(p):
             x = J_out[m + e * p + s]
-            row_work.whole[row[s]] += x * x
+            if choose:
+                row_work.whole[row[s]] += x * x
             for u in range(s + 1):
                 G_out[s, u] += x * J_out[m + e * p + u]
     one_work.filled[0], one_work.listed[0] = m + count * p, n + p
 
 
-@kernel
+@part
 def hand_on(b, p, row_work, front_work, one_work, row, K, G, pile_out):
     """Put the rows that wait at link b on the pile for its parent."""
     depth, o = one_work.depth[0], 0
@@ -334,7 +386,7 @@ def hand_on(b, p, row_work, front_work, one_work, row, K, G, pile_out):
             pile_out[o + p * s + u] = G[s, u]
 
 
-@kernel
+@part
 def reach_rim(p, row_work, one_work, row, G, row_out, K_out, G_out):
     """Add the p rows that wait at a root to the rim."""
     n = one_work.rim[0]
@@ -352,7 +404,7 @@ def reach_rim(p, row_work, one_work, row, G, row_out, K_out, G_out):
     one_work.rim[0] = n
 
 
-@kernel
+@part
 def eliminate_rim(
     b, choose, rows, kept_rank, mobility, limit, row_work, front_work, one_work, ids_out, J_out, row_out, K_out, G_out
 ):  # fmt: skip
@@ -378,7 +430,7 @@ def eliminate_rim(
     one_work.rim[0] = p
 
 
-@kernel
+@part
 def spent(p, G, row, row_work, mobility):
     """Return a closed row of the rim whose pivot is lost to the rows before it, or -1."""
     for j in range(p):
@@ -401,7 +453,7 @@ def inward_along(links, freedoms, link_work, freedom_work, row_work, front_work,
     answer_rows_of(0, front_work.rim_first[0], front_work.rim_end[0], row_work, ids, J, link_work.F)
 
 
-@kernel
+@part
 def answer_rows_of(b, first, end, row_work, ids, J, F_out):
     """Going inward, answer rows first ... end of the order, which were eliminated at link b (0: in the rim)."""
     order, ip, k, rhs_out = row_work.order, row_work.ip, row_work.k, row_work.rhs
@@ -415,7 +467,7 @@ def answer_rows_of(b, first, end, row_work, ids, J, F_out):
             rhs_out[ids[row_work.ids[r] + i]] -= J[row_work.l[r] + i] * z
 
 
-@kernel
+@part
 def shift_rows(k, count, b, front_work, y, ids, J, row_work):
     """Going inward, take what freedoms k ... of link b do out of the right-hand sides of the rows that wait."""
     p, m, n, rhs_out = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.rhs
@@ -441,7 +493,7 @@ def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work
         forces_of(b, front_work.first[b], front_work.end[b], link_work.B, ids, J, row_work)
 
 
-@kernel
+@part
 def forces_of(b, first, end, B, ids, J, row_work):
     """Going outward, find the forces of rows first ... end, eliminated at link b with acceleration B (0: the rim)."""
     order, k, force_out = row_work.order, row_work.k, row_work.force
@@ -455,7 +507,7 @@ def forces_of(b, first, end, B, ids, J, row_work):
         force_out[r] = row_work.ip[r] * z
 
 
-@kernel
+@part
 def push_freedoms(k, count, b, front_work, row_work, ids, J, y_out):
     """Going outward, add what the forces of the waiting rows do to freedoms k ... of link b."""
     p, m, n, force = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.force

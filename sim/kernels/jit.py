@@ -129,14 +129,14 @@ def _compiled_at(level: int, dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _compile(function: Callable[..., Any], level: int, from_python: bool) -> Any:
+def _compile(function: Callable[..., Any], level: int, from_python: bool, inside: bool = False) -> Any:
     if _interpret:
         return function
     _configure()
     import numba
 
     njit: Any = numba.njit
-    dispatcher = njit(cache=True, no_cpython_wrapper=not from_python, **_OPTIONS)(function)
+    dispatcher = njit(cache=True, no_cpython_wrapper=not from_python, forceinline=inside, **_OPTIONS)(function)
     if not from_python:
         _close(dispatcher)
     return _compiled_at(level, dispatcher)
@@ -159,6 +159,11 @@ def _close(dispatcher: Any) -> None:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function over numbers and arrays that other kernels call, not Python."""
     return _compile(function, 3, False)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Compile a kernel whose machine code becomes part of its callers': a table passed on costs ten stores."""
+    return _compile(function, 3, False, inside=True)
 
 
 def door(function: Callable[..., Any]) -> Any:

@@ -100,6 +100,10 @@ def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
     work.one.kept_rank[0] = work.one.rank[0]
     for r in range(work.rows.order.size):
+        work.rows.keeps[r] = 0
+    for s in range(work.one.rank[0]):
+        work.rows.keeps[work.rows.order[s]] = 1
+    for r in range(work.rows.order.size):
         work.rows.kept[r], work.rows.kept_place[r] = work.rows.order[r], work.rows.place[r]
 
 
@@ -113,7 +117,7 @@ def settle(system, tables, control, work, t, q, v, k_out):
     move(system, q, v)
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, work.links, work.blocks, work.rows)
+        build_rows(tables.blocks, tables.rows, 1, work.links, work.blocks, work.rows)
     free_response(system)
     solve_loops(system)
     worst = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.constraints import wrench_about
 from sim.kernels.dynamics import (
     apply_forces,
     body_poses,
@@ -22,6 +23,9 @@ from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import SAMPLE, unpack, vector
 from sim.model import ARMED, DISARMED, GUARD_PROGRAM, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
+
+# Share of a row's wrench below which a freedom does not move it: roundoff.
+UNMOVED = 1e-12
 
 
 @kernel
@@ -43,20 +47,24 @@ def null_vectors(system, tables, work):
     """Row forces that do nothing: one vector for each cut row, orthonormal.  Returns their number.
 
     work.N: (rows, rows), vectors in its first rows.  Needs `factorise`; uses up the links' F, B and vdot.
+    Rows that the tree alone holds are left out: a force along one is a vector by itself.
     """
-    rows, row_work, links, count = tables.rows, work.rows, work.links, 0
-    mark_acting(work.one.rank[0], row_work)
+    rows, row_work, F_work, count = tables.rows, work.rows, work.links.F, 0
+    mark_acting(
+        work.one.rank[0], tables.links, tables.freedoms, tables.blocks, rows, work.links, work.freedoms, work.blocks,
+        row_work,
+    )  # fmt: skip
     for c in range(rows.block.size):
-        if row_work.acts[c]:
+        if row_work.acts[c] != 0:
             continue
         for r in range(row_work.rhs.size):
             row_work.rhs[r] = 0.0
         for k in range(work.freedoms.y.size):
             work.freedoms.y[k] = 0.0
-        for b in range(links.F.shape[0]):
+        for b in range(F_work.shape[0]):
             for i in range(6):
-                links.F[b, i] = 0.0
-        pull(rows.block[c], c, -1.0, tables.blocks, work.links, work.blocks, row_work, links.F)
+                F_work[b, i] = 0.0
+        pull(rows.block[c], c, -1.0, tables.blocks, work.links, work.blocks, row_work, F_work)
         go_inward(tables, work)
         solve_loops(system)
         row_work.force[c] = 1.0  # what the rows that act do against a unit force of this one
@@ -66,12 +74,37 @@ def null_vectors(system, tables, work):
 
 
 @kernel
-def mark_acting(rank, row_work):
-    """Fill acts: 1 for the rows that act."""
+def mark_acting(rank, links, freedoms, blocks, rows, link_work, freedom_work, block_work, row_work):
+    """Fill acts: 1 for the rows that act, -1 for those that the tree alone holds, 0 for those that repeat others."""
     for r in range(row_work.acts.size):
-        row_work.acts[r] = 0
+        row_work.acts[r] = -1
     for s in range(rank):
         row_work.acts[row_work.order[s]] = 1
+    for r in range(row_work.acts.size):
+        n = rows.block[r]
+        if row_work.acts[r] < 0 and (
+            moves(r, n, blocks.a[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
+            or moves(r, n, blocks.b[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
+        ):
+            row_work.acts[r] = 0
+
+
+@kernel
+def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, row_work):
+    """Tell whether a freedom from link b up to its ancestor `top` changes what row r of block n holds."""
+    frame, axis, row = block_work.frame, freedom_work.axis, row_work.row
+    while b != top:
+        k = wrench_about(frame, link_work.x, row, n, r, b)
+        size = abs(k[0]) + abs(k[1]) + abs(k[2]) + abs(k[3]) + abs(k[4]) + abs(k[5])
+        for i in range(links.v[b], links.v[b] + links.nv[b]):
+            if freedoms.linear[i]:
+                rate = k[3] * axis[i, 0] + k[4] * axis[i, 1] + k[5] * axis[i, 2]
+            else:
+                rate = k[0] * axis[i, 0] + k[1] * axis[i, 1] + k[2] * axis[i, 2]
+            if abs(rate) > UNMOVED * size:
+                return True
+        b = links.parent[b]
+    return False
 
 
 @kernel
@@ -144,6 +177,13 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
     F, determinate_out = link_work.F, joint_work.determinate
     for j in range(determinate_out.size):
         determinate_out[j] = 1.0
+    for n in range(blocks.rows.size):
+        for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
+            if row_work.acts[r] < 0:
+                determinate_out[blocks.joint[n]] = 0.0
+                mark_path(links, blocks.a[n], blocks.fork[n], determinate_out)
+                mark_path(links, blocks.b[n], blocks.fork[n], determinate_out)
+                break
     for p in range(count):
         for b in range(links.parent.size):
             for i in range(6):
@@ -160,6 +200,14 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
             for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
                 if abs(N[p, r]) > 1e-7:
                     determinate_out[blocks.joint[n]] = 0.0
+
+
+@kernel
+def mark_path(links, b, top, determinate_out):
+    """Mark the tree joints from link b up to its ancestor `top` as transmitting a chosen force."""
+    while b != top:
+        determinate_out[links.joint[b]] = 0.0
+        b = links.parent[b]
 
 
 @kernel
@@ -248,7 +296,7 @@ def observe(system, tables, work, t, q, v):
     if status != Status.OK:
         return status
     count = 0
-    if work.one.rank[0] < tables.rows.block.size:
+    if tables.rows.block.size > 0:
         count = null_vectors(system, tables, work)
     free_response(system)
     solve_loops(system)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 STORIES = {"story", "story_door", "chapter", "entry"}
-KERNELS = {"kernel", "door"} | STORIES
+KERNELS = {"kernel", "part", "door"} | STORIES
 WHOLES = {"work", "stepper", "control", "guards"}
 WRITABLE = ("_out", "_work")
 ALLOCATES = {
