@@ -84,6 +84,7 @@ class Recording:
         self.com = ByName("body", bodies, lambda: read("com"))
         self.joint_position = ByName("joint", joints, lambda: read("joints/position"))
         self.force = ByName("joint", joints, lambda: read("joints/force"))
+        self.impulse = ByName("joint", joints, functools.partial(_impulses, self._store, len(joints)))
         keys = column_keys(self.columns)
         self.coordinate = ByName("joint", keys, lambda: read("joints/coordinate"))
         self.rate = ByName("joint", keys, lambda: read("joints/rate"))
@@ -276,6 +277,15 @@ def load_recording(path: str | os.PathLike[str]) -> Recording:
         There is no file, it is not a recording, or it is of another version; the sentence says which.
     """
     return Recording(path)
+
+
+def _impulses(store: _Store, joints: int) -> np.ndarray:
+    """Return (events, joints, 6) impulses of all joints, of the parent on the child: moment about the joint, force."""
+    out = np.zeros((len(store.get("events/time")), joints, 6))
+    event = store.get("impulses/event")[()]
+    there = event >= 0
+    out[event[there], store.get("impulses/joint")[()][there]] = store.get("impulses/wrench")[()][there]
+    return out
 
 
 def _numbers(values: np.ndarray) -> Any:

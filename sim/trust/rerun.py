@@ -1,0 +1,122 @@
+"""A scene run again: its rows kept in memory, chosen instants looked at on the way, the start pushed a little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.assembly import close_velocities
+from sim.compiler import Model
+from sim.happenings import Happening
+from sim.running import follow
+from sim.sentences import SimulationError
+from sim.simulator import Simulator
+
+# What a look at one row finds: called with (row, flow) while the flow has the structure of that row.
+Look = Callable[[int, Simulator], None]
+Tell = Callable[[float, float, int], object]
+
+
+class _Enough(Exception):
+    """The last row that is wanted has been told."""
+
+
+@dataclass
+class Rerun:
+    """Rows and happenings of a run.
+
+    values : dataset of rows -> array, as in a recording
+    ended : the sentence with which the run ended before its time; empty where it did not
+    """
+
+    values: dict[str, np.ndarray] = field(default_factory=dict)
+    happenings: list[Happening] = field(default_factory=list)
+    ended: str = ""
+
+    @property
+    def time(self) -> np.ndarray:
+        """Instants (n,) s."""
+        return self.values["time"]
+
+
+class _Memory:
+    """A journal that keeps all rows, and looks at some of them."""
+
+    def __init__(self, rows: Sequence[int], look: Look | None, last: float):
+        self.blocks: list[Mapping[str, np.ndarray]] = []
+        self.happenings: list[Happening] = []
+        self.count, self.last, self.simulator = 0, last, None
+        self.wanted, self.look = sorted(rows), look
+
+    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
+        """Keep a block of rows."""
+        self.blocks.append(values)
+        first, self.count = self.count, self.count + len(q)
+        while self.wanted and self.wanted[0] < self.count:
+            row = self.wanted.pop(0)
+            if row >= first and self.look is not None and self.simulator is not None:
+                self.look(row, self.simulator)
+        if values["time"][-1] > self.last:
+            raise _Enough
+
+    def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
+        """Nothing: rows are compared by the names of bodies and joints."""
+
+    def event(self, happening: Happening) -> None:
+        """Keep an event."""
+        self.happenings.append(happening)
+
+
+def rerun(
+    model: Model, duration: float, *, seed: int | None = None, triggers: Sequence[tuple[str, float]] = (),
+    last: float = np.inf, push: float = 0.0, rows: Sequence[int] = (), look: Look | None = None,
+    tell: Tell | None = None,
+) -> Rerun:  # fmt: skip
+    """Run a model again.
+
+    Parameters
+    ----------
+    model : Model
+    duration, seed, triggers : as the recording's settings have them
+    last : float
+        [s] Stop once a row past this time was told; for recordings that end before their time.
+    push : float
+        Largest change of the start's speeds, in metres a second over the model's length and in radians a
+        second; along one direction that the loops allow, the same in every run.
+    rows, look : rows of which `look(row, simulator)` is called once the block with them was told
+    tell : progress, called as ``tell(t, duration, events)``
+    """
+    simulator = Simulator(model, seed=seed)
+    if push:
+        _push(simulator, push)
+    memory = _Memory(rows, look, last)
+    memory.simulator = simulator  # type: ignore[assignment]
+    simulator.journal = memory
+    out = Rerun()
+    try:
+        follow(simulator, duration, triggers, tell, memory.happenings)
+    except _Enough:
+        pass
+    except SimulationError as error:
+        out.ended = str(error)
+    names = memory.blocks[0] if memory.blocks else ()
+    out.values = {name: np.concatenate([block[name] for block in memory.blocks]) for name in names}
+    out.happenings = memory.happenings
+    return out
+
+
+def _push(simulator: Simulator, size: float) -> None:
+    """Change the speeds of the start by so much, in a direction that the loops allow."""
+    flow = simulator.flow
+    mechanism, q = flow.mechanism, flow.q.copy()
+    direction = np.random.default_rng(5).normal(size=len(flow.v))
+    linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
+    direction[linear] *= flow.model.length
+    close_velocities(mechanism, q, direction, np.zeros(len(direction), bool))
+    scale = np.abs(direction / np.where(linear, flow.model.length, 1.0)).max(initial=0.0)
+    if scale > 0.0:
+        flow.v[:] += size / scale * direction
+    flow.look()
+    flow.restart()
