@@ -288,7 +288,7 @@ class Happenings:
     def _strike(self, body: str, linear: Any, angular: Any, point: str | None, total: _Sum) -> None:
         s = self.s
         now = s.flow.instant()
-        row = s.model.point_names[f"{body}.{point}" if point else body]
+        row = s.model.point_names[f"{body}.{point or 'com'}"]
         n = s.model.body_names.index(body)
         p_WB, R_WB = now.mechanism.work.bodies.p_WB[n], now.mechanism.work.bodies.R_WB[n].reshape(3, 3)
         p_W = p_WB + R_WB @ s.model.points.p_B[row]

@@ -113,6 +113,11 @@ class Recording:
         return str(self._file.attrs["scene"])
 
     @property
+    def program(self) -> str:
+        """Name and version of the program that wrote it."""
+        return str(self._file.attrs.get("program", ""))
+
+    @property
     def complete(self) -> bool:
         """True when the run came to its end; False while it runs or was stopped."""
         return bool(self._get("complete")[()])
@@ -231,6 +236,7 @@ class Recording:
             "wall_time": wall,
             "real_time_factor": span / wall if wall else None,
             "largest_residual": _largest(self.trust.position_residual),
+            "trust": self.trust.summary(self.time),
             "energy_balance": _largest(self.energy.balance),
             "peak_kinetic_energy": _largest(self.energy.kinetic),
             "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],

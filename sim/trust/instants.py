@@ -31,6 +31,7 @@ class Instant:
 
     row, time : where
     acceleration : of all bodies, engine against oracle
+    constraint : the engine's accelerations in the rows of all joints
     force : what the recorded joint forces leave of Newton and Euler for every body
     drive : what they do along the joints' freedoms beyond the recorded torques
     springs : the engine's forces between bodies against the oracle's springs; nan where other forces act too
@@ -42,6 +43,7 @@ class Instant:
     row: int
     time: float
     acceleration: float
+    constraint: float
     force: float
     drive: float
     springs: float
@@ -126,6 +128,7 @@ class Witness:
         return Instant(
             row=row, time=float(recording.time[row]),
             acceleration=_relative(engine - answer.acceleration, answer.acceleration),
+            constraint=answer.constraint(engine),
             force=float(np.max(np.abs(left), initial=0.0)) / max(size, 1.0),
             drive=drive / largest, springs=self._springs(row, outside),
             rank=int(recording.array("trust/rank")[row]),

@@ -54,14 +54,21 @@ class Answer:
     acceleration : (bodies, 6) of the centre of mass, angular
     rank : of all rows; nullity : rows that repeat others
     determinate : (joints,) whether the joint's force is the only possible one
-    row_residual : largest |J x - b| over the size of its terms
+    J, b : rows of all joints
     """
 
     acceleration: np.ndarray
     rank: int
     nullity: int
     determinate: np.ndarray
-    row_residual: float
+    J: np.ndarray
+    b: np.ndarray
+
+    def constraint(self, acceleration: np.ndarray) -> float:
+        """Return the largest |J x - b| of some accelerations (bodies, 6), relative to the largest term, at least 1."""
+        x = acceleration.ravel()
+        size = np.max(np.abs(self.J) @ np.abs(x) + np.abs(self.b), initial=1.0)
+        return float(np.max(np.abs(self.J @ x - self.b), initial=0.0) / size)
 
 
 def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -144,9 +151,7 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
     x, U, rank = _saddle(M, J, f, b)
     moved = np.zeros(len(joints))
     np.maximum.at(moved, owner, np.abs(U[:, rank:]).max(axis=1, initial=0.0))
-    size = np.abs(J) @ np.abs(x) + np.abs(b)
-    residual = np.max(np.abs(J @ x - b) / np.maximum(size, 1.0), initial=0.0)
-    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, float(residual))
+    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, J, b)
 
 
 def _saddle(M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:

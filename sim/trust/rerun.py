@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sim.assembly import close_velocities
+from sim.assembly import close_positions, close_velocities
 from sim.compiler import Model
 from sim.happenings import Happening
+from sim.kernels.project import add_freedoms
 from sim.running import follow
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
@@ -83,8 +84,8 @@ def rerun(
     last : float
         [s] Stop once a row past this time was told; for recordings that end before their time.
     push : float
-        Largest change of the start's speeds, in metres a second over the model's length and in radians a
-        second; along one direction that the loops allow, the same in every run.
+        How far to move the start, and to change its speeds a second: of the model's length and of a radian,
+        along directions that the loops allow, the same in every run.
     rows, look : rows of which `look(row, simulator)` is called once the block with them was told
     tell : progress, called as ``tell(t, duration, events)``
     """
@@ -108,15 +109,25 @@ def rerun(
 
 
 def _push(simulator: Simulator, size: float) -> None:
-    """Change the speeds of the start by so much, in a direction that the loops allow."""
+    """Move the start by so much and change its speeds by so much a second, in directions that the loops allow."""
     flow = simulator.flow
-    mechanism, q = flow.mechanism, flow.q.copy()
-    direction = np.random.default_rng(5).normal(size=len(flow.v))
-    linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
-    direction[linear] *= flow.model.length
-    close_velocities(mechanism, q, direction, np.zeros(len(direction), bool))
-    scale = np.abs(direction / np.where(linear, flow.model.length, 1.0)).max(initial=0.0)
-    if scale > 0.0:
-        flow.v[:] += size / scale * direction
+    mechanism, q, v = flow.mechanism, flow.q.copy(), flow.v.copy()
+    move, change = (_direction(simulator, seed) for seed in (5, 6))
+    add_freedoms(mechanism.structure.tables.links, size * move, 1.0, q)
+    nowhere = np.zeros(len(v), bool)
+    close_positions(mechanism, q, nowhere)
+    v += size * change
+    close_velocities(mechanism, q, v, nowhere)
+    flow.q[:], flow.v[:] = q, v
     flow.look()
     flow.restart()
+
+
+def _direction(simulator: Simulator, seed: int) -> np.ndarray:
+    """Return speeds (nv,) at random that the loops allow, the largest one of the model's length or one radian."""
+    flow = simulator.flow
+    linear = np.asarray(flow.structure.tables.freedoms.linear) == 1
+    unit = np.where(linear, flow.model.length, 1.0)
+    out = np.random.default_rng(seed).normal(size=len(unit)) * unit
+    close_velocities(flow.mechanism, flow.q.copy(), out, np.zeros(len(out), bool))
+    return out / max(float(np.abs(out / unit).max(initial=0.0)), 1e-300)
