@@ -134,7 +134,7 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
     rows.append(("energy balance", f"{verdict.balance:.2g} J{share}"))
     units = {"position": "m, rad", "velocity": "m/s, rad/s", "rates": "m/s, rad/s"}
     for name, peak in verdict.residuals.items():
-        what = "rates of joints" if name == "rates" else f"residual of {name}"
+        what = "rates against bodies" if name == "rates" else f"residual of {name}"
         rows.append((what, f"{peak.value:.2g} ({units[name]}) at {peak.time:.4g} s, all joints"))
     if verdict.singular is not None and verdict.rank is not None:
         low, high = verdict.rank
@@ -180,7 +180,7 @@ def _apart(time: float, tighter: float) -> str:
 
 
 def _ledger(verdict: Verdict) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for e in verdict.ledger:
         name = ", ".join(e.names)
         size, spin = float(np.linalg.norm(e.momentum)), float(np.linalg.norm(e.angular_momentum))
@@ -237,7 +237,7 @@ def _plot(recording: Any, verdict: Verdict, out: Path, size: tuple[int, int] | N
     if "rank" in c:
         groups.append([Signal("smallest singular value", "1", c["smallest singular value"], True)])
         groups.append([Signal("rank of the loops", "1", c["rank"]), Signal("chosen forces", "1", c["chosen forces"])])
-    events = [Event(time=event.time, name=event.name, kind=event.kind, caption=event.caption) for event in recording.events]
+    events = [Event(time=e.time, name=e.name, kind=e.kind, caption=e.caption) for e in recording.events]
     plots.draw(time, groups, events, out, f"{verdict.scene}: how far its numbers can be trusted", size)
 
 

@@ -82,7 +82,6 @@ class Trust:
         """Constraint rows that act (n,); -1: not recorded."""
         return self._read("trust/rank")
 
-
     def summary(self, time: np.ndarray) -> dict[str, Any]:
         """Return the short form: residuals, smallest singular value, rank, joints by what is known of their force."""
         sigma, rank, marks = self.smallest_singular_value, self.rank, self.determinate.array

@@ -18,6 +18,10 @@ SAFETY = 1.25
 LOST = 1e-3
 # Differences above this have stopped growing: nothing is fitted to them.
 SATURATED = 1e-2
+EARLY = 0.1  # share of the run that no law is fitted to: growth begins before it settles
+# Differences of regular motions grow about in proportion to time; what grows faster than this power of
+# time is taken to grow exponentially, which says no later than it is when the trajectory is lost.
+REGULAR = 1.5
 ROUNDOFF = 1.1e-16  # relative, of one operation
 
 
@@ -178,17 +182,14 @@ def growth(time: np.ndarray, factor: np.ndarray, error: np.ndarray, size: float)
     size : the change at the start; growth to SATURATED of it is not fitted
     """
     factor = np.maximum.accumulate(factor)
-    after = (time > time[0]) & (factor * size < SATURATED) & (factor > 0.0)
-    law, exponent, shift = "power", 0.0, 0.0
-    if after.sum() >= 4:
-        y = np.log(factor[after])
-        fits = []
-        for name, x in (("exponential", time[after] - time[0]), ("power", np.log(time[after] - time[0]))):
-            A = np.column_stack([x, np.ones_like(x)])
-            c, *_ = np.linalg.lstsq(A, y, rcond=None)
-            fits.append((float(np.sum((A @ c - y) ** 2)), name, float(c[0]), float(c[1])))
-        _, law, exponent, shift = min(fits)
     span = float(time[-1] - time[0])
+    after = (time > time[0] + EARLY * span) & (factor * size < SATURATED) & (factor > 0.0)
+    law, exponent = "power", 0.0
+    if after.sum() >= 4:
+        y, t = np.log(factor[after]), time[after] - time[0]
+        exponent = float(np.polyfit(np.log(t), y, 1)[0])
+        if exponent > REGULAR:
+            law, exponent = "exponential", float(np.polyfit(t, y, 1)[0])
 
     def when(now: np.ndarray) -> float:
         """When a quantity that grows by this law passes LOST."""
@@ -197,7 +198,7 @@ def growth(time: np.ndarray, factor: np.ndarray, error: np.ndarray, size: float)
             return float(time[past[0]])
         if exponent <= 0.0 or now[-1] <= 0.0:
             return float("inf")
-        more = np.log(LOST / now[-1])
-        return float(time[-1] + more / exponent if law == "exponential" else time[0] + span * np.exp(more / exponent))
+        more = float(np.log(LOST / now[-1])) / exponent
+        return float(time[-1] + more if law == "exponential" else time[0] + span * np.exp(min(more, 700.0)))
 
     return Growth(time, factor, law, exponent, when(np.maximum.accumulate(error)), when(factor * ROUNDOFF))

@@ -22,6 +22,8 @@ from sim.trust.seen import Seen
 
 # Poses near an instant of an event may already belong to its other side in a rerun.
 APART = 1e-9  # s
+# Engine and oracle agree to this over the smallest singular value, relative.
+AGREED = 1e-9
 LARGEST = 300  # bodies: dense matrices of more take minutes
 
 
@@ -51,6 +53,11 @@ class Instant:
     oracle_rank: int
     marks: tuple[str, ...]
     sigma: float
+
+    @property
+    def allowed(self) -> float:
+        """How far differences may go here: forces are known less well near a singular position."""
+        return AGREED / float(np.clip(np.nan_to_num(self.sigma, nan=1.0), 1e-6, 1.0))
 
 
 def choose(seen: Seen, count: int) -> list[int]:

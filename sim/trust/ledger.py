@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.recording import EventEntry, RecordingError
+from sim.recording import EventEntry
+from sim.scene.spec import Event
 from sim.trust import joints as jn
 from sim.trust.seen import Seen
 
@@ -28,7 +29,7 @@ class Entry:
     along : largest impulse along a joint's freedom without armature, relative
     kinetic, potential : J, change in all
     lost, given : J, as recorded: lost in impacts, put in by the event
-    left_energy : relative to the kinetic energy
+    left_energy : of energies, and of what the events say was lost; relative to the kinetic energy
     moved : m or rad, how far a body was moved; nothing but `set` may
     set : an event sets coordinates or rates, which is no impulse: momenta are not balanced
     """
@@ -99,6 +100,7 @@ def _entry(seen: Seen, events: list[EventEntry], before: int, after: int, impuls
     )
     kinetic, potential = (float(e[after] - e[before]) for e in (seen.kinetic, energy.potential))
     lost, given = (float(e[after] - e[before]) for e in (energy.impact, energy.input))
+    said = float(np.nansum([event.energy_lost for event in events]))
     weight = max(float(np.max(seen.kinetic[[before, after]])), abs(potential), 1e-300)
     turned = np.abs(seen.R[after] - seen.R[before]).max(initial=0.0)
     return Entry(
@@ -110,7 +112,7 @@ def _entry(seen: Seen, events: list[EventEntry], before: int, after: int, impuls
         left_angular=float(np.max(np.abs(left_angular), initial=0.0)) / (scale * length),
         along=_along(seen, after, impulses) / (scale * max(length, 1.0)),
         kinetic=kinetic, potential=potential, lost=lost, given=given,
-        left_energy=abs(kinetic + potential + lost - given) / weight,
+        left_energy=max(abs(kinetic + potential + lost - given), abs(lost - said)) / weight,
         moved=float(max(turned, np.abs(seen.p[after] - seen.p[before]).max(initial=0.0))), set=sets,
     )  # fmt: skip
 
@@ -152,7 +154,7 @@ def _along(seen: Seen, row: int, impulses: np.ndarray) -> float:
     return largest
 
 
-def _specs(seen: Seen, events: list[EventEntry]) -> list:  # type: ignore[type-arg]
+def _specs(seen: Seen, events: list[EventEntry]) -> list[Event]:
     names = {event.name for event in events if event.kind in ("scene", "key")}
     return [spec for spec in seen.model.scene.events if spec.name in names]
 
@@ -171,6 +173,3 @@ def _by_events(seen: Seen, events: list[EventEntry], row: int) -> np.ndarray:
                 push = np.asarray(linear, float)
                 out[body] += np.concatenate([push, np.asarray(angular, float) + np.cross(arm, push)])
     return out
-
-
-__all__ = ["CLOSED", "Entry", "RecordingError", "ledger"]

@@ -21,6 +21,11 @@ RANK = 1e-9
 CHOSEN = 1e-6
 
 
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a x b of two vectors (numpy's own takes ten times as long for one pair)."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
 @dataclass(frozen=True)
 class Body:
     """A body at one instant: mass, centre of mass (3,), inertia about it (3, 3), angular velocity; world axes."""
@@ -76,16 +81,14 @@ def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[n
     at = joint.at
     w_rel = at.w_b - at.w_a
     rows = [
-        _row(joint, coms, count, "slide", at.F[:, k], 2.0 * at.F[:, k] @ np.cross(at.w_a, at.slip))
+        _row(joint, coms, count, "slide", at.F[:, k], 2.0 * at.F[:, k] @ cross(at.w_a, at.slip))
         for k in SLIDES[joint.kind]
     ]
-    rows += [
-        _row(joint, coms, count, "turn", at.F[:, k], at.F[:, k] @ np.cross(at.w_a, w_rel)) for k in TURNS[joint.kind]
-    ]
+    rows += [_row(joint, coms, count, "turn", at.F[:, k], at.F[:, k] @ cross(at.w_a, w_rel)) for k in TURNS[joint.kind]]
     if joint.kind == "universal":
         x, z = at.F[:, 0], at.M[:, 2]
-        rate = np.cross(np.cross(at.w_a, x), z) + np.cross(x, np.cross(at.w_b, z))
-        rows.append(_row(joint, coms, count, "turn", np.cross(x, z), -rate @ w_rel))
+        rate = cross(cross(at.w_a, x), z) + cross(x, cross(at.w_b, z))
+        rows.append(_row(joint, coms, count, "turn", cross(x, z), -rate @ w_rel))
     return np.array([row for row, _ in rows]).reshape(-1, 6 * count), np.array([b for _, b in rows])
 
 
@@ -95,10 +98,10 @@ def free_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.
     for what, frame, k in FREEDOMS[joint.kind]:
         e = (at.F if frame == "F" else at.M)[:, k]
         if what == "slide":
-            drift = 2.0 * e @ np.cross(at.w_a, at.slip)
+            drift = 2.0 * e @ cross(at.w_a, at.slip)
         else:
             carrier = at.w_a if frame == "F" else at.w_b
-            drift = -np.cross(carrier, e) @ (at.w_b - at.w_a)
+            drift = -cross(carrier, e) @ (at.w_b - at.w_a)
         rows.append(_row(joint, coms, count, what, e, drift))
     return np.array([row for row, _ in rows]).reshape(-1, 6 * count), np.array([d for _, d in rows])
 
@@ -117,8 +120,8 @@ def _row(
         arm = at.P - coms[body]
         if what == "slide":
             row[6 * body : 6 * body + 3] += sign * e
-            row[6 * body + 3 : 6 * body + 6] += sign * np.cross(arm, e)
-            rest -= sign * e @ np.cross(w, np.cross(w, arm))
+            row[6 * body + 3 : 6 * body + 6] += sign * cross(arm, e)
+            rest -= sign * e @ cross(w, cross(w, arm))
         else:
             row[6 * body + 3 : 6 * body + 6] += sign * e
     return row, float(rest)
@@ -136,7 +139,7 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
         s, r = slice(6 * i, 6 * i + 3), slice(6 * i + 3, 6 * i + 6)
         M[s, s], M[r, r] = body.mass * np.eye(3), body.inertia
         f[s] += body.mass * gravity
-        f[r] -= np.cross(body.w, body.inertia @ body.w)
+        f[r] -= cross(body.w, body.inertia @ body.w)
     blocks, rights, owner = [np.zeros((0, 6 * n))], [np.zeros(0)], []
     for k, joint in enumerate(joints):
         J, b = locked_rows(joint, coms, n)
@@ -180,15 +183,15 @@ def balance_of_bodies(
     for i, body in enumerate(bodies):
         a, alpha = acceleration[i, :3], acceleration[i, 3:]
         left[i, :3] += body.mass * (gravity - a)
-        left[i, 3:] -= body.inertia @ alpha + np.cross(body.w, body.inertia @ body.w)
+        left[i, 3:] -= body.inertia @ alpha + cross(body.w, body.inertia @ body.w)
         size = max(size, body.mass * float(np.linalg.norm(gravity)), body.mass * float(np.linalg.norm(a)))
     for joint, wrench, point in zip(joints, wrenches, points, strict=True):
         size = max(size, float(np.linalg.norm(wrench[3:])))
-        for body, sign in ((joint.b, 1.0), (joint.a, -1.0)):
-            if body >= 0:
-                arm = point - bodies[body].com
-                left[body, :3] += sign * wrench[3:]
-                left[body, 3:] += sign * (wrench[:3] + np.cross(arm, wrench[3:]))
+        for side, sign in ((joint.b, 1.0), (joint.a, -1.0)):
+            if side >= 0:
+                arm = point - bodies[side].com
+                left[side, :3] += sign * wrench[3:]
+                left[side, 3:] += sign * (wrench[:3] + cross(arm, wrench[3:]))
     return left, size
 
 
@@ -199,7 +202,7 @@ def along_freedoms(
     n = len(bodies)
     E, drift = free_rows(joint, [body.com for body in bodies], n)
     rate_dot = E @ acceleration.ravel() - drift
-    moment = wrench[:3] + np.cross(point - joint.at.P, wrench[3:])
+    moment = wrench[:3] + cross(point - joint.at.P, wrench[3:])
     out = []
     for k, (what, frame, axis) in enumerate(FREEDOMS[joint.kind]):
         e = (joint.at.F if frame == "F" else joint.at.M)[:, axis]

@@ -7,6 +7,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sim.recording import Recording, RecordingError
 from sim.scene.draft import Drafter
@@ -51,7 +52,7 @@ def restored(recording: Recording, *, trust: bool = False) -> tuple[Scene, list[
     return scene, notes
 
 
-def _of(settings: dict[str, object], *names: str) -> dict[str, object]:
+def _of(settings: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: settings[name] for name in names if name in settings}
 
 
@@ -84,10 +85,9 @@ def _link_controllers(beside: Path, home: Path) -> None:
             (home / path.name).symlink_to(path.resolve())
 
 
-def _changed(text: str, file: str, home: Path, settings: dict[str, object]) -> dict[str, Quantity]:
+def _changed(text: str, file: str, home: Path, settings: dict[str, Any]) -> dict[str, Quantity]:
     """Return the parameters whose recorded values are not those of the text."""
     wanted = settings.get("parameters") or {}
-    assert isinstance(wanted, dict)
     declared = Drafter(Findings()).scene(text, file, None, home, {}).parameters
     return {
         name: Quantity(float(wanted[name]), own.dimension, own.bare)
