@@ -20,7 +20,7 @@ LOST = 1e-3
 SATURATED = 1e-2
 EARLY = 0.1  # share of the run that no law is fitted to: growth begins before it settles
 # Differences of regular motions grow about in proportion to time; what grows faster than this power of
-# time is taken to grow exponentially, which says no later than it is when the trajectory is lost.
+# time is taken to grow exponentially, the more cautious of the two.
 REGULAR = 1.5
 ROUNDOFF = 1.1e-16  # relative, of one operation
 
@@ -191,14 +191,18 @@ def growth(time: np.ndarray, factor: np.ndarray, error: np.ndarray, size: float)
         if exponent > REGULAR:
             law, exponent = "exponential", float(np.polyfit(t, y, 1)[0])
 
-    def when(now: np.ndarray) -> float:
-        """When a quantity that grows by this law passes LOST."""
-        past = np.flatnonzero(now > LOST)
+    def when(now: np.ndarray, last: int) -> float:
+        """When a quantity that grows by this law, measured up to a row, passes LOST."""
+        past = np.flatnonzero(now[: last + 1] > LOST)
         if len(past):
             return float(time[past[0]])
-        if exponent <= 0.0 or now[-1] <= 0.0:
+        if exponent <= 0.0 or now[last] <= 0.0 or time[last] <= time[0]:
             return float("inf")
-        more = float(np.log(LOST / now[-1])) / exponent
-        return float(time[-1] + more if law == "exponential" else time[0] + span * np.exp(min(more, 700.0)))
+        more = float(np.log(LOST / now[last])) / exponent
+        if law == "exponential":
+            return float(time[last] + more)
+        return float(time[0] + (time[last] - time[0]) * np.exp(min(more, 700.0)))
 
-    return Growth(time, factor, law, exponent, when(np.maximum.accumulate(error)), when(factor * ROUNDOFF))
+    measured = int(np.flatnonzero(factor * size < SATURATED)[-1])
+    lost = when(np.maximum.accumulate(error), len(time) - 1)
+    return Growth(time, factor, law, exponent, lost, when(factor * ROUNDOFF, measured))

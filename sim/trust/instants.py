@@ -61,13 +61,14 @@ class Instant:
 
 
 def choose(seen: Seen, count: int) -> list[int]:
-    """Return rows at random, the same ones each time, none at an event's instant."""
+    """Return rows at random, the same ones each time, of finite numbers and none at an event's instant."""
     time = seen.recording.time
     if len(seen.mass) > LARGEST:
         return []
     events = np.array([event.time for event in seen.recording.events])
     near = np.min(np.abs(time[:, None] - events), axis=1, initial=np.inf) if len(events) else np.full(len(time), np.inf)
-    free = np.flatnonzero(near > APART)
+    finite = np.isfinite([np.sum(a, axis=(1, 2)) for a in (seen.p, seen.v, seen.w, seen.com)]).all(axis=0)
+    free = np.flatnonzero((near > APART) & finite)
     if not len(free):
         return []
     picked = np.random.default_rng(20).choice(free, size=min(count, len(free)), replace=False)
@@ -202,11 +203,11 @@ class Witness:
         if not scene.forces:
             return _relative(outside, outside * 0.0)
         mine = np.zeros_like(outside)
-        for force in scene.forces:
-            self._add_spring(row, force, mine)
-        return _relative(outside - mine, mine)
+        size = max([self._add_spring(row, force, mine) for force in scene.forces])
+        return float(np.max(np.abs(outside - mine), initial=0.0)) / max(size, 1.0)
 
-    def _add_spring(self, row: int, force: Any, out: np.ndarray) -> None:
+    def _add_spring(self, row: int, force: Any, out: np.ndarray) -> float:
+        """Add the pull of a spring; returns the size of its terms [N], of which roundoff is a part."""
         seen, model = self.seen, self.seen.model
         ends = []
         for name in force.ends:
@@ -225,6 +226,7 @@ class Witness:
         for body, point, sign in ((a, p, 1.0), (b, q, -1.0)):
             if body >= 0:
                 out[body] += sign * np.concatenate([pull, np.cross(point - seen.com[row, body], pull)])
+        return float(force.stiffness * max(distance, free) + force.damping * np.linalg.norm(v - u))
 
     def _drawn(self, force: Any) -> float:
         model = self.seen.model
