@@ -46,15 +46,23 @@ def verify(wish: VerifyOptions) -> int:
     import sim
     from sim.kernels import jit
 
+    if wish.quick:
+        jit.interpret()  # nothing runs: importing the compiler would take longer
     recording = sim.load_recording(wish.recording)
     quiet = wish.quiet or wish.as_json
     with recording, ExitStack() as stack:
         pause = stack.enter_context(deferred())
         if not wish.quick and not quiet and jit.is_cold():
             say("compiling the kernels, once: about half a minute")
-        verdict = sim.verify(
-            recording, instants=wish.instants, quick=wish.quick, trust=wish.trust, stage=_stages(pause, stack, quiet)
-        )
+        try:
+            verdict = sim.verify(
+                recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,
+                stage=_stages(pause, stack, quiet),
+            )  # fmt: skip
+        except sim.SceneError:
+            if not wish.as_json:
+                say(f"the scene in {wish.recording} cannot be read by this program:")
+            raise
         if wish.output is not None:
             _plot(recording, verdict, wish.output, size)
     if wish.as_json:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
+from sim.recording import RecordingError
 from sim.recording.layout import row_names
 from sim.trust.comparing import (
     SAFETY,
@@ -68,6 +71,10 @@ def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
     ]  # fmt: skip
     verdict.bit_equal = not different
     if verdict.bit_equal:
+        changed = _changed_beside(seen, same)
+        verdict.bit_equal = not changed
+        if changed:
+            verdict.problems.append(f"a rerun has the same rows to the bit, but other {' and '.join(changed)}")
         return
     verdict.notes.append(f"a rerun differs from the recording in {', '.join(different)}")
     if _same_bits(recorded["time"], again["time"]):
@@ -99,6 +106,30 @@ def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
         if off.any():
             at = one["time"][int(np.flatnonzero(off)[0])]
             verdict.problems.append(f"{name} differs in a rerun, first at t = {at:.6g} s")
+
+
+def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
+    """Return what differs in a rerun of equal rows: raw states, events, impulses."""
+    recording, changed = seen.recording, []
+    for first, q, v in same.states:
+        epoch = next((e for e in recording.epochs if e.first <= first < e.last), None)
+        if epoch is not None:
+            k = slice(first - epoch.first, min(first + len(q), epoch.last) - epoch.first)
+            n = k.stop - k.start
+            if not (_same_bits(epoch.q[k], q[:n]) and _same_bits(epoch.v[k], v[:n])):
+                changed.append("raw states")
+                break
+    events = recording.events
+    again = [(h.time, h.name, h.kind, h.caption, h.lost, h.impulse, h.text) for h in same.happenings[: len(events)]]
+    if again != [(e.time, e.name, e.kind, e.caption, e.energy_lost, e.impulse, e.text) for e in events]:
+        changed.append("events")
+    with contextlib.suppress(RecordingError):  # of a program that wrote no impulses
+        recorded = recording.impulse.array
+        none = np.zeros(recorded.shape[1:])
+        through = [none if h.through is None else h.through for h in same.happenings[: len(events)]]
+        if not all(np.array_equal(a, b) for a, b in zip(recorded, through, strict=False)):
+            changed.append("impulses")
+    return changed
 
 
 def _typed(values: np.ndarray, like: np.ndarray) -> np.ndarray:

@@ -29,10 +29,12 @@ class Rerun:
     """Rows and happenings of a run.
 
     values : dataset of rows -> array, as in a recording
+    states : (first row, q, v) of each block of rows
     ended : the sentence with which the run ended before its time; empty where it did not
     """
 
     values: dict[str, np.ndarray] = field(default_factory=dict)
+    states: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
     happenings: list[Happening] = field(default_factory=list)
     ended: str = ""
 
@@ -47,6 +49,7 @@ class _Memory:
 
     def __init__(self, rows: Sequence[int], look: Look | None, last: float):
         self.blocks: list[Mapping[str, np.ndarray]] = []
+        self.states: list[tuple[int, np.ndarray, np.ndarray]] = []
         self.happenings: list[Happening] = []
         self.count, self.last, self.simulator = 0, last, None
         self.wanted, self.look = sorted(rows), look
@@ -54,6 +57,7 @@ class _Memory:
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         """Keep a block of rows."""
         self.blocks.append(values)
+        self.states.append((self.count, q, v))
         first, self.count = self.count, self.count + len(q)
         while self.wanted and self.wanted[0] < self.count:
             row = self.wanted.pop(0)
@@ -104,7 +108,7 @@ def rerun(
         out.ended = str(error)
     names = memory.blocks[0] if memory.blocks else ()
     out.values = {name: np.concatenate([block[name] for block in memory.blocks]) for name in names}
-    out.happenings = memory.happenings
+    out.states, out.happenings = memory.states, memory.happenings
     return out
 
 

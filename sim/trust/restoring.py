@@ -41,8 +41,7 @@ def restored(recording: Recording, *, trust: bool = False) -> tuple[Scene, list[
     settings = recording.settings
     with tempfile.TemporaryDirectory(prefix="brachiate-") as folder:
         home = _lay(Path(folder), file, recording.sources)
-        if trust:
-            _link_controllers(Path(file).parent, home)
+        _link_controllers(Path(file).parent, home)
         scene = load_text(text, file, folder=home, set=_changed(text, file, home, settings), trust=trust)
     scene = replace(scene, file=file, simulate=replace(scene.simulate, **_of(settings, "method", "rtol", "record")))
     notes = []

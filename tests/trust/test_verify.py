@@ -51,7 +51,7 @@ def test_the_error_bar_bounds_the_true_error_of_a_pendulum(rtol):
         # rod 0.2 kg, 1 m (and 1 cm across); ball 2 kg of 9 cm at its end
         inertia = 0.2 * (1 / 12 + 0.25) + 2 * (0.4 * 0.09**2 + 1)
         omega = np.sqrt(9.81 * (0.2 * 0.5 + 2 * 1) / inertia)
-        assert 8.0 > 4 * 0.5 * ellipk(np.sin(np.pi / 3) ** 2) / omega  # more than half a period
+        assert 2 * ellipk(np.sin(np.pi / 3) ** 2) / omega < 8.0  # more than half a period
         recording_time = recording.time
         error = np.abs(recording.coordinate["hinge"] - pendulum_angle(recording_time, 2 * np.pi / 3, omega))
     bar = verdict.bar("coordinate", "hinge")
@@ -163,7 +163,9 @@ initial: {a: {rate: 1}, b: {rate: [0.5, -2]}}
 events:
   hit: {at: 0.1 s, impulse: {body: two, linear: [0, 1, 2], angular: [0.1, 0, 0], point: tip}}
   catch: {at: 0.2 s, connect: {c: {type: spherical, parent: two, child: ball, child_point: eye}}}
-  tie: {at: 0.3 s, connect: {d: {type: rotational, parent: ball, child: one, child_point: tip, axis: [0, 0, 1], armature: 0.2}}}
+  tie:
+    at: 0.3 s
+    connect: {d: {type: rotational, parent: ball, child: one, child_point: tip, axis: [0, 0, 1], armature: 0.2}}
   hit again: {at: 0.35 s, impulse: {body: two, linear: [0, 1, 2]}, cut: c}
   turned: {at: 0.4 s, set: {a: {rate: 3}}}
 simulate: {duration: 0.5 s}
@@ -248,6 +250,9 @@ def tampered(source: Path, target: Path, dataset: str, place: tuple[int, ...], c
         ("events/energy_lost", (1,), 1e-6, "event 'catch' at t = 0.2 s: the ledger does not close; the energy"),
         ("impulses/wrench", (2, 4), 1e-6, "the ledger does not close"),
         ("bodies/mass", (0,), 1e-5, "oracle: "),
+        ("events/impulse", (1,), 1e-9, "a rerun has the same rows to the bit, but other events"),
+        ("impulses/wrench", (2, 4), 1e-14, "a rerun has the same rows to the bit, but other impulses"),
+        ("epochs/0/q", (3, 0), 1e-15, "a rerun has the same rows to the bit, but other raw states"),
     ],
 )
 def test_a_changed_number_is_found(arm, tmp_path, dataset, place, change, sentence):
