@@ -198,7 +198,7 @@ class Witness:
     def _springs(self, row: int, outside: np.ndarray) -> float:
         """Difference between the engine's forces between bodies and springs computed here, relative."""
         scene = self.seen.model.scene
-        if not all(getattr(force, "kind", getattr(force, "type", "spring")) == "spring" for force in scene.forces):
+        if not all(_is_spring(force) for force in scene.forces):
             return math.nan
         if not scene.forces:
             return _relative(outside, outside * 0.0)
@@ -248,6 +248,12 @@ class _Kept:
         """Put them back."""
         for array, copy in self.pairs:
             array[...] = copy
+
+
+def _is_spring(force: Any) -> bool:
+    """Tell whether a force of a scene is a spring between two points; others are taken from the engine."""
+    kind = getattr(force, "kind", getattr(force, "type", "spring"))
+    return kind == "spring" and all(hasattr(force, name) for name in ("ends", "stiffness", "damping", "length"))
 
 
 def _relative(difference: np.ndarray, of: np.ndarray) -> float:
