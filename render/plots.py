@@ -53,8 +53,7 @@ def plot(
         drawn = [source.evaluate(text) for text in signals] if signals else overview(source)
         events = events_of(file)
         name = title if title is not None else str(file.attrs.get("scene", ""))
-    _draw(source.time, panels(drawn), events, out, name, size)
-    return out
+    return draw(source.time, panels(drawn), events, out, name, size)
 
 
 def export(recording: str | Path, signals: Sequence[str], out: str | Path) -> Path:
@@ -114,7 +113,7 @@ def panels(signals: Sequence[Signal]) -> list[list[Signal]]:
 
 def logarithmic(signal: Signal) -> bool:
     """Whether a signal wants a logarithmic scale: residuals span many powers of ten."""
-    return signal.text in ("trust.position_residual", "trust.velocity_residual")
+    return signal.logarithmic or signal.text in ("trust.position_residual", "trust.velocity_residual")
 
 
 def broken(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,14 +122,15 @@ def broken(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return np.insert(time, twins, np.nan), np.insert(values, twins, np.nan)
 
 
-def _draw(
+def draw(
     time: np.ndarray,
     groups: list[list[Signal]],
     events: Sequence[Event],
     out: Path,
     title: str,
     size: tuple[int, int] | None,
-) -> None:
+) -> Path:
+    """Draw groups of signals over time (n,), a panel each, into a picture; see `plot`."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -156,6 +156,7 @@ def _draw(
                 figure.savefig(part, format=out.suffix[1:].lower(), metadata=_no_date(out))
             except OSError as error:
                 raise RenderError(cannot_write(out, error)) from error
+    return out
 
 
 def _no_date(out: Path) -> dict[str, None]:

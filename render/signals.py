@@ -70,11 +70,13 @@ class Signal:
     text : the formula it was asked by
     unit : as far as it is known; empty where a formula mixes units
     values : (n,) or, for a vector, (k, n)
+    logarithmic : drawn over powers of ten
     """
 
     text: str
     unit: str
     values: np.ndarray
+    logarithmic: bool = False
 
     def components(self) -> list[tuple[str, np.ndarray]]:
         """Return (label, values (n,)) of each component."""

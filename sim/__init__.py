@@ -18,6 +18,7 @@ _PUBLIC = {
     "Simulator": "sim.simulator",
     "SimulationError": "sim.simulator",
     "run": "sim.running",
+    "verify": "sim.trust",
     "load_recording": "sim.recording",
     "Recording": "sim.recording",
     "RecordingError": "sim.recording",
@@ -40,6 +41,7 @@ __all__ = [
     "load_recording",
     "parameter",
     "run",
+    "verify",
 ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sim.changes import ChangeError, generalised_impulse, impulse_solve, restructure, set_values, spring_energy
 from sim.controllers import ControllerFault
+from sim.impulses import joint_impulses
 from sim.programs import Condition, Programs
 from sim.scene.spec import Action, Event
 from sim.sentences import SimulationError
@@ -25,6 +26,7 @@ class Happening:
 
     kind : scene, key, mode, disarmed, annotation
     lost : J; impulse: norm of all constraint impulses
+    through : (joints, 6) impulse of every joint, or None: moment about it, force, of the parent on the child
     """
 
     time: float
@@ -34,6 +36,7 @@ class Happening:
     lost: float = 0.0
     impulse: float = 0.0
     text: str = ""
+    through: np.ndarray | None = None
 
 
 @dataclass
@@ -43,7 +46,12 @@ class _Sum:
     lost: float = 0.0
     given: float = 0.0
     impulse: float = 0.0
+    through: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+
+    def carry(self, impulses: np.ndarray) -> None:
+        """Add impulses of the joints (joints, 6)."""
+        self.through = impulses if self.through is None else self.through + impulses
 
 
 class Happenings:
@@ -201,7 +209,7 @@ class Happenings:
             lines.append(
                 Happening(
                     self.s.t, event.name, kind, event.caption, share if first else 0.0, total.impulse if first else 0.0,
-                    "; ".join(total.notes) if first else "",
+                    "; ".join(total.notes) if first else "", total.through if first else None,
                 )
             )  # fmt: skip
         return lines
@@ -242,6 +250,7 @@ class Happenings:
             v = blow.v
             total.lost += blow.lost
             total.impulse = float(np.linalg.norm(blow.impulse))
+            total.carry(joint_impulses(after.mechanism, v - after.v, blow.impulse))
         tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()
         s.flow.adopt(after, v, s.agenda)
         if tree:
@@ -279,7 +288,7 @@ class Happenings:
     def _strike(self, body: str, linear: Any, angular: Any, point: str | None, total: _Sum) -> None:
         s = self.s
         now = s.flow.instant()
-        row = s.model.point_names[f"{body}.{point}" if point else body]
+        row = s.model.point_names[f"{body}.{point or 'com'}"]
         n = s.model.body_names.index(body)
         p_WB, R_WB = now.mechanism.work.bodies.p_WB[n], now.mechanism.work.bodies.R_WB[n].reshape(3, 3)
         p_W = p_WB + R_WB @ s.model.points.p_B[row]
@@ -288,6 +297,9 @@ class Happenings:
         total.given += blow.given
         total.lost += blow.lost
         total.impulse = max(total.impulse, float(np.linalg.norm(blow.impulse)))
+        arm = p_W - now.mechanism.work.links.x[now.structure.link_of[n]]
+        outside = np.concatenate([np.asarray(angular, float) + np.cross(arm, linear), np.asarray(linear, float)])
+        total.carry(joint_impulses(now.mechanism, blow.v - now.v, blow.impulse, {n: outside}))
         s.flow.adopt(now, blow.v, s.agenda)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,6 +53,7 @@ class _Journal:
         self.recorder.event(
             happening.time, happening.name, happening.kind, caption=happening.caption, row_before=after - 1,
             row_after=after, energy_lost=happening.lost, impulse=happening.impulse, text=happening.text,
+            through=happening.through,
         )  # fmt: skip
 
 
@@ -102,7 +103,7 @@ def run(
     began = time.perf_counter()
     complete, failure = False, None
     try:
-        _follow(simulator, span, sorted(triggers, key=lambda item: item[1]), progress, journal)
+        follow(simulator, span, triggers, progress, recorder.events)
         complete = True
     except SimulationError as error:
         failure = error
@@ -121,18 +122,22 @@ def run(
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
 
 
-def _follow(
-    simulator: Simulator, span: float, triggers: list[tuple[str, float]], progress: Progress | None, journal: _Journal
+def follow(
+    simulator: Simulator, span: float, triggers: Sequence[tuple[str, float]], progress: Progress | None, told: Sized
 ) -> None:
-    """Advance to the end, firing keys on the way."""
+    """Advance to the end, firing keys on the way.
+
+    triggers : (key, time [s]); told : the events so far, counted for `progress`.
+    """
     last = [0.0]
 
     def tell(t: float) -> None:
         now = time.perf_counter()
         if progress is not None and now - last[0] > 0.1:
             last[0] = now
-            progress(t, span, len(journal.recorder.events))
+            progress(t, span, len(told))
 
+    triggers = sorted(triggers, key=lambda item: item[1])
     known = simulator.agenda.keys()
     for key, at in triggers:
         if key not in known:
@@ -149,7 +154,7 @@ def _follow(
         simulator.advance(span, tell)
     simulator.finish()
     if progress is not None:
-        progress(simulator.t, span, len(journal.recorder.events))
+        progress(simulator.t, span, len(told))
 
 
 def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, complete: bool) -> str:

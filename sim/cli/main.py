@@ -164,6 +164,34 @@ def plot(
     return guarded(command)
 
 
+@app.command()
+def verify(
+    recording: Annotated[Path, typer.Argument(metavar="RECORDING", help="A recording.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Plot it, too: a picture, .png, .svg or .pdf.")
+    ] = None,
+    instants: Annotated[int, typer.Option(min=0, help="Random instants that the oracle recomputes.")] = 20,
+    quick: Annotated[bool, typer.Option("--quick", help="No rerun: residuals, ledger and marks of forces.")] = False,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels of the picture, as in 1280x720.")] = None,
+    quiet: QuietOption = False,
+    overwrite: OverwriteOption = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Say how far every number of a recording can be trusted: error bars, ledger, residuals, an oracle."""
+
+    def command() -> int:
+        from sim.cli import verifying
+
+        wish = verifying.VerifyOptions(
+            recording=recording, output=output, instants=instants, quick=quick, size=size, quiet=quiet,
+            overwrite=overwrite, trust=trust, as_json=as_json,
+        )  # fmt: skip
+        return verifying.verify(wish)
+
+    return guarded(command, as_json=as_json)
+
+
 new = typer.Typer(help="Write a scene or a controller to start from.", pretty_exceptions_enable=False)
 app.add_typer(new, name="new")
 

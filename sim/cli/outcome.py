@@ -17,6 +17,7 @@ OK = 0
 WRONG = 2  # scene, option or file
 FAILED = 3  # simulation
 NO_FILM = 4  # film impossible, recording kept
+DOUBTED = 5  # a recording does not hold what it promises
 UNFORESEEN = 70
 INTERRUPTED = 130
 

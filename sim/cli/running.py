@@ -125,8 +125,13 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"  {name:<18}{text}")
 
     line("steps", f"{summary.get('steps')}, {summary.get('evaluations')} evaluations")
+    trust = summary.get("trust", {})
     if summary.get("largest_residual") is not None:
-        line("largest residual", f"{summary['largest_residual']:.2g} (m, rad)")
+        speed = trust.get("velocity_residual")
+        rate = "" if speed is None else f", of velocity {speed:.2g} (m/s, rad/s)"
+        line("largest residual", f"{summary['largest_residual']:.2g} (m, rad){rate}")
+    for name, text in trust_lines(trust):
+        line(name, text)
     balance, peak = summary.get("energy_balance"), summary.get("peak_kinetic_energy")
     if balance is not None:
         share = f", {balance / peak:.2g} of the peak kinetic energy" if peak else ""
@@ -137,6 +142,23 @@ def describe(summary: dict[str, Any]) -> str:
     if summary.get("film"):
         line("film", str(summary["film"]))
     return "\n".join(lines)
+
+
+def trust_lines(trust: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return (name, text) of what is known of loops and forces; see `sim verify` for all of it."""
+    lines = []
+    sigma, rank = trust.get("smallest_singular_value"), trust.get("rank")
+    if sigma is not None and rank is not None:
+        ranks = f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]} to {rank[1]}"
+        at = trust["smallest_singular_value_at"]
+        lines.append(("singular value", f"smallest {sigma:.2g} at {at:.4g} s; rank {ranks}"))
+    chosen, sure = trust.get("chosen"), trust.get("determinate")
+    if chosen:
+        names = ", ".join(chosen[:4]) + (", ..." if len(chosen) > 4 else "")
+        lines.append(("forces of joints", f"{sure} determinate, {len(chosen)} chosen among many: {names}"))
+    elif sure:
+        lines.append(("forces of joints", f"all {sure} determinate"))
+    return lines
 
 
 def _events(events: Sequence[dict[str, Any]]) -> list[str]:

@@ -82,6 +82,22 @@ class Trust:
         """Constraint rows that act (n,); -1: not recorded."""
         return self._read("trust/rank")
 
+    def summary(self, time: np.ndarray) -> dict[str, Any]:
+        """Return the short form: residuals, smallest singular value, rank, joints by what is known of their force."""
+        sigma, rank, marks = self.smallest_singular_value, self.rank, self.determinate.array
+        speed, there = self.velocity_residual, np.isfinite(sigma)
+        lowest = int(np.argmin(np.where(there, sigma, np.inf))) if there.any() else None
+        chosen = [name for name in self.determinate if np.any(self.determinate[name] == 0)]
+        present = int(np.sum(np.any(marks >= 0, axis=0))) if marks.size else 0
+        return {
+            "velocity_residual": float(np.nanmax(speed)) if np.isfinite(speed).any() else None,
+            "smallest_singular_value": None if lowest is None else float(sigma[lowest]),
+            "smallest_singular_value_at": None if lowest is None else float(time[lowest]),
+            "rank": [int(rank[there].min()), int(rank[there].max())] if there.any() else None,
+            "determinate": present - len(chosen),
+            "chosen": chosen,
+        }
+
 
 def column_keys(columns: Sequence[ColumnEntry]) -> dict[str, Any]:
     """Return joint -> its columns (one: the index, more: a slice), and each column by its own name."""

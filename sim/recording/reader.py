@@ -84,6 +84,7 @@ class Recording:
         self.com = ByName("body", bodies, lambda: read("com"))
         self.joint_position = ByName("joint", joints, lambda: read("joints/position"))
         self.force = ByName("joint", joints, lambda: read("joints/force"))
+        self.impulse = ByName("joint", joints, functools.partial(_impulses, self._store, len(joints)))
         keys = column_keys(self.columns)
         self.coordinate = ByName("joint", keys, lambda: read("joints/coordinate"))
         self.rate = ByName("joint", keys, lambda: read("joints/rate"))
@@ -110,6 +111,11 @@ class Recording:
     def scene(self) -> str:
         """Name of the scene."""
         return str(self._file.attrs["scene"])
+
+    @property
+    def program(self) -> str:
+        """Name and version of the program that wrote it."""
+        return str(self._file.attrs.get("program", ""))
 
     @property
     def complete(self) -> bool:
@@ -230,6 +236,7 @@ class Recording:
             "wall_time": wall,
             "real_time_factor": span / wall if wall else None,
             "largest_residual": _largest(self.trust.position_residual),
+            "trust": self.trust.summary(self.time),
             "energy_balance": _largest(self.energy.balance),
             "peak_kinetic_energy": _largest(self.energy.kinetic),
             "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
@@ -276,6 +283,15 @@ def load_recording(path: str | os.PathLike[str]) -> Recording:
         There is no file, it is not a recording, or it is of another version; the sentence says which.
     """
     return Recording(path)
+
+
+def _impulses(store: _Store, joints: int) -> np.ndarray:
+    """Return (events, joints, 6) impulses of all joints, of the parent on the child: moment about the joint, force."""
+    out = np.zeros((len(store.get("events/time")), joints, 6))
+    event = store.get("impulses/event")[()]
+    there = event >= 0
+    out[event[there], store.get("impulses/joint")[()][there]] = store.get("impulses/wrench")[()][there]
+    return out
 
 
 def _numbers(values: np.ndarray) -> Any:

@@ -37,6 +37,7 @@ EVENT_TYPES = {
     "row_before": ("<i8", -1), "row_after": ("<i8", -1),
 }  # fmt: skip
 EVENT_TEXTS = ("name", "kind", "caption", "text")
+IMPULSES = {"event": ((), "<i8", -1), "joint": ((), "<i8", -1), "wrench": ((6,), "<f8", np.nan)}
 
 
 class Recorder:
@@ -72,6 +73,8 @@ class Recorder:
         self.layout = layout
         self.count = 0  # rows appended
         self.events: list[EventEntry] = []
+        self._impulses: list[tuple[int, int, np.ndarray]] = []  # event, joint, (6,): those that are not zero
+        self._impulses_written = 0
         self._program = program
         self._check_target(overwrite)
         self._fields = row_fields(layout)
@@ -134,8 +137,15 @@ class Recorder:
     def event(
         self, time: float, name: str, kind: str = "scene", *, caption: str = "", row_before: int = -1,
         row_after: int = -1, energy_lost: float = np.nan, impulse: float = np.nan, text: str = "",
+        through: np.ndarray | None = None,
     ) -> None:  # fmt: skip
-        """Record that something happened; rows count from 0 (`count` is the next one)."""
+        """Record that something happened; rows count from 0 (`count` is the next one).
+
+        through : (joints, 6), impulse of each joint: moment about it, force, of the parent on the child
+        """
+        if through is not None:
+            acting = np.flatnonzero(np.any(through != 0.0, axis=1))
+            self._impulses += [(len(self.events), int(j), through[j].copy()) for j in acting]
         self.events.append(
             EventEntry(
                 time=float(time), name=name, kind=kind, caption=caption, row_before=int(row_before),
@@ -255,9 +265,11 @@ class Recorder:
             return
         slots = self._open().slots
         fits = len(self.events) <= slots["events/time"].length
+        fits = fits and len(self._impulses) <= slots["impulses/event"].length
         if fits and max(map(_text_width, fresh)) <= slots["events/text"].dtype.itemsize:
             self._put_events(self._open(), self._events_written)
-            self._events_written = len(self.events)
+            self._put_impulses(self._open(), self._impulses_written)
+            self._events_written, self._impulses_written = len(self.events), len(self._impulses)
         else:
             self._grow(self._capacity)
 
@@ -268,6 +280,11 @@ class Recorder:
         for name in EVENT_TEXTS:
             slot = file.slots[f"events/{name}"]
             file.put(f"events/{name}", first, strings([getattr(e, name) for e in fresh], slot.dtype.itemsize))
+
+    def _put_impulses(self, file: Container, first: int) -> None:
+        fresh = self._impulses[first:]
+        for name, column in zip(IMPULSES, zip(*fresh, strict=True), strict=False):
+            file.put(f"impulses/{name}", first, np.array(column))
 
     def _grow(self, capacity: int) -> None:
         """Move to a file with other room: more rows, a new epoch, more or longer events."""
@@ -295,7 +312,7 @@ class Recorder:
         for epoch in self._epochs:
             epoch.mark_written()
         self._capacity = capacity
-        self._events_written = len(self.events)
+        self._events_written, self._impulses_written = len(self.events), len(self._impulses)
         self._epochs_laid = len(self._epochs)
         self._copied = time.monotonic()
         self._copy_time = self._copied - began
@@ -312,6 +329,9 @@ class Recorder:
         width = max([1 if final else EVENT_WIDTH, *map(_text_width, self.events)])
         for name in EVENT_TEXTS:
             rooms[f"events/{name}"] = Room((count,), strings([], width).dtype, None)
+        count = len(self._impulses) + (0 if final else MORE_EVENTS)
+        for name, (tail, dtype, fill) in IMPULSES.items():
+            rooms[f"impulses/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
         for k, epoch in enumerate(self._epochs):
             closed = final or k < len(self._epochs) - 1
             rooms.update(epoch.rooms(k, epoch.rows if closed else max(epoch.rows, capacity - epoch.first)))
@@ -328,6 +348,7 @@ class Recorder:
                 file.copy(self._file, f"epochs/{k}/v", epoch.written)
             epoch.write(file, k)
         self._put_events(file, 0)
+        self._put_impulses(file, 0)
         file.put("rows", 0, self._complete_rows())
         file.put("complete", 0, int(complete))
 

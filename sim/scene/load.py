@@ -22,7 +22,7 @@ from sim.scene.spec import Scene
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
 
-Settings = Mapping[str, float | int | str]
+Settings = Mapping[str, float | int | str | Quantity]
 
 
 def load(source: str | os.PathLike[str], *, set: Settings | None = None, trust: bool = False) -> Scene:
@@ -116,6 +116,9 @@ def _overrides(settings: Settings, findings: Findings) -> dict[str, Override]:
     found: dict[str, Override] = {}
     reader = _Caller(Scope(Path()), findings)
     for name, value in settings.items():
+        if isinstance(value, Quantity):
+            found[name] = Override(value, Scalar(str(value), True, Place("", 0, 0)), reader, f"--set {name}")
+            continue
         path, written = f"--set {name}", str(value)
         node = Scalar(written, True, Place("", 0, 0))
         trap = number_trap(written, True)

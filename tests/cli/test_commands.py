@@ -42,7 +42,9 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"brachiate {sim.__version__}\n"
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "info", "render", "plot", "new", "schema", "list", "doctor"])
+@pytest.mark.parametrize(
+    "verb", ["run", "check", "info", "render", "plot", "verify", "new", "schema", "list", "doctor"]
+)
 def test_help_of_every_verb(verb, capsys):
     assert main([]) == 0
     assert f" {verb} " in capsys.readouterr().out

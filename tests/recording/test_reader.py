@@ -13,6 +13,9 @@ import sim
 from sim.recording import Recorder, RecordingError, load_recording
 from tests.recording import example
 
+# Impulses of the three joints at the event: one carries nothing.
+THROUGH = np.array([[1.0, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 7]])
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -21,7 +24,8 @@ def path(tmp_path):
         recorder.start_epoch(["pin0", "pin1"], ["pin2"], 6, 5)
         recorder.append_state(np.zeros((20, 6)), np.ones((20, 5)))
         recorder.append(example.rows(layout, 0, 20))
-        recorder.event(0.05, "tears", caption="it tears", row_before=5, row_after=6, energy_lost=2.5, impulse=0.1)
+        recorder.event(0.05, "tears", caption="it tears", row_before=5, row_after=6, energy_lost=2.5, impulse=0.1,
+                       through=THROUGH)  # fmt: skip
         recorder.finish(True, {"steps": 12, "evaluations": 150, "wall_time": 0.01, "began": "2030-01-01T00:00:00"})
     return tmp_path / "chain.h5"
 
@@ -72,6 +76,20 @@ def test_events_epochs_and_summary(path):
         assert r.summary["real_time_factor"] == pytest.approx(19 / 120 / 0.01)
         assert r.summary["largest_residual"] == 19.0
         assert [e["name"] for e in r.summary["events"]] == ["tears"]
+
+
+def test_impulses_of_joints_at_events(path):
+    with load_recording(path) as r:
+        np.testing.assert_array_equal(r.impulse.array, THROUGH[None])
+        np.testing.assert_array_equal(r.impulse["pin2"], THROUGH[None, 2])
+
+
+def test_the_short_form_of_trust(path):
+    with load_recording(path) as r:
+        found = r.summary["trust"]
+        assert found["velocity_residual"] == 19.0
+        assert (found["smallest_singular_value"], found["smallest_singular_value_at"]) == (0.0, 0.0)
+        assert found["determinate"] == 3 and found["chosen"] == []
 
 
 def test_unknown_names_offer_the_nearest(path):

@@ -76,6 +76,25 @@ def test_a_plain_reader_sees_arrays_cut_to_the_rows(tmp_path):
         assert list(file["epochs/1"].attrs["tree"]) == [b"pin0", b"pin1"]
 
 
+def test_impulses_come_back_however_many_there_are(tmp_path):
+    """More than the first file has room for, with flushes between, and none at some events."""
+    layout, expected = example.layout(3), np.zeros((150, 3, 6))
+    with Recorder(tmp_path / "a.h5", layout) as recorder:
+        recorder.append(example.rows(layout, 0, 10))
+        for k in range(150):
+            if k % 3:
+                expected[k, k % 3] = k + np.arange(6)
+            recorder.event(0.01, f"event {k}", row_before=1, row_after=2, through=expected[k] if k % 3 else None)
+            if k % 40 == 0:
+                recorder.flush()
+        recorder.finish(True)
+    with load_recording(tmp_path / "a.h5") as recording:
+        assert len(recording.events) == 150
+        np.testing.assert_array_equal(recording.impulse.array, expected)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["impulses/event"].shape == (100,)
+
+
 def test_what_is_not_given_is_absent(tmp_path):
     with Recorder(tmp_path / "a.h5", example.layout(2)) as recorder:
         recorder.append({"time": np.array([0.0, 0.5]), "trust/rank": np.array([3.0, np.nan])})

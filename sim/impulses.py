@@ -1,0 +1,64 @@
+"""What every joint carries at an instant: the impulses of loops, and through the tree from the change of momenta."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sim.mechanism import Mechanism
+
+
+def joint_impulses(
+    mechanism: Mechanism, change: np.ndarray, rows: np.ndarray, applied: Mapping[int, np.ndarray] | None = None
+) -> np.ndarray:
+    """Return (joints, 6): moment [N m s] about each joint and force [N s], world axes, of the parent on the child.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        As last looked at.
+    change : (nv,) v+ - v-
+    rows : (rows,) impulses of the loops' rows
+    applied : body -> (6,) impulse from outside, moment about the origin of the body's link and force
+
+    Notes
+    -----
+    The change of a link's momentum is the sum of all impulses on it; summed from the tips to the root,
+    what loops and the outside do not give came through the joint.
+    """
+    model, structure, work = mechanism.model, mechanism.structure, mechanism.work
+    links, blocks = structure.tables.links, structure.tables.blocks
+    through = _momenta(mechanism, change)
+    out = np.zeros((len(model.joints), 6))
+    for n, block in enumerate(blocks):
+        r = slice(int(block.row), int(block.row + block.rows))
+        wrench = rows[r] @ work.rows.row[r]
+        out[block.joint] = wrench
+        for link, sign in ((int(block.b), 1.0), (int(block.a), -1.0)):
+            through[link] -= sign * _moved(wrench, work.blocks.frame[n, :3] - work.links.x[link])
+    for body, wrench in (applied or {}).items():
+        through[structure.link_of[body]] -= wrench
+    for link in range(len(links) - 1, 0, -1):
+        out[links.joint[link]] = through[link]
+        parent = int(links.parent[link])
+        if parent:
+            through[parent] += _moved(through[link], work.links.d[link])
+    return out
+
+
+def _moved(wrench: np.ndarray, arm: np.ndarray) -> np.ndarray:
+    """Return a wrench about another point; arm: from that point to the old one."""
+    return np.concatenate([wrench[:3] + np.cross(arm, wrench[3:]), wrench[3:]])
+
+
+def _momenta(mechanism: Mechanism, change: np.ndarray) -> np.ndarray:
+    """Return (links, 6): changes of angular momentum about each link's origin and of momentum."""
+    I, jacobians = mechanism.work.links.I, mechanism.link_jacobians()  # noqa: E741
+    twist = jacobians @ change
+    w, u = twist[:, :3], twist[:, 3:]
+    h = I[:, 1:4]
+    xx, yy, zz, xy, xz, yz = I[:, 4:].T
+    about = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
+    angular = np.einsum("bij,bj->bi", about, w) + np.cross(h, u)
+    return np.hstack([angular, I[:, :1] * u + np.cross(w, h)])

@@ -1,0 +1,210 @@
+"""An oracle that shares nothing with the kernels: every body with six freedoms, every joint with its rows, dense.
+
+Newton and Euler for each body, all joints' accelerations locked at once, solved through the singular
+values of the rows.  World axes; the accelerations of a body are (of its centre of mass, angular).
+
+    M x = f + J^T lambda,    J x = b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.trust.joints import FREEDOMS, SLIDES, TURNS, Pair
+
+# Singular values below this, relative to the largest, are zero.
+RANK = 1e-9
+# A joint of which no null vector moves more than this has a determinate force.
+CHOSEN = 1e-6
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a x b of two vectors (numpy's own takes ten times as long for one pair)."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body at one instant: mass, centre of mass (3,), inertia about it (3, 3), angular velocity; world axes."""
+
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    w: np.ndarray
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint at one instant.
+
+    a, b : bodies, -1: the world; torque, armature : (freedoms,)
+    """
+
+    name: str
+    kind: str
+    a: int
+    b: int
+    at: Pair
+    torque: np.ndarray
+    armature: np.ndarray
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the oracle finds.
+
+    acceleration : (bodies, 6) of the centre of mass, angular
+    rank : of all rows; nullity : rows that repeat others
+    determinate : (joints,) whether the joint's force is the only possible one
+    J, b : rows of all joints
+    """
+
+    acceleration: np.ndarray
+    rank: int
+    nullity: int
+    determinate: np.ndarray
+    J: np.ndarray
+    b: np.ndarray
+
+    def constraint(self, acceleration: np.ndarray) -> float:
+        """Return the largest |J x - b| of some accelerations (bodies, 6), relative to the largest term, at least 1."""
+        x = acceleration.ravel()
+        size = np.max(np.abs(self.J) @ np.abs(x) + np.abs(self.b), initial=1.0)
+        return float(np.max(np.abs(self.J @ x - self.b), initial=0.0) / size)
+
+
+def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return J (locked, 6 count) and b (locked,) of one joint."""
+    at = joint.at
+    w_rel = at.w_b - at.w_a
+    rows = [
+        _row(joint, coms, count, "slide", at.F[:, k], 2.0 * at.F[:, k] @ cross(at.w_a, at.slip))
+        for k in SLIDES[joint.kind]
+    ]
+    rows += [_row(joint, coms, count, "turn", at.F[:, k], at.F[:, k] @ cross(at.w_a, w_rel)) for k in TURNS[joint.kind]]
+    if joint.kind == "universal":
+        x, z = at.F[:, 0], at.M[:, 2]
+        rate = cross(cross(at.w_a, x), z) + cross(x, cross(at.w_b, z))
+        rows.append(_row(joint, coms, count, "turn", cross(x, z), -rate @ w_rel))
+    return np.array([row for row, _ in rows]).reshape(-1, 6 * count), np.array([b for _, b in rows])
+
+
+def free_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return E (freedoms, 6 count) and d (freedoms,) with E x - d the time derivatives of the joint's rates."""
+    at, rows = joint.at, []
+    for what, frame, k in FREEDOMS[joint.kind]:
+        e = (at.F if frame == "F" else at.M)[:, k]
+        if what == "slide":
+            drift = 2.0 * e @ cross(at.w_a, at.slip)
+        else:
+            carrier = at.w_a if frame == "F" else at.w_b
+            drift = -cross(carrier, e) @ (at.w_b - at.w_a)
+        rows.append(_row(joint, coms, count, what, e, drift))
+    return np.array([row for row, _ in rows]).reshape(-1, 6 * count), np.array([d for _, d in rows])
+
+
+def _row(
+    joint: Joint, coms: Sequence[np.ndarray], count: int, what: str, e: np.ndarray, rest: float
+) -> tuple[np.ndarray, float]:
+    """Return a row of relative acceleration along e, and what velocities alone make of it.
+
+    A slide is measured where the point of M is: the centripetal terms of both bodies go to the right.
+    """
+    row, at = np.zeros(6 * count), joint.at
+    for body, sign, w in ((joint.b, 1.0, at.w_b), (joint.a, -1.0, at.w_a)):
+        if body < 0:
+            continue
+        arm = at.P - coms[body]
+        if what == "slide":
+            row[6 * body : 6 * body + 3] += sign * e
+            row[6 * body + 3 : 6 * body + 6] += sign * cross(arm, e)
+            rest -= sign * e @ cross(w, cross(w, arm))
+        else:
+            row[6 * body + 3 : 6 * body + 6] += sign * e
+    return row, float(rest)
+
+
+def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, applied: np.ndarray) -> Answer:
+    """Return accelerations, rank and determinacy of one instant.
+
+    applied : (bodies, 6) force and moment about the centre of mass from outside, besides weight.
+    """
+    n = len(bodies)
+    coms = [body.com for body in bodies]
+    M, f = np.zeros((6 * n, 6 * n)), np.asarray(applied, float).ravel().copy()
+    for i, body in enumerate(bodies):
+        s, r = slice(6 * i, 6 * i + 3), slice(6 * i + 3, 6 * i + 6)
+        M[s, s], M[r, r] = body.mass * np.eye(3), body.inertia
+        f[s] += body.mass * gravity
+        f[r] -= cross(body.w, body.inertia @ body.w)
+    blocks, rights, owner = [np.zeros((0, 6 * n))], [np.zeros(0)], []
+    for k, joint in enumerate(joints):
+        J, b = locked_rows(joint, coms, n)
+        blocks.append(J)
+        rights.append(b)
+        owner += [k] * len(b)
+        if FREEDOMS[joint.kind]:
+            E, drift = free_rows(joint, coms, n)
+            f += E.T @ (joint.torque + joint.armature * drift)
+            M += E.T @ (joint.armature[:, None] * E)
+    J, b = np.vstack(blocks), np.concatenate(rights)
+    x, U, rank = _saddle(M, J, f, b)
+    moved = np.zeros(len(joints))
+    np.maximum.at(moved, owner, np.abs(U[:, rank:]).max(axis=1, initial=0.0))
+    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, J, b)
+
+
+def _saddle(M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return x with J x = b that solves M x = f along the null space of J, the left singular vectors, the rank."""
+    U, s, Vt = np.linalg.svd(J)
+    rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
+    V, N = Vt[:rank].T, Vt[rank:].T
+    x = np.zeros(len(f))
+    for _ in range(2):  # the second pass takes out roundoff
+        x = x + V @ ((U[:, :rank].T @ (b - J @ x)) / s[:rank])
+        if N.shape[1]:
+            x = x + N @ np.linalg.solve(N.T @ M @ N, N.T @ (f - M @ x))
+    return x, U, rank
+
+
+def balance_of_bodies(
+    bodies: Sequence[Body], joints: Sequence[Joint], wrenches: np.ndarray, points: np.ndarray,
+    acceleration: np.ndarray, gravity: np.ndarray, applied: np.ndarray,
+) -> tuple[np.ndarray, float]:  # fmt: skip
+    """Return (bodies, 6) what Newton and Euler leave over for each body, and the size of a force there [N].
+
+    wrenches : (joints, 6) moment about `points` (joints, 3) and force, of the parent on the child.
+    """
+    left = np.asarray(applied, float).copy()
+    size = 0.0
+    for i, body in enumerate(bodies):
+        a, alpha = acceleration[i, :3], acceleration[i, 3:]
+        left[i, :3] += body.mass * (gravity - a)
+        left[i, 3:] -= body.inertia @ alpha + cross(body.w, body.inertia @ body.w)
+        size = max(size, body.mass * float(np.linalg.norm(gravity)), body.mass * float(np.linalg.norm(a)))
+    for joint, wrench, point in zip(joints, wrenches, points, strict=True):
+        size = max(size, float(np.linalg.norm(wrench[3:])))
+        for side, sign in ((joint.b, 1.0), (joint.a, -1.0)):
+            if side >= 0:
+                arm = point - bodies[side].com
+                left[side, :3] += sign * wrench[3:]
+                left[side, 3:] += sign * (wrench[:3] + cross(arm, wrench[3:]))
+    return left, size
+
+
+def along_freedoms(
+    bodies: Sequence[Body], joint: Joint, wrench: np.ndarray, point: np.ndarray, acceleration: np.ndarray
+) -> np.ndarray:
+    """Return (freedoms,) what a joint's wrench does along its freedoms beyond its torque and armature."""
+    n = len(bodies)
+    E, drift = free_rows(joint, [body.com for body in bodies], n)
+    rate_dot = E @ acceleration.ravel() - drift
+    moment = wrench[:3] + cross(point - joint.at.P, wrench[3:])
+    out = []
+    for k, (what, frame, axis) in enumerate(FREEDOMS[joint.kind]):
+        e = (joint.at.F if frame == "F" else joint.at.M)[:, axis]
+        out.append(e @ (wrench[3:] if what == "slide" else moment) - joint.torque[k])
+    return np.array(out) + joint.armature * rate_dot

@@ -1,0 +1,122 @@
+"""What a recording shows: bodies and joints in every row, by its poses and velocities and the scene's geometry."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from sim.compiler import Model
+from sim.recording import Recording
+from sim.trust import joints as jn
+from sim.trust.joints import Frame, Pair, Side, rotation_of, turn
+
+
+class Seen:
+    """Bodies and joints of a recording, row by row.
+
+    Masses and inertias are those of the recording, the joints' frames those of the scene's drawing; a
+    joint that an event binds has its frame from the row in which it first stands.
+
+    Parameters
+    ----------
+    recording : Recording
+    model : Model
+        Compiled from the recording's scene.
+    """
+
+    def __init__(self, recording: Recording, model: Model):
+        self.recording, self.model = recording, model
+        self.gravity = np.asarray(model.gravity_W, float)
+        self.R = rotation_of(recording.array("quat_wxyz"))
+        self.p, self.v = recording.array("position"), recording.array("velocity")
+        self.w = recording.array("angular_velocity")
+        self.mass = np.array([body.mass for body in recording.bodies])
+        self.com_B = np.array([body.com for body in recording.bodies]).reshape(-1, 3)
+        six = np.array([body.inertia for body in recording.bodies]).reshape(-1, 6)
+        self.inertia_B = six[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
+        self.names = [joint.name for joint in recording.joints]
+        self.kinds = [joint.type for joint in recording.joints]
+        of = {body.name: k for k, body in enumerate(recording.bodies)} | {"world": -1}
+        self.a = [of[joint.parent] for joint in recording.joints]
+        self.b = [of[joint.child] for joint in recording.joints]
+        self.present = np.isfinite(recording.array("joints/force")[:, :, 0])
+        self.columns = [[k for k, c in enumerate(recording.columns) if c.joint == name] for name in self.names]
+
+    def side(self, body: int, rows: slice | int) -> Side:
+        """Return a body (-1: the world) as a side of a joint."""
+        if body < 0:
+            zero = np.zeros_like(self.p[rows, 0])
+            return Side(zero, np.broadcast_to(np.eye(3), (*zero.shape[:-1], 3, 3)), zero, zero)
+        return Side(self.p[rows, body], self.R[rows, body], self.v[rows, body], self.w[rows, body])
+
+    @cached_property
+    def frames(self) -> list[tuple[Frame, Frame]]:
+        """F and M of every joint, in body axes."""
+        f = self.model.frames
+        return [self._frames(j, Frame(f.p_PF[j], f.R_PF[j]), Frame(f.p_CM[j], f.R_CM[j])) for j in range(len(self.a))]
+
+    def _frames(self, j: int, F: Frame, M: Frame) -> tuple[Frame, Frame]:
+        spec = self.model.joint_specs[j]
+        there = np.flatnonzero(self.present[:, j])
+        if spec is None or spec.binds != "event" or spec.connected or not len(there):
+            return F, M
+        a, b = self.side(self.a[j], int(there[0])), self.side(self.b[j], int(there[0]))
+        p = a.R.T @ (b.p + b.R @ M.p - a.p)
+        by_points = spec.parent_point is not None and spec.child_point is not None
+        return Frame(F.p if by_points else p, a.R.T @ b.R @ M.R), M
+
+    def pair(self, j: int, rows: slice | int) -> Pair:
+        """Return how the two frames of a joint stand and move."""
+        return jn.pair(self.side(self.a[j], rows), self.side(self.b[j], rows), *self.frames[j])
+
+    @cached_property
+    def com(self) -> np.ndarray:
+        """Centres of mass (n, bodies, 3) m."""
+        return self.p + turn(self.R, self.com_B)
+
+    @cached_property
+    def v_com(self) -> np.ndarray:
+        """Their velocities (n, bodies, 3) m/s."""
+        return self.v + np.cross(self.w, self.com - self.p)
+
+    def inertia(self, rows: slice | int) -> np.ndarray:
+        """Return (..., bodies, 3, 3) inertias about the centres of mass, world axes, kg m^2."""
+        R = self.R[rows]
+        return np.asarray(R @ self.inertia_B @ np.swapaxes(R, -1, -2))
+
+    @cached_property
+    def spin(self) -> np.ndarray:
+        """Angular momenta about the centres of mass (n, bodies, 3) kg m^2/s."""
+        w_B = turn(np.swapaxes(self.R, -1, -2), self.w)
+        return turn(self.R, turn(self.inertia_B, w_B))
+
+    @cached_property
+    def kinetic(self) -> np.ndarray:
+        """Kinetic energy of the bodies and of the joints' armatures (n,) J."""
+        total = 0.5 * np.sum(self.mass * np.sum(self.v_com**2, axis=-1), axis=-1)
+        total = total + 0.5 * np.sum(self.w * self.spin, axis=(-2, -1))
+        rate = np.nan_to_num(self.recording.array("joints/rate"))
+        return np.asarray(total + 0.5 * rate**2 @ np.asarray(self.model.columns.armature, float))
+
+    @cached_property
+    def residuals(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Largest residual of position, of velocity, and of the recorded rates (n,), and joints (n,) of the first.
+
+        Every joint counts, of the tree and of loops: m or rad, m/s or rad/s.
+        """
+        n = len(self.p)
+        position, velocity, rate = np.zeros(n), np.zeros(n), np.zeros(n)
+        worst = np.full(n, -1)
+        recorded = self.recording.array("joints/rate")
+        for j, kind in enumerate(self.kinds):
+            at, there = self.pair(j, slice(None)), self.present[:, j]
+            off = np.max(np.abs(jn.gaps(kind, at)), axis=-1, initial=0.0)
+            more = there & (off > position)
+            position[more], worst[more] = off[more], j
+            speed = np.max(np.abs(jn.gap_rates(kind, at)), axis=-1, initial=0.0)
+            velocity = np.where(there, np.maximum(velocity, speed), velocity)
+            if self.columns[j]:
+                wrong = np.max(np.abs(jn.rates(kind, at) - recorded[:, self.columns[j]]), axis=-1)
+                rate = np.where(there, np.maximum(rate, wrong), rate)
+        return position, velocity, rate, worst
