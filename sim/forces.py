@@ -53,4 +53,3 @@ def _programs(vector: tuple[Expression, ...] | Expression | None, programs: Prog
     if isinstance(vector, Expression):
         return [programs.append(code) for code in programs.vector(vector.tree)]
     return [programs.add(expression.tree) for expression in vector]
-

@@ -222,12 +222,12 @@ class Programs:
             [[(of, 3 * int(spring.b) + k), (of, 3 * int(spring.a) + k), (op.SUBTRACT, 0)] for k in range(3)]
             for of in (op.POSITION, op.VELOCITY)
         )
-        length: Code = [*self._dot(d, d), (op.SQRT, 0)]  # type: ignore[arg-type]
+        length: Code = [*self._dot(d, d), (op.SQRT, 0)]
         if name == "length":
             return length
         k, c, rest = (self.constant(float(spring[key])) for key in ("stiffness", "damping", "rest"))
         some = [*length, *self.constant(1e-300), (op.MAX, 0)]
-        rate = [*self._dot(d, u), *some, (op.DIVIDE, 0)]  # type: ignore[arg-type]
+        rate = [*self._dot(d, u), *some, (op.DIVIDE, 0)]
         pull = [*k, *length, *rest, (op.SUBTRACT, 0), (op.MULTIPLY, 0)]
         return [*pull, *c, *rate, (op.MULTIPLY, 0), (op.ADD, 0)]
 

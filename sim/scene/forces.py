@@ -212,9 +212,7 @@ def _vector(block: Block, key: str, unit: str, names: Names) -> tuple[Expression
         what = f"expected 3 numbers or formulas, or one formula of a list, found {found}"
         block.problem(key, what, f'{key}: [0, 0, "5 {unit}*sin(t/1 s)"]')
         return None
-    parts = [
-        _formula(item, f"{path}[{i}]", unit, block, names, formula.number) for i, item in enumerate(node.items)
-    ]
+    parts = [_formula(item, f"{path}[{i}]", unit, block, names, formula.number) for i, item in enumerate(node.items)]
     found_parts = tuple(part for part in parts if part is not None)
     return found_parts if len(found_parts) == 3 else None
 
