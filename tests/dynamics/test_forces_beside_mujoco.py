@@ -20,12 +20,15 @@ schema: 1
 name: arm
 bodies:
   upper: {mass: 1.5, com: [0.1, 0, -0.3], inertia: [0.03, 0.03, 0.03], points: {eye: [0.2, 0.1, -0.3]}}
-  lower: {mass: 0.6, com: [0, 0.1, -0.9], inertia: [0.004, 0.004, 0.004], points: {eye: [0.3, 0, -1], tip: [0, 0, -1.2]}}
+  lower:
+    {mass: 0.6, com: [0, 0.1, -0.9], inertia: [0.004, 0.004, 0.004], points: {eye: [0.3, 0, -1], tip: [0, 0, -1.2]}}
 world: {points: {hook: [0.8, 0.2, 0]}}
 joints:
   top: {type: rotational, parent: world, child: upper, position: [0, 0, 0], axis: [0, 1, 0]}
   knob: {type: spherical, parent: upper, child: lower, position: [0, 0, -0.6]}
-initial: {top: {coordinate: 0.4 rad, rate: -1.2 rad/s}, knob: {coordinate: {axis_angle: {axis: [1, 2, -1], angle: 0.9}}, rate: [0.7, -2, 1]}}
+initial:
+  top: {coordinate: 0.4 rad, rate: -1.2 rad/s}
+  knob: {coordinate: {axis_angle: {axis: [1, 2, -1], angle: 0.9}}, rate: [0.7, -2, 1]}
 forces:
 """
 MJCF = """
@@ -37,8 +40,9 @@ MJCF = """
    <joint name="knob" type="ball" {knob}/><site name="lower.eye" pos="0.3 0 -0.4"/><site name="tip" pos="0 0 -0.6"/>
   </body></body></worldbody>{more}</mujoco>
 """
-TENDONS = """<tendon><spatial stiffness="60" damping="2" springlength="0.4"><site site="upper.eye"/><site site="lower.eye"/>
-</spatial><spatial stiffness="35" springlength="1.1"><site site="hook"/><site site="tip"/></spatial></tendon>"""
+TENDONS = """<tendon>
+<spatial stiffness="60" damping="2" springlength="0.4"><site site="upper.eye"/><site site="lower.eye"/></spatial>
+<spatial stiffness="35" springlength="1.1"><site site="hook"/><site site="tip"/></spatial></tendon>"""
 ACTUATOR = '<actuator><general site="tip" gear="1 -2 3 0.1 0.2 -0.3"/></actuator>'
 BETA = 0.9  # Pa s
 
