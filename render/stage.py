@@ -23,6 +23,7 @@ from render import rotation, shaders
 from render.camera import Camera
 from render.meshes import mesh
 from render.palette import colors, rgb
+from render.springs import COLOR, Coils
 from render.view import Motion, RenderError
 
 DEPTH_24_BITS = 0x81A6  # GL_DEPTH_COMPONENT24: with 16 bits, solids that nearly touch show stripes
@@ -72,7 +73,7 @@ class Stage:
             self._make_buffers()
 
     def _build(self, motion: Motion) -> None:
-        """Gather the meshes of all shapes, opaque ones first, in the axes of their bodies."""
+        """Gather the meshes of all shapes, opaque ones first, in the axes of their bodies; and the springs."""
         shapes, tint = motion.shapes, colors(motion.shapes, motion.body_names)
         self._body: list[int] = []
         self._part: list[slice] = []  # of the vertices
@@ -90,6 +91,12 @@ class Stage:
             self._body.append(int(shapes.body[s]))
             self._part.append(slice(first, first + len(made.vertices)))
             first += len(made.vertices)
+        self._coils, self._coiled = Coils(motion), slice(first, first)
+        if self._coils.count:
+            self._coiled = slice(first, first + self._coils.count)
+            tints.append(np.broadcast_to(COLOR, (self._coils.count, 4)))
+            solid.append(self._coils.faces + first)
+            first = self._coiled.stop
         empty = [np.zeros((0, 3))]
         self._vertices = np.concatenate(vertices or empty)
         self._normals = np.concatenate(normals or empty)
@@ -158,6 +165,9 @@ class Stage:
         for body, part in zip(self._body, self._part, strict=True):
             np.add(self._vertices[part] @ R_WB[body].T, p_WB[body] - target, out=place[part], casting="same_kind")
             turn[part] = self._normals[part] @ R_WB[body].T
+        if self._coils.count:
+            vertices, turn[self._coiled] = self._coils.place(poses)
+            np.subtract(vertices, target, out=place[self._coiled], casting="same_kind")
         self._buffer.set_data(self._table)
 
     def _draw_bodies(self, to_clip: np.ndarray, camera: Camera) -> None:

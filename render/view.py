@@ -48,6 +48,27 @@ class Shapes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Springs:
+    """Springs between points to draw, one row each.
+
+    body : (s, 2) int, bodies of both ends, -1 for the world
+    point : (s, 2, 3) m, ends from the body's origin, body axes
+    """
+
+    body: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), int))
+    point: np.ndarray = field(default_factory=lambda: np.zeros((0, 2, 3)))
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+    def ends(self, poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Return where the ends are (s, 2, 3) m, with the bodies at `poses` (see Motion.poses)."""
+        p_WB, R_WB = poses
+        ends: np.ndarray = p_WB[self.body] + np.einsum("seij,sej->sei", R_WB[self.body], self.point)
+        return ends
+
+
+@dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened: when, its name, the words to show, its rows in the recording."""
 
@@ -88,6 +109,7 @@ class Motion:
     com: np.ndarray
     shapes: Shapes
     events: tuple[Event, ...] = ()
+    springs: Springs = field(default_factory=Springs)
     settings: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
 
@@ -257,9 +279,18 @@ def _read(file: h5py.File) -> Motion:
         com=com,
         shapes=shapes,
         events=events_of(file),
+        springs=_springs(file),
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
     )
+
+
+def _springs(file: h5py.File) -> Springs:
+    """Return the springs between points of a recording."""
+    if "forces" not in file:
+        return Springs()
+    there = np.array([kind == "spring" for kind in strings(file["forces/type"][:])], bool)
+    return Springs(body=file["forces/body"][:][there].astype(int), point=file["forces/point"][:][there])
 
 
 def markers(position: np.ndarray, com: np.ndarray) -> Shapes:
