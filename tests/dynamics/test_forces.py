@@ -46,9 +46,16 @@ def test_momenta_are_kept_and_the_energy_balance_closes(damping):
     potential = s.energy["potential"]
     eyes = s.position["one.eye"] - s.position["two.eye"]
     assert potential == pytest.approx(25 * (np.linalg.norm(eyes) - 0.7) ** 2, rel=1e-13)
+    assert s.length["strut"] == pytest.approx(np.linalg.norm(eyes), rel=1e-13)
     s.advance(2.0)
     np.testing.assert_allclose(momenta(s), before, rtol=0, atol=1e-9)
     assert np.linalg.norm(s.position["one"] - state) > 0.1
+    gap = s.position["two.eye"] - s.position["one.eye"]
+    tension = 50 * (np.linalg.norm(gap) - 0.7) + damping * np.sum(
+        gap * (s.velocity["two.eye"] - s.velocity["one.eye"])
+    ) / np.linalg.norm(gap)
+    assert s.tension["strut"] == pytest.approx(tension, abs=1e-10)
+    assert s.wrench["strut"][3:] == pytest.approx(-tension * gap / np.linalg.norm(gap), abs=1e-10)
     assert abs(s.energy["balance"]) < 1e-9
     assert (s.energy["dissipated"] > 0.01) == (damping > 0.0)
 
