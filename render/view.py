@@ -212,6 +212,8 @@ class Motion:
 
     def forces(self, time: float) -> np.ndarray:
         """Return the forces of `pushes` (k, 3) N at `time`, linear between two samples, as `poses` at events."""
+        if not len(self.pushes):
+            return np.zeros((0, 3))
         row, part = self._between(time)
         force = self.pushes.force
         found = force[row] if part == 0.0 else (1 - part) * force[row] + part * force[row + 1]

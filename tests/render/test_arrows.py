@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import h5py
 import numpy as np
 import pytest
 
@@ -47,8 +48,6 @@ def test_lengths_are_in_proportion_to_forces(second, length):
 
 
 def test_forces_of_a_recording_are_read_and_never_mixed_across_an_event(tmp_path):
-    import h5py
-
     path = write_recording(tmp_path / "r.h5", rate=4.0)
     with h5py.File(path, "r+") as file:
         t = file["time"][:]
@@ -61,9 +60,14 @@ def test_forces_of_a_recording_are_read_and_never_mixed_across_an_event(tmp_path
         assert motion.forces(time) == pytest.approx(np.array([[expected, 0, 0]]))
 
 
-def test_without_forces_there_are_no_arrows():
-    for motion in (spanned(), pushed(), pushed((0, 0, 0))):
+def test_without_forces_there_are_no_arrows(tmp_path):
+    path = write_recording(tmp_path / "r.h5")
+    with h5py.File(path, "r+") as file:
+        del file["forces"]  # as a recording of an older program
+    older = Motion.from_recording(path)
+    for motion in (spanned(), pushed(), pushed((0, 0, 0)), older):
         assert Arrows(motion).count == 0
+        assert motion.forces(0.7).shape == (len(motion.pushes), 3)
 
 
 @pytest.mark.film
