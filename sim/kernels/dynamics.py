@@ -132,7 +132,8 @@ def apply_forces(system, t, q, v):
             body_poses(links, work.links, work.bodies)
         control_torques(tables, control, work, t)
         loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
-        point_forces(system, t)
+        if tables.forces.kind.size > 0:
+            point_forces(system, t)
         if control.acts[1]:
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 

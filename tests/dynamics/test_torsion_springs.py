@@ -160,3 +160,22 @@ def test_it_lets_go_with_its_joint():
         expected = 20 * (recording.coordinate["tie"] - 1) + 0.1 * recording.rate["tie"]
         np.testing.assert_allclose(recording.tension["twist"][before], expected[before], rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(recording.length["twist"][before], recording.coordinate["tie"][before])
+
+
+def test_a_joint_that_an_event_makes_brings_its_spring():
+    """Loaded where the joint binds: its energy is put in at the event, and the ledger closes."""
+    text = CHAIN.format(
+        joint="aside: {type: free, parent: world, child: b, position: [0, 0, -0.6]}", rate="2 rad/s",
+        forces="forces: {twist: {type: torsion_spring, joint: pin, stiffness: 20, rest: 0.4 rad}}\n"
+        "events: {meet: {at: 0.3 s, connect: {pin: {type: rotational, parent: a, child: b, "
+        "position: [0, 0, -0.6], axis: [0, 1, 0]}}}}",
+    ).replace(", tie: {rate: 2 rad/s}", "")  # fmt: skip
+    with sim.run(load_text(text)) as recording:
+        meet, energy = recording.events[0], recording.energy
+        before, after = meet.row_before, meet.row_after
+        assert np.isnan(recording.tension["twist"][: before + 1]).all()
+        assert recording.tension["twist"][after] == pytest.approx(-8.0, abs=1e-12)
+        assert energy.input[after] - energy.input[before] == pytest.approx(0.5 * 20 * 0.16, abs=1e-9)
+        assert energy.potential[after] - energy.potential[before] == pytest.approx(1.6, abs=1e-9)
+        assert np.ptp(recording.coordinate["pin"][after:]) > 0.1
+        assert np.max(np.abs(energy.balance)) < 1e-9 * np.max(energy.kinetic)
