@@ -48,6 +48,17 @@ def test_a_force_that_turns_with_the_body():
     assert s.energy["input"] == pytest.approx(s.energy["kinetic"], rel=1e-9)
 
 
+@pytest.mark.parametrize("axis", [[0, 1, 0], [0, -1, 0], [1, 0, 0]])
+def test_axes_of_the_body_are_those_of_its_file_whatever_holds_it(axis):
+    """On a hinge: I x'' = axis . (arm x F), constant; the hinge's own frame has its z along the axis."""
+    text = ROCKET.format(spin=[0, 0, 0], wrench="point: nozzle, force: [3, 5, -2], frame: body")
+    joints = f"joints: {{pin: {{type: rotational, parent: world, child: rocket, position: [0, 0, 0], axis: {axis}}}}}"
+    s = simulator_of(text.replace("initial: {rocket: {angular_velocity: [0, 0, 0]}}", joints))
+    s.advance(2.0)
+    turning = np.array(axis) @ np.cross([0.1, 0.2, -0.5], [3, 5, -2]) / (np.array([0.3, 0.2, 0.1]) @ np.abs(axis))
+    assert s.coordinate["pin"] == pytest.approx(2 * turning, abs=1e-9)
+
+
 @pytest.mark.parametrize("frame", ["body", "world"])
 def test_a_wrench_at_a_point_of_a_tumbling_body(frame):
     """Newton and Euler with the wrench in the axes that it is given in, by scipy."""
