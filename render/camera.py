@@ -153,7 +153,7 @@ def fit(points: np.ndarray, camera: Camera, aspect: float, *, free: bool) -> tup
 
 
 def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) -> np.ndarray:
-    """Return corners of the boxes around all shapes, (len(times), k, 3) m.
+    """Return corners of the boxes around all shapes, and the ends of springs, (len(times), k, 3) m.
 
     Shapes of the world count as far as they are near the moving bodies, so that a long beam or a
     wide wall does not push the camera away.  bodies: only the shapes of these.
@@ -167,7 +167,9 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
         p_WB, R_WB = motion.poses(time)
         body = shapes.body[moving]
         corners = p_WB[body][:, None] + boxes[moving] @ R_WB[body].transpose(0, 2, 1)
-        found.append(np.concatenate([corners.reshape(-1, 3), p_WB[:-1] if bodies is None else p_WB[bodies]]))
+        origins = p_WB[:-1] if bodies is None else p_WB[bodies]
+        ends = motion.springs.ends((p_WB, R_WB)).reshape(-1, 3) if bodies is None else origins[:0]
+        found.append(np.concatenate([corners.reshape(-1, 3), origins, ends]))
     seen = np.stack(found)
     if still and np.isfinite(seen).any():
         low, high = np.nanmin(seen, axis=(0, 1)), np.nanmax(seen, axis=(0, 1))

@@ -52,7 +52,7 @@ class Shot:
 
     def bare(self, time: float) -> np.ndarray:
         """Return the picture at a time, without words."""
-        return self.stage.draw(self.motion.poses(time), self.path.at(time))
+        return self.stage.draw(self.motion.poses(time), self.path.at(time), self.motion.forces(time))
 
     def picture(self, time: float) -> np.ndarray:
         """Return the picture of a film at a time, with name, time and the captions of what just happened."""

@@ -54,7 +54,7 @@ def box(size: np.ndarray) -> Mesh:
 
 def ellipsoid(size: np.ndarray) -> Mesh:
     """Return an ellipsoid (a sphere, where the half axes are equal)."""
-    unit = _revolve(*_arc(-np.pi / 2, np.pi / 2, 2 * ARCS))
+    unit = revolve(*_arc(-np.pi / 2, np.pi / 2, 2 * ARCS))
     normals = unit.vertices / np.maximum(size, 1e-12)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return Mesh(unit.vertices * size, normals, unit.faces)
@@ -65,7 +65,7 @@ def capsule(size: np.ndarray) -> Mesh:
     radius, half = size[0], 0.5 * size[2]
     low, high = _arc(-np.pi / 2, 0, ARCS), _arc(0, np.pi / 2, ARCS)
     profile = np.concatenate([radius * low[0] - [0, half], radius * high[0] + [0, half]])
-    return _revolve(profile, np.concatenate([low[1], high[1]]))
+    return revolve(profile, np.concatenate([low[1], high[1]]))
 
 
 def cylinder(size: np.ndarray) -> Mesh:
@@ -73,7 +73,7 @@ def cylinder(size: np.ndarray) -> Mesh:
     radius, half = size[0], 0.5 * size[2]
     profile = np.array([[0, -half], [radius, -half], [radius, -half], [radius, half], [radius, half], [0, half]])
     normals = np.array([[0, -1], [0, -1], [1, 0], [1, 0], [0, 1], [0, 1]], float)
-    return _revolve(profile, normals)
+    return revolve(profile, normals)
 
 
 def _arc(start: float, end: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ def _arc(start: float, end: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     return points, points
 
 
-def _revolve(profile: np.ndarray, normals: np.ndarray) -> Mesh:
+def revolve(profile: np.ndarray, normals: np.ndarray) -> Mesh:
     """Turn a profile of (radius, z) points, from bottom to top, around the z axis."""
     angle = np.linspace(0, 2 * np.pi, SEGMENTS, endpoint=False)
     around = np.stack([np.cos(angle), np.sin(angle)], axis=1)

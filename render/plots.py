@@ -22,7 +22,7 @@ LINES = ["#4a7fa8", "#d98645", "#6f9440", "#b4637a", "#7d74b0", "#b8932b", "#3f8
 OVERVIEW_CURVES = 6  # coordinates of one unit in the overview
 QUANTITY = re.compile(
     r"(?:trust\.)?\b(coordinate|rate|torque|position_residual|velocity_residual|smallest_singular_value|rank|position"
-    r"|angular_velocity|velocity|orientation|com|distance|force|moment|determinate|energy)\b"
+    r"|angular_velocity|velocity|orientation|com|distance|force|moment|length|tension|determinate|energy)\b"
 )
 SMALLEST = 1e-17  # residuals below this, zero too, are drawn here
 

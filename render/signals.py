@@ -95,6 +95,7 @@ class Signals:
         self.bodies = strings(file["bodies/name"][:])
         self.joints = strings(file["joints/name"][:])
         self.columns = file["joints/columns"][:]
+        self.forces = strings(file["forces/name"][:]) if "forces" in file else ()
         self._column_joint = strings(self.columns["joint"])
         self._column_name = strings(self.columns["name"])
         self._of_state: dict[str, Callable[..., Any]] = {
@@ -110,6 +111,8 @@ class Signals:
             "force": functools.partial(self._wrench, 3),
             "moment": functools.partial(self._wrench, 0),
             "determinate": self._determinate,
+            "length": functools.partial(self._of_force, "length"),
+            "tension": functools.partial(self._of_force, "tension"),
             "energy": self._energy,
         }
 
@@ -172,6 +175,8 @@ class Signals:
             return "; energy() or energy.kinetic"
         if name in (*self._of_state, *KEEPS_UNIT, *PURE):
             return f"; {name} is a function, {name}('name')"
+        if name in self.forces:
+            return f"; a force stands in a function, tension('{name}') or force('{name}')"
         if name in (*self.joints, *self._column_name, *self.bodies):
             return f"; a joint or body stands in a function, coordinate('{name}')"
         return nearest(name, tuple(NAMES))
@@ -222,8 +227,15 @@ class Signals:
         ends = [self._of_body("position", end) if isinstance(end, str) else end for end in (a, b)]
         return np.linalg.norm(ends[0] - ends[1], axis=0)
 
-    def _wrench(self, first: int, joint: Any) -> np.ndarray:
-        return self.file["joints/force"][: self.rows, self._find("joint", joint, self.joints), first : first + 3].T
+    def _wrench(self, first: int, name: Any) -> np.ndarray:
+        """Return what a joint transmits, or what a force of the scene does."""
+        if name in self.forces and name not in self.joints:
+            return self.file["forces/wrench"][: self.rows, self.forces.index(name), first : first + 3].T
+        joint = self._find("joint or force", name, (*self.joints, *self.forces))
+        return self.file["joints/force"][: self.rows, joint, first : first + 3].T
+
+    def _of_force(self, key: str, name: Any) -> np.ndarray:
+        return self.file[f"forces/{key}"][: self.rows, self._find("force", name, self.forces)]
 
     def _determinate(self, joint: Any) -> np.ndarray:
         return self.file["trust/determinate"][: self.rows, self._find("joint", joint, self.joints)].astype(float)
@@ -265,6 +277,9 @@ class Signals:
             return units.pop() if len(units) == 1 else " or ".join(sorted(units))
         if name in KEEPS_UNIT:
             return self._unit(args[0])
+        if name in ("length", "tension"):
+            kind = strings(self.file["forces/type"][:])[self._find("force", ast.literal_eval(args[0]), self.forces)]
+            return {"length": ("m", "rad"), "tension": ("N", "N m")}[name][kind == "torsion_spring"]
         return UNITS.get(name, "")
 
     def _unit_of_pair(self, tree: ast.BinOp) -> str:

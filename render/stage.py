@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from render import rotation, shaders
+from render.arrows import Arrows
 from render.camera import Camera
 from render.meshes import mesh
 from render.palette import colors, rgb
+from render.springs import COLOR, Coils
 from render.view import Motion, RenderError
 
 DEPTH_24_BITS = 0x81A6  # GL_DEPTH_COMPONENT24: with 16 bits, solids that nearly touch show stripes
@@ -72,7 +74,7 @@ class Stage:
             self._make_buffers()
 
     def _build(self, motion: Motion) -> None:
-        """Gather the meshes of all shapes, opaque ones first, in the axes of their bodies."""
+        """Gather the meshes of all shapes, opaque ones first, in the axes of their bodies; springs and forces."""
         shapes, tint = motion.shapes, colors(motion.shapes, motion.body_names)
         self._body: list[int] = []
         self._part: list[slice] = []  # of the vertices
@@ -90,6 +92,16 @@ class Stage:
             self._body.append(int(shapes.body[s]))
             self._part.append(slice(first, first + len(made.vertices)))
             first += len(made.vertices)
+        self._coils, self._arrows = Coils(motion), Arrows(motion)
+        coils, arrows = self._coils.count, self._arrows.count
+        self._coiled, self._pushed = slice(first, first + coils), slice(first + coils, first + coils + arrows)
+        if coils:
+            tints.append(np.broadcast_to(COLOR, (coils, 4)))
+            solid.append(self._coils.faces + self._coiled.start)
+        if arrows:
+            tints.append(self._arrows.colors)
+            solid.append(self._arrows.faces + self._pushed.start)
+        first = self._pushed.stop
         empty = [np.zeros((0, 3))]
         self._vertices = np.concatenate(vertices or empty)
         self._normals = np.concatenate(normals or empty)
@@ -126,12 +138,14 @@ class Stage:
         self._average["a_corner"] = everywhere
         self._average["u_drawn"] = self._drawn
 
-    def draw(self, poses: tuple[np.ndarray, np.ndarray], camera: Camera) -> np.ndarray:
-        """Return the picture (height, width, 3) uint8 of bodies at `poses` (see Motion.poses)."""
+    def draw(
+        self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` (see Motion)."""
         from vispy import gloo
 
         self._canvas.set_current()
-        self._place(poses, camera.target)
+        self._place(poses, camera, np.zeros((len(self._arrows.pushes), 3)) if forces is None else forces)
         aspect = self.size[0] / self.size[1]
         to_clip = camera.matrix(aspect).T.astype(np.float32)  # vispy wants row vectors
         with self._sharp:
@@ -149,15 +163,22 @@ class Stage:
             picture = gloo.read_pixels((0, 0, *self.size), alpha=False)
         return np.ascontiguousarray(picture)
 
-    def _place(self, poses: tuple[np.ndarray, np.ndarray], target: np.ndarray) -> None:
-        """Move all vertices to their place, relative to `target`, and upload them."""
+    def _place(self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray) -> None:
+        """Move all vertices to their place, relative to the camera's target, and upload them."""
         if self._buffer is None:
             return
+        target = camera.target
         p_WB, R_WB = poses
         place, turn = self._table["a_position"], self._table["a_normal"]
         for body, part in zip(self._body, self._part, strict=True):
             np.add(self._vertices[part] @ R_WB[body].T, p_WB[body] - target, out=place[part], casting="same_kind")
             turn[part] = self._normals[part] @ R_WB[body].T
+        if self._coils.count:
+            vertices, turn[self._coiled] = self._coils.place(poses)
+            np.subtract(vertices, target, out=place[self._coiled], casting="same_kind")
+        if self._arrows.count:
+            vertices, turn[self._pushed] = self._arrows.place(poses, forces, camera)
+            np.subtract(vertices, target, out=place[self._pushed], casting="same_kind")
         self._buffer.set_data(self._table)
 
     def _draw_bodies(self, to_clip: np.ndarray, camera: Camera) -> None:

@@ -48,6 +48,52 @@ class Shapes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Springs:
+    """Springs between points to draw, one row each.
+
+    body : (s, 2) int, bodies of both ends, -1 for the world
+    point : (s, 2, 3) m, ends from the body's origin, body axes
+    """
+
+    body: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), int))
+    point: np.ndarray = field(default_factory=lambda: np.zeros((0, 2, 3)))
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+    def ends(self, poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Return where the ends are (s, 2, 3) m, with the bodies at `poses` (see Motion.poses)."""
+        p_WB, R_WB = poses
+        ends: np.ndarray = p_WB[self.body] + np.einsum("seij,sej->sei", R_WB[self.body], self.point)
+        return ends
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pushes:
+    """Forces on bodies to draw, one for each wrench and drag of the scene.
+
+    kind : (k,) wrench, drag
+    body : (k,) int
+    point : (k, 3) m, where it acts, from the body's origin, body axes
+    force : (n, k, 3) N, at each row of the motion, world axes
+    """
+
+    kind: tuple[str, ...] = ()
+    body: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    point: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    force: np.ndarray = field(default_factory=lambda: np.zeros((1, 0, 3)))
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def places(self, poses: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Return where they act (k, 3) m, with the bodies at `poses` (see Motion.poses)."""
+        p_WB, R_WB = poses
+        places: np.ndarray = p_WB[self.body] + np.einsum("kij,kj->ki", R_WB[self.body], self.point)
+        return places
+
+
+@dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened: when, its name, the words to show, its rows in the recording."""
 
@@ -88,6 +134,8 @@ class Motion:
     com: np.ndarray
     shapes: Shapes
     events: tuple[Event, ...] = ()
+    springs: Springs = field(default_factory=Springs)
+    pushes: Pushes = field(default_factory=Pushes)
     settings: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
 
@@ -152,16 +200,31 @@ class Motion:
         """
         bodies = len(self.body_names)
         p_WB, R_WB = np.zeros((bodies + 1, 3)), np.broadcast_to(np.eye(3), (bodies + 1, 3, 3)).copy()
-        row = max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
-        if row + 1 == len(self.times) or time <= self.times[row]:
+        row, part = self._between(time)
+        if part == 0.0:
             p_WB[:-1] = self.position[row]
             R_WB[:-1] = rotation.matrix(self.quat[row])
             return p_WB, R_WB
         step = self.times[row + 1] - self.times[row]
-        part = (time - self.times[row]) / step
         p_WB[:-1] = hermite(self.position[row : row + 2], step * self.velocity[row : row + 2], part)
         R_WB[:-1] = rotation.turn(self.quat[row : row + 2], step * self.angular_velocity[row : row + 2], part)
         return p_WB, R_WB
+
+    def forces(self, time: float) -> np.ndarray:
+        """Return the forces of `pushes` (k, 3) N at `time`, linear between two samples, as `poses` at events."""
+        if not len(self.pushes):
+            return np.zeros((0, 3))
+        row, part = self._between(time)
+        force = self.pushes.force
+        found = force[row] if part == 0.0 else (1 - part) * force[row] + part * force[row + 1]
+        return np.nan_to_num(found)
+
+    def _between(self, time: float) -> tuple[int, float]:
+        """Return the row before `time` and which part of the way to the next it is; 0 outside and at events."""
+        row = max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
+        if row + 1 == len(self.times) or time <= self.times[row]:
+            return row, 0.0
+        return row, float((time - self.times[row]) / (self.times[row + 1] - self.times[row]))
 
     def sample_times(self, most: int) -> np.ndarray:
         """Return at most about `most` instants spread over the motion, with every event among them."""
@@ -257,8 +320,32 @@ def _read(file: h5py.File) -> Motion:
         com=com,
         shapes=shapes,
         events=events_of(file),
+        springs=_springs(file),
+        pushes=_pushes(file, rows),
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
+    )
+
+
+def _springs(file: h5py.File) -> Springs:
+    """Return the springs between points of a recording."""
+    if "forces" not in file:
+        return Springs()
+    there = np.array([kind == "spring" for kind in strings(file["forces/type"][:])], bool)
+    return Springs(body=file["forces/body"][:][there].astype(int), point=file["forces/point"][:][there])
+
+
+def _pushes(file: h5py.File, rows: int) -> Pushes:
+    """Return the wrenches and drags of a recording."""
+    kinds = strings(file["forces/type"][:]) if "forces" in file else ()
+    there = [k for k, kind in enumerate(kinds) if kind in ("wrench", "drag")]
+    if not there:
+        return Pushes()
+    return Pushes(
+        kind=tuple(kinds[k] for k in there),
+        body=file["forces/body"][:][there, 0].astype(int),
+        point=file["forces/point"][:][there, 0],
+        force=file["forces/wrench"][:rows][:, there, 3:6],
     )
 
 

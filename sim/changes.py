@@ -17,7 +17,7 @@ from sim.compiler import Model, relative_pose
 from sim.connectivity import Frames, Structure, build, choose_tree
 from sim.drawing import Pose
 from sim.mechanism import Mechanism, coordinates_of, rates_of
-from sim.model import NQ, NV, Control
+from sim.model import NQ, NV, TORSION, Control
 from sim.scene.spec import Value
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
@@ -104,6 +104,10 @@ def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
         total += 0.5 * float(np.sum(model.columns.stiffness[c] * stretch**2))
         if int(joint) in mechanism.structure.loops or joint in mechanism.structure.carrier:
             total += 0.5 * float(np.sum(model.columns.armature[c] * work.rate[c] ** 2))
+    for force in model.forces[model.forces.kind == TORSION]:
+        if int(model.columns.joint[force.column]) in joints:
+            turned = work.coordinate[force.column : force.column + force.turns] - force.rest
+            total += 0.5 * float(force.stiffness) * float(np.sum(turned**2))
     for n, stop in enumerate(model.stops):
         if control.engaged[n] and int(stop.joint) in joints:
             first = int(stop.column)

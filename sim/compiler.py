@@ -9,7 +9,8 @@ import numpy as np
 
 from sim.connectivity import Frames
 from sim.drawing import Drawing, Pose, motion, rotation_of
-from sim.model import BODY, COLUMN, FORCE, JOINT, KIND, LINEAR, NV, POINT, STOP, table
+from sim.forces import compile_forces
+from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.spec import Body, Joint, Scene
 
@@ -71,7 +72,6 @@ def compile(scene: Scene) -> Model:
     joints, columns, stops, column_names = _joint_tables(scene, names, specs, body_names, free_joint)
     frames = _all_frames(drawing.frames, len(names))
     points, point_names = _points(scene, drawing, body_names)
-    forces = _forces(scene, poses, points, point_names)
     bodies = _bodies(scene.bodies, origins)
     by_name = {name: slice(int(joints.column[i]), int(joints.column[i] + joints.nv[i])) for i, name in enumerate(names)}
     for body, joint in enumerate(free_joint):
@@ -85,6 +85,7 @@ def compile(scene: Scene) -> Model:
             point_names.__getitem__,
         )
     )
+    forces = compile_forces(scene, poses, points, programs)
     programs.acts = bool(len(stops) or len(forces) or np.any(columns.stiffness) or np.any(columns.damping))
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
@@ -219,17 +220,6 @@ def _points(scene: Scene, drawing: Drawing, body_names: tuple[str, ...]) -> tupl
     for k, (body, p) in enumerate(rows):
         out.body[k], out.p_B[k] = body, p
     return out, names
-
-
-def _forces(scene: Scene, poses: tuple[Pose, ...], points: Any, point_names: dict[str, int]) -> Any:
-    """Springs between points; those without a length are free at their distance in the drawing."""
-    out = table(FORCE, len(scene.forces))
-    for k, force in enumerate(scene.forces):
-        a, b = (point_names[end] for end in force.ends)
-        p, q = (poses[points.body[n]].p + poses[points.body[n]].R @ points.p_B[n] for n in (a, b))
-        out.a[k], out.b[k], out.stiffness[k], out.damping[k] = a, b, force.stiffness, force.damping
-        out.length[k] = np.linalg.norm(q - p) if force.length is None else force.length
-    return out
 
 
 def _bodies(specs: tuple[Body, ...], origins: dict[str, np.ndarray]) -> Any:

@@ -30,6 +30,7 @@ from sim.model import (
     POINT,
     ROW,
     SPHERICAL,
+    TORSION,
     UNIVERSAL_ROW,
     Numbers,
     Tables,
@@ -178,7 +179,10 @@ def _of_present(model: Model, present: set[int]) -> Model:
     for name in ("stiffness", "damping", "armature"):
         columns[name][absent] = 0.0
     stops.stiffness[~np.isin(stops.joint, list(present))] = 0.0
-    return replace(model, columns=columns, stops=stops)
+    forces = model.forces.copy()
+    gone = (forces.kind == TORSION) & np.isin(forces.column, np.flatnonzero(absent))
+    forces.stiffness[gone] = forces.damping[gone] = 0.0
+    return replace(model, columns=columns, stops=stops, forces=forces)
 
 
 def _frozen(tables: Tables) -> Tables:

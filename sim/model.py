@@ -133,10 +133,20 @@ JOINT = np.dtype(
 
 BODY = np.dtype([("mass", "f8"), ("com_B", "f8", (3,)), ("inertia_B", "f8", (6,))], align=True)
 POINT = np.dtype([("body", "i8"), ("p_B", "f8", (3,))], align=True)
+# Kinds of the forces that a scene names, and what each of them reads.
+SPRING, TORSION, WRENCH, DRAG = range(4)
 FORCE = np.dtype(
     [
-        ("a", "i8"), ("b", "i8"),  # points
-        ("stiffness", "f8"), ("damping", "f8"), ("length", "f8"),  # N/m, N s/m; m, at which it is free
+        ("kind", "i8"),
+        # points; spring: its ends; wrench, drag: where it acts; wrench: origin of the body that it reacts on, or -1
+        ("a", "i8"), ("b", "i8"),
+        ("column", "i8"), ("turns", "i8"),  # torsion: first column of the joint, 1 or 3 of them
+        ("stiffness", "f8"), ("damping", "f8"),  # N/m, N s/m; torsion: N m/rad, N m s/rad; drag: damping
+        ("rest", "f8"),  # m or rad, at which a spring is free
+        ("quadratic", "f8"),  # drag: N s^2/m^2
+        ("turning_damping", "f8"), ("turning_quadratic", "f8"),  # drag: N m s/rad, N m s^2/rad^2
+        ("turned", "i8"),  # wrench: 1 where it is given in the body's axes
+        ("programs", "i8", (6,)),  # wrench: torque, force; -1: zero
     ],
     align=True,
 )  # fmt: skip
@@ -258,6 +268,14 @@ JOINT_WORK = np.dtype(
     align=True,
 )
 
+FORCE_WORK = np.dtype(
+    [
+        ("length", "f8"), ("tension", "f8"),  # spring: m, N; torsion: rad, N m; against growing length
+        ("wrench", "f8", (6,)),  # torque about the point and force, world axes; spring: on point b; else on a
+    ],
+    align=True,
+)  # fmt: skip
+
 ONE_WORK = np.dtype(
     [
         ("power", "f8", (2,)),  # W: put in, dissipated
@@ -290,7 +308,7 @@ class Tables(NamedTuple):
     columns: Annotated[Any, COLUMN]  # (columns,)
     stops: Annotated[Any, STOP]  # (stops,)
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
-    forces: Annotated[Any, FORCE]  # (forces,) springs between points
+    forces: Annotated[Any, FORCE]  # (forces,) that the scene names
     one: Annotated[Any, ONE]  # (1,)
     fronts: Annotated[Any, FRONT]  # (links,)
     entries: Annotated[Any, "i8"]  # (sides of rows,)
@@ -334,6 +352,7 @@ class Work(NamedTuple):
     rows: Annotated[Any, ROW_WORK]  # (rows,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
     joints: Annotated[Any, JOINT_WORK]  # (joints,)
+    forces: Annotated[Any, FORCE_WORK]  # (forces,)
     one: Annotated[Any, ONE_WORK]  # (1,)
     coordinate: Annotated[Any, "f8"]  # (columns,) m or rad
     rate: Annotated[Any, "f8"]  # (columns,)
@@ -422,6 +441,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
         J=np.zeros(room.J), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
         fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),

@@ -43,17 +43,18 @@ class State:
     torque, force : of joints: what acts on their freedoms; moment and force of the parent on the child
     position, rotation, velocity, angular_velocity, acceleration, angular_acceleration, com : of bodies,
         world axes; linear quantities of the body's origin, position and velocity of its points too
+    length, tension, wrench : of forces that the scene names, as recordings have them
     energy : mapping of kinetic, potential, dissipated, impact, input, balance [J]
     """
 
     NAMES: ClassVar[tuple[str, ...]] = (
         "coordinate", "rate", "torque", "force", "position", "rotation", "velocity", "angular_velocity", "acceleration",
-        "angular_acceleration", "com", "energy", "connected",
+        "angular_acceleration", "com", "length", "tension", "wrench", "energy", "connected",
     )  # fmt: skip
 
     def __init__(self, flow: Flow):
-        flow.observe()
-        self._flow = flow
+        row = flow.observe()
+        self._flow, self._row = flow, flow.rows.split(row[None], flow.structure, flow.impact, flow.extra)
 
     def _joints(self, value: Callable[[int], Any]) -> ByName:
         return ByName("joint", self._flow.model.joint_names, value)
@@ -142,6 +143,25 @@ class State:
     def com(self) -> ByName:
         """Centres of mass of bodies."""
         return self._bodies(lambda b: self._flow.work.bodies.com[b].copy())
+
+    def _forces(self, name: str) -> ByName:
+        model, values = self._flow.model, self._row[f"forces/{name}"][0]
+        return ByName("force", [force.name for force in model.scene.forces], lambda f: values[f])
+
+    @property
+    def length(self) -> ByName:
+        """Lengths of springs, angles of torsion springs."""
+        return self._forces("length")
+
+    @property
+    def tension(self) -> ByName:
+        """Tensions of springs, torques of torsion springs, against growing length or angle."""
+        return self._forces("tension")
+
+    @property
+    def wrench(self) -> ByName:
+        """Torque and force (6,), world axes, on the body of a wrench, a drag or a spring's `to`."""
+        return self._forces("wrench")
 
     @property
     def connected(self) -> tuple[str, ...]:

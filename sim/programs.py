@@ -47,6 +47,7 @@ class Names:
     joints: dict[str, int]
     bodies: dict[str, int]
     point: Callable[[str], int]  # "body", "body.point" or "body.com" -> index into the point table
+    springs: dict[str, Any] = field(default_factory=dict)  # spring between points -> its row of FORCE
 
 
 @dataclass
@@ -186,6 +187,8 @@ class Programs:
         if name == "clip":
             x, low, high = (self.number(a) for a in tree.args)
             return [*x, *low, (op.MAX, 0), *high, (op.MIN, 0)]
+        if name in ("length", "tension"):
+            return self._spring(name, self.names.springs[self._text(tree.args[0])])
         if name in ("norm", "dot", "cross", "distance", "local"):
             return self._geometry(name, tree.args)
         return self._state(name, tree.args)
@@ -212,6 +215,21 @@ class Programs:
         body = self.names.bodies[self._text(args[1])]
         d = self._both(op.SUBTRACT, a, b)  # local(point, body): in body axes from its origin
         return [self._dot([[(op.ROTATION, 9 * body + 3 * i + k)] for i in range(3)], d) for k in range(3)]  # type: ignore[arg-type]
+
+    def _spring(self, name: str, spring: Any) -> Code:
+        """Length of a spring between points, or its tension k (length - rest) + c times the length's rate."""
+        d, u = (
+            [[(of, 3 * int(spring.b) + k), (of, 3 * int(spring.a) + k), (op.SUBTRACT, 0)] for k in range(3)]
+            for of in (op.POSITION, op.VELOCITY)
+        )
+        length: Code = [*self._dot(d, d), (op.SQRT, 0)]
+        if name == "length":
+            return length
+        k, c, rest = (self.constant(float(spring[key])) for key in ("stiffness", "damping", "rest"))
+        some = [*length, *self.constant(1e-300), (op.MAX, 0)]
+        rate = [*self._dot(d, u), *some, (op.DIVIDE, 0)]
+        pull = [*k, *length, *rest, (op.SUBTRACT, 0), (op.MULTIPLY, 0)]
+        return [*pull, *c, *rate, (op.MULTIPLY, 0), (op.ADD, 0)]
 
     def _place(self, tree: ast.expr) -> list[Code]:
         if isinstance(tree, ast.Constant) and isinstance(tree.value, str):

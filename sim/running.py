@@ -13,9 +13,11 @@ import numpy as np
 from sim import __version__
 from sim.compiler import Model, compile
 from sim.happenings import Happening
+from sim.model import DRAG, SPRING, TORSION, WRENCH
 from sim.recording import (
     BodyEntry,
     ColumnEntry,
+    ForceEntry,
     JointEntry,
     Layout,
     Recorder,
@@ -28,6 +30,8 @@ from sim.scene.load import load
 from sim.scene.spec import Scene
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
+
+_TYPES = {SPRING: "spring", TORSION: "torsion_spring", WRENCH: "wrench", DRAG: "drag"}
 
 Progress = Callable[[float, float, int], Any]
 
@@ -216,7 +220,26 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
         scene=scene.name, text=scene.text, file=scene.file, settings=settings, render=dict(scene.render),
         sources={k: v for k, v in scene.sources.items() if k != scene.file},
         bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns),
+        forces=tuple(_force_entry(model, f) for f in range(len(model.forces))),
         expected_rows=expected_rows,
+    )  # fmt: skip
+
+
+def _force_entry(model: Model, f: int) -> ForceEntry:
+    """Return what a recording says once of a force."""
+    force, kind = model.forces[f], _TYPES[int(model.forces.kind[f])]
+    bodies, points = [-1, -1], np.full((2, 3), np.nan)
+    if kind == "torsion_spring":
+        joint = model.joints[int(model.columns.joint[force.column])]
+        bodies = [int(joint.parent) - 1, int(joint.child) - 1]
+    for side, point in enumerate((int(force.a), int(force.b))):
+        if point >= 0:
+            bodies[side] = int(model.points.body[point]) - 1
+            if side == 0 or kind == "spring":
+                points[side] = model.points.p_B[point]
+    return ForceEntry(
+        name=model.scene.forces[f].name, type=kind, bodies=(bodies[0], bodies[1]),
+        points=(_tuple(points[0]), _tuple(points[1])),
     )  # fmt: skip
 
 

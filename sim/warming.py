@@ -99,6 +99,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         articulated,
         constraints,
         dynamics,
+        elements,
         forces,
         fronts,
         inertia,
@@ -125,7 +126,8 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
         (forces.spring_torques, (t.columns, *column)), (forces.stop_torques, (t.stops, control.engaged, *column)),
         (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
-        (forces.point_springs, (t.forces, t.points, w.links, w.one)),
+        (elements.torsion_springs, (t.forces, w.coordinate, w.rate, w.torque, w.forces, w.one)),
+        (elements.spring_energy, (t.forces, t.points, w.coordinate, w.links)),
         (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
         (observe.centres, (t.links, w.links, w.bodies)),
@@ -153,6 +155,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (fronts.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
     ]  # fmt: skip
     pages: list[Task] = [
+        (elements.point_forces, (at, 0.0)),
         (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
     ]  # fmt: skip
     more: list[Task] = [(dynamics.factorise, (at, n)), (dynamics.solve_loops, (at,)), (dynamics.answer_rows, (at,))]

@@ -22,13 +22,13 @@ from sim.kernels.constraints import (
     slips,
     solve_rows,
 )
+from sim.kernels.elements import point_forces, torsion_springs
 from sim.kernels.forces import (
     body_wrenches,
     control_torques,
     link_forces,
     loop_columns,
     loop_wrenches,
-    point_springs,
     spring_torques,
     stop_torques,
     tree_columns,
@@ -147,11 +147,13 @@ def apply_forces(system, t, q, v):
             work.torque[c] = 0.0
         spring_torques(tables.columns, work.coordinate, work.rate, work.torque, work.one)
         stop_torques(tables.stops, control.engaged, work.coordinate, work.rate, work.torque, work.one)
+        torsion_springs(tables.forces, work.coordinate, work.rate, work.torque, work.forces, work.one)
         if tables.one.views[0]:
             body_poses(links, work.links, work.bodies)
         control_torques(tables, control, work, t)
         loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
-        point_springs(tables.forces, tables.points, work.links, work.one)
+        if tables.forces.kind.size > 0:
+            point_forces(system, t)
         if control.acts[1]:
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 

@@ -277,55 +277,6 @@ def body_wrenches(links, wrench, arms, link_work, one_work):
 
 
 @kernel
-def point_springs(forces, points, link_work, one_work):
-    """Add the springs between points to the links' wrenches; one_work.power[0, 1] gains what they dissipate [W]."""
-    x, wrench_out = link_work.x, link_work.wrench
-    for k in range(forces.a.size):
-        a, b = points.body[forces.a[k]], points.body[forces.b[k]]
-        r0, r1, r2, n0, n1, n2, distance, rate = between(points, link_work, forces.a[k], forces.b[k])
-        pull = forces.stiffness[k] * (distance - forces.length[k]) + forces.damping[k] * rate
-        one_work.power[0, 1] += forces.damping[k] * rate * rate
-        f0, f1, f2 = pull * n0, pull * n1, pull * n2
-        # both forces act along the line, so both may be taken at the point of a
-        for link, s in ((a, 1.0), (b, -1.0)):
-            p0, p1, p2 = r0 - x[link, 0], r1 - x[link, 1], r2 - x[link, 2]
-            wrench_out[link, 0] += s * (p1 * f2 - p2 * f1)
-            wrench_out[link, 1] += s * (p2 * f0 - p0 * f2)
-            wrench_out[link, 2] += s * (p0 * f1 - p1 * f0)
-            wrench_out[link, 3] += s * f0
-            wrench_out[link, 4] += s * f1
-            wrench_out[link, 5] += s * f2
-
-
-@kernel
-def between(points, link_work, i, j):
-    """Return where point i is [m], the direction from it to point j, their distance and its rate."""
-    p0, p1, p2, u0, u1, u2 = point_motion(points, link_work, i)
-    q0, q1, q2, v0, v1, v2 = point_motion(points, link_work, j)
-    d0, d1, d2 = q0 - p0, q1 - p1, q2 - p2
-    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
-    s = 1.0 / distance if distance > 0.0 else 0.0  # no direction where the points meet
-    n0, n1, n2 = s * d0, s * d1, s * d2
-    return p0, p1, p2, n0, n1, n2, distance, n0 * (v0 - u0) + n1 * (v1 - u1) + n2 * (v2 - u2)
-
-
-@kernel
-def point_motion(points, link_work, i):
-    """Return position and velocity of a point in world axes."""
-    x, R, V = link_work.x, link_work.R, link_work.V
-    b = points.body[i]
-    c0, c1, c2 = points.p_B[i, 0], points.p_B[i, 1], points.p_B[i, 2]
-    p0 = R[b, 0] * c0 + R[b, 1] * c1 + R[b, 2] * c2
-    p1 = R[b, 3] * c0 + R[b, 4] * c1 + R[b, 5] * c2
-    p2 = R[b, 6] * c0 + R[b, 7] * c1 + R[b, 8] * c2
-    w0, w1, w2 = V[b, 0], V[b, 1], V[b, 2]
-    return (
-        x[b, 0] + p0, x[b, 1] + p1, x[b, 2] + p2,
-        V[b, 3] + w1 * p2 - w2 * p1, V[b, 4] + w2 * p0 - w0 * p2, V[b, 5] + w0 * p1 - w1 * p0,
-    )  # fmt: skip
-
-
-@kernel
 def link_forces(link_work):
     """Newton and Euler about each link's origin: what the joint must carry for accelerations A, into F."""
     V, A, I, wrench, F_out = link_work.V, link_work.A, link_work.I, link_work.wrench, link_work.F  # noqa: E741

@@ -17,7 +17,8 @@ from sim.kernels.dynamics import (
     solve_loops,
     velocity_residual,
 )
-from sim.kernels.forces import add_wrench, between, link_forces, stop_depth
+from sim.kernels.elements import spring_energy
+from sim.kernels.forces import add_wrench, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
@@ -258,9 +259,7 @@ def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rat
     for s in range(engaged.size):
         if engaged[s]:
             potential += 0.5 * stops.stiffness[s] * stop_depth(stops, coordinate, s) ** 2
-    for k in range(forces.a.size):
-        stretch = between(points, link_work, forces.a[k], forces.b[k])[6] - forces.length[k]
-        potential += 0.5 * forces.stiffness[k] * stretch**2
+    potential += spring_energy(forces, points, coordinate, link_work)
     one_work.energy[0, 0], one_work.energy[0, 1] = kinetic, potential
 
 
@@ -345,6 +344,12 @@ def write_sample(work, layout, t, y, row_out):
     for i in range(4):
         row_out[a + 4 + i] = work.one.trust[0, i]
     a = layout[4]
+    for k in range(work.forces.length.size):
+        row_out[a], row_out[a + 1] = work.forces.length[k], work.forces.tension[k]
+        for i in range(6):
+            row_out[a + 2 + i] = work.forces.wrench[k, i]
+        a += 8
+    a = layout[5]
     for i in range(y.size - 2):
         row_out[a + i] = y[i]
 

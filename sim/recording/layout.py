@@ -57,6 +57,21 @@ class ColumnEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ForceEntry:
+    """A force that the scene names.
+
+    bodies, points : spring: of both ends; wrench: where it acts, and the body that it reacts on; drag: where
+        it acts; torsion spring: the joint's parent and child.  Index of the body, -1: the world or none; m, from
+        the body's origin, body axes, not-a-number where the force has no point
+    """
+
+    name: str
+    type: str  # spring, torsion_spring, wrench, drag
+    bodies: tuple[int, int]
+    points: tuple[tuple[float, float, float], tuple[float, float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Everything in a recording that does not change while the scene runs.
 
@@ -73,6 +88,7 @@ class Layout:
     shapes: tuple[ShapeEntry, ...] = ()
     joints: tuple[JointEntry, ...] = ()
     columns: tuple[ColumnEntry, ...] = ()
+    forces: tuple[ForceEntry, ...] = ()
     expected_rows: int = 0
 
 
@@ -101,11 +117,12 @@ class RowField(NamedTuple):
 
 def row_fields(layout: Layout) -> dict[str, RowField]:
     """Return name -> RowField of every dataset of a recording that has one value a row."""
-    b, j, c = len(layout.bodies), len(layout.joints), len(layout.columns)
+    b, j, c, f = len(layout.bodies), len(layout.joints), len(layout.columns), len(layout.forces)
     real = {
         "time": (), "position": (b, 3), "quat_wxyz": (b, 4), "velocity": (b, 3), "angular_velocity": (b, 3),
         "com": (b, 3), "joints/position": (j, 3), "joints/coordinate": (c,), "joints/rate": (c,),
         "joints/torque": (c,), "joints/force": (j, 6), **{f"energy/{name}": () for name in ENERGIES},
+        "forces/length": (f,), "forces/tension": (f,), "forces/wrench": (f, 6),
         "trust/position_residual": (), "trust/velocity_residual": (), "trust/smallest_singular_value": (),
     }  # fmt: skip
     fields = {name: RowField(tail, np.dtype("<f8"), np.nan) for name, tail in real.items()}

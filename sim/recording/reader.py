@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.recording.by_name import ByName, Energy, Trust, column_keys
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.layout import BodyEntry, ColumnEntry, EventEntry, JointEntry, ShapeEntry, row_names
+from sim.recording.layout import BodyEntry, ColumnEntry, EventEntry, ForceEntry, JointEntry, ShapeEntry, row_names
 from sim.recording.opening import open_recording
 
 
@@ -89,6 +89,10 @@ class Recording:
         self.coordinate = ByName("joint", keys, lambda: read("joints/coordinate"))
         self.rate = ByName("joint", keys, lambda: read("joints/rate"))
         self.torque = ByName("joint", keys, lambda: read("joints/torque"))
+        forces = {force.name: k for k, force in enumerate(self.forces)}
+        self.length = ByName("force", forces, lambda: read("forces/length"))
+        self.tension = ByName("force", forces, lambda: read("forces/tension"))
+        self.wrench = ByName("force", forces, lambda: read("forces/wrench"))
         self.energy = Energy(read)
         self.trust = Trust(read, joints)
 
@@ -178,6 +182,16 @@ class Recording:
         """Freedoms of all joints, in the order of their arrays."""
         table = self._get("joints/columns")[()]
         return tuple(ColumnEntry(**{name: row[name].decode() for name in table.dtype.names}) for row in table)
+
+    @functools.cached_property
+    def forces(self) -> tuple[ForceEntry, ...]:
+        """Forces that the scene names, in the order of their arrays."""
+        fields = (self._texts("forces/name"), self._texts("forces/type"))
+        ends = (self._get("forces/body")[()], self._get("forces/point")[()])
+        return tuple(
+            ForceEntry(name=name, type=kind, bodies=(int(body[0]), int(body[1])), points=tuple(map(_numbers, point)))
+            for name, kind, body, point in zip(*fields, *ends, strict=True)
+        )
 
     @functools.cached_property
     def events(self) -> list[EventEntry]:

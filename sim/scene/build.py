@@ -222,7 +222,7 @@ class Builder:
         joints = {**self.types, **{name: kind for name, kind in free.items() if name not in self.types}}
         unreadable = self._unreadable()
         return Names(
-            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable),
+            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable, self._springs()),
             cuttable=tuple(self.types),
             loose=frozenset(self.loose),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
@@ -233,6 +233,11 @@ class Builder:
 
     def _unreadable(self) -> Unreadable:
         return Unreadable(frozenset(self.unreadable), frozenset(self.findings.lost))
+
+    def _springs(self) -> tuple[str, ...]:
+        """Return the names of springs between points, and of forces that cannot be read: they may be meant."""
+        things = self.draft.things["forces"]
+        return tuple(t.full for t in things if t.value is BAD or t.value.get("type") in ("spring", None))
 
     def _cut_names(self) -> set[str]:
         """Return the joints that some event cuts: their children may become free."""

@@ -54,6 +54,7 @@ class Directory:
     joints : name to type (a free body's joint bears the body's name)
     bodies : names
     points : names, ``body.point`` and ``world.point``; ``body.com`` is the centre of mass
+    springs : names of springs between points
     unreadable : names of things whose blocks could not be read
     """
 
@@ -61,6 +62,7 @@ class Directory:
     bodies: tuple[str, ...]
     points: tuple[str, ...]
     unreadable: Unreadable = field(default_factory=Unreadable)
+    springs: tuple[str, ...] = ()
 
     def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
         """Return the full name of a thing that a file with this prefix calls `name`.
@@ -85,7 +87,7 @@ class Directory:
         raise ExpressionError(f"no {' or '.join(kinds)} named '{full}'", nearest(name, short), name)
 
 
-_PLURAL = {"joint": "joints", "body": "bodies", "point": "points"}
+_PLURAL = {"joint": "joints", "body": "bodies", "point": "points", "spring": "springs"}
 
 
 def world_name(name: str, prefix: str) -> str:
@@ -115,6 +117,8 @@ class _FormulaEvaluator(Evaluator):
             "orientation": ((("body",),), lambda body: Vector([live("rad")] * 3)),
             "distance": ((place, place), lambda a, b: live("m")),
             "local": ((place, ("body",)), lambda point, body: Vector([live("m")] * 3)),
+            "length": ((("spring",),), lambda spring: live("m")),
+            "tension": ((("spring",),), lambda spring: live("N")),
             "energy": ((), lambda: live("J")),
             "com": ((("body",),), lambda body=None: Vector([live("m")] * 3)),
         }
@@ -216,13 +220,36 @@ def number(
         If it is a comparison or a list, or has another dimension.
     """
     result, tree = _evaluate(text, names, directory, prefix)
-    wanted: Dimension = parse_unit(unit).dimension
     if isinstance(result, Vector):
         raise ExpressionError(f"a list of {len(result)} numbers where one is wanted", "pick one, as in [0]")
+    _measures(result, unit)
+    return Expression(text=text, tree=tree, place=place)
+
+
+def vector(
+    text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str, place: Place, unit: str
+) -> Expression:
+    """Return a formula of time and state for three quantities of the given unit.
+
+    Raises
+    ------
+    ExpressionError
+        If it is no list of three, or has another dimension.
+    """
+    result, tree = _evaluate(text, names, directory, prefix)
+    if not isinstance(result, Vector) or len(result) != 3:
+        found = f"a list of {len(result)} numbers" if isinstance(result, Vector) else "one number"
+        raise ExpressionError(f"{found} where a list of 3 is wanted", f"as in [0, 0, 1 {unit}]")
+    for item in result:
+        _measures(item, unit)
+    return Expression(text=text, tree=tree, place=place)
+
+
+def _measures(result: Any, unit: str) -> None:
+    """Raise ExpressionError where a result is no number, or has another dimension than the unit."""
+    wanted: Dimension = parse_unit(unit).dimension
     if not isinstance(result, Quantity) or result.truth:
         raise ExpressionError("a comparison or text where a number is wanted")
-    item = result
-    if not item.bare and item.dimension != wanted:
-        found = "a pure number or an angle" if item.dimension == ONE else describe(item.dimension)
+    if not result.bare and result.dimension != wanted:
+        found = "a pure number or an angle" if result.dimension == ONE else describe(result.dimension)
         raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT)
-    return Expression(text=text, tree=tree, place=place)

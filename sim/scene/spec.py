@@ -168,7 +168,7 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Force:
+class Spring:
     """A spring and damper between two points."""
 
     name: str
@@ -177,6 +177,51 @@ class Force:
     damping: float  # N s/m
     length: float | None  # m, at which the spring is free; None: the distance in the drawing
     place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorsionSpring:
+    """A spring and damper about a joint, beside the joint's own; acts while the joint is connected."""
+
+    name: str
+    joint: str
+    freedom: int  # of the joint: the turn, or the first of three that are one rotation
+    turns: int  # 1 or 3
+    stiffness: float  # N m/rad
+    damping: float  # N m s/rad
+    rest: float  # rad: coordinate at which the spring is free; 0 for three turns
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrench:
+    """A force and a torque on a body at a point, and their opposites on another body."""
+
+    name: str
+    body: str
+    point: str  # of the body; "com"
+    force: tuple[Expression, ...] | Expression | None  # N: three, or one whose value is a vector; None: zero
+    torque: tuple[Expression, ...] | Expression | None  # N m
+    frame: str  # world, body: the axes that force and torque are given in
+    reaction: str | None  # body that the opposites act on, at the same place
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drag:
+    """What resists the motion of a point and the turning of its body: -(linear + quadratic |v|) v."""
+
+    name: str
+    body: str
+    point: str  # of the body; "com"
+    linear: float  # N s/m
+    quadratic: float  # N s^2/m^2
+    turning_linear: float  # N m s/rad
+    turning_quadratic: float  # N m s^2/rad^2
+    place: Place
+
+
+Force = Spring | TorsionSpring | Wrench | Drag
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.scene.spec import Part, Scene, Value
+from sim.scene.spec import Part, Scene, Value, Wrench
 from tests.rotations import quat_from_matrix, quat_product
 
 
@@ -18,6 +18,8 @@ def moved_scene(scene: Scene, R: np.ndarray, shift: np.ndarray) -> Scene:
     """
     if any(action.kind in ("impulse", "set") for event in scene.events for action in event.actions):
         raise ValueError("events of this scene act in world axes")
+    if any(isinstance(force, Wrench) and force.frame == "world" for force in scene.forces):
+        raise ValueError("wrenches of this scene are given in world axes")
     place = Part(
         prefix="", file=scene.file, parent=0, pose=scene.parts[0].pose,
         position=tuple(shift), orientation=tuple(quat_from_matrix(R)),

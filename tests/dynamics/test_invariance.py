@@ -90,6 +90,42 @@ def test_trajectories(name, duration):
     assert np.max(apart(here, there)) < 1e-8
 
 
+FORCES = """
+schema: 1
+name: forces
+bodies:
+  arm: {mass: 1, com: [0.1, 0, -0.3], inertia: [0.03, 0.02, 0.01], points: {eye: [0.2, 0.1, -0.3]}}
+  hand: {mass: 2, com: [0.2, 0.1, -0.9], inertia: [0.02, 0.03, 0.015], points: {eye: [0.3, 0, -1]}}
+  kite: {mass: 0.5, com: [1, 0.5, 0], inertia: [0.02, 0.01, 0.02], points: {tail: [1.1, 0.7, 0]}}
+world: {points: {hook: [0.8, 0.2, 0]}}
+joints:
+  top: {type: spherical, parent: world, child: arm, position: [0, 0, 0]}
+  wrist: {type: universal, parent: arm, child: hand, position: [0, 0, -0.6], axis: [1, 0, 0], second_axis: [0, 1, 0]}
+initial: {top: {rate: [1, -2, 0.5]}, kite: {velocity: [0, 1, 2], angular_velocity: [3, 1, 0]}}
+forces:
+  strut: {type: spring, from: hand.eye, to: world.hook, stiffness: 60, damping: 1}
+  line: {type: spring, from: hand.eye, to: kite.tail, stiffness: 20, length: 0.5}
+  ball: {type: torsion_spring, joint: top, stiffness: 5, damping: 0.1}
+  hinge: {type: torsion_spring, joint: wrist, freedom: 1, stiffness: 7, rest: 0.4 rad}
+  jet:
+    {type: wrench, body: hand, point: eye, frame: body, torque: [0, 1, 0],
+     force: [1, "2*sin(3*t/1 s)", "tension('line')"]}
+  pull: {type: wrench, body: kite, reaction: arm, frame: body, force: [0, 0, "-3 N/m*distance('kite', 'arm')"]}
+  air: {type: drag, body: kite, point: tail, linear: 0.1, quadratic: 0.3, turning_linear: 0.01, turning_quadratic: 0.02}
+simulate: {duration: 1 s, rtol: 1e-11}
+"""
+
+
+def test_forces_that_a_scene_names():
+    scene = load_text(FORCES)
+    here, there = places(scene, 1.0), places(moved_scene(scene, TURN, SHIFT), 1.0, TURN, SHIFT)
+    assert np.ptp(here[1], axis=0).max() > 0.5
+    assert np.max(apart(here, there)) < 1e-9
+    with sim.run(scene) as recording:
+        assert np.max(np.abs(recording.energy.balance)) < 1e-9 * np.max(recording.energy.kinetic)
+        assert recording.energy.input[-1] != 0.0 and recording.energy.dissipated[-1] > 0.1
+
+
 NUDGE = 1e-9  # m or rad, m/s or rad/s: of every freedom of the tree
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import sim
 from sim.formulation import Generalised, forward_dynamics
 from sim.mechanism import Mechanism
-from sim.model import NV
+from sim.model import NV, SPRING, TORSION
 from sim.report import generalised
 from tests.dense import inertia_and_bias
 
@@ -64,6 +64,27 @@ def both_ways(simulator: sim.Simulator, preferred: np.ndarray | None = None) -> 
     armature = mechanism.structure.tables.columns.armature[where[n:]]
     whole = np.zeros((len(where), len(where)))
     whole[:n, :n], whole[n:, n:] = M, np.diag(armature)
+    bias -= pushed(mechanism, flow.work.forces.wrench)
     found = forward_dynamics(g, whole, np.r_[bias, np.zeros(len(armature))], torque[where])
     rates = np.r_[flow.v, mechanism.work.rate[where[n:]]]
     return Both(mechanism, g, rates, engine, found[:n])
+
+
+def pushed(mechanism: Mechanism, wrench: np.ndarray) -> np.ndarray:
+    """Return (nv,) what the wrenches (forces, 6) of the scene's springs, wrenches and drags are on the tree's freedoms.
+
+    A spring acts on its end b and the opposite on a; the others on a, and their opposites at the same place on b.
+    """
+    tables, links, J = mechanism.structure.tables, mechanism.work.links, mechanism.link_jacobians()
+    out = np.zeros(J.shape[2])
+    for force, (torque, push) in zip(tables.forces, wrench.reshape(-1, 2, 3), strict=True):
+        if force.kind == TORSION:
+            continue
+        ends = [tables.points[i] for i in (force.a, force.b) if i >= 0]
+        at = ends[-1] if force.kind == SPRING else ends[0]
+        place = links.x[at.body] + links.R[at.body].reshape(3, 3) @ at.p_B
+        for end in ends:
+            sign = 1.0 if end is at else -1.0
+            moment = torque + np.cross(place - links.x[end.body], push)
+            out += sign * J[end.body].T @ np.r_[moment, push]
+    return out

@@ -3,6 +3,8 @@
 * `wheel` turns about the y axis through (0, 0, 1) at 3 rad/s; its rod points along its z.
 * `figure.ball` flies at 2 m/s along x and falls; at t = 0.5 s its horizontal velocity is reversed and
   halved, at once: an event whose instant stands twice.
+* `cord`, a spring of 3 N/m that is free at 1 m, runs from the ball to the tip of the rod; `twist` turns about
+  the axle; `push` pulls the ball along x.
 """
 
 from __future__ import annotations
@@ -58,6 +60,7 @@ def write_recording(
         _write_model(file)
         _write_motion(file, t, p_ball, v_ball, quat, spin)
         _write_joints(file, t)
+        _write_forces(file, t, p_ball)
         _write_events(file, twin)
         _write_ledgers(file, t, p_ball, v_ball, after)
     return path
@@ -107,6 +110,26 @@ def _write_joints(file: h5py.File, t: np.ndarray) -> None:
     force = np.zeros((len(t), 2, 6))
     force[:, 0, 5] = MASS[0] * GRAVITY
     file["joints/force"] = force
+
+
+def tip(t: np.ndarray) -> np.ndarray:
+    """Return the tip of the wheel's rod (n, 3)."""
+    return np.array([0, 0, 1.0]) + 0.5 * np.stack([np.sin(RATE * t), np.zeros(len(t)), np.cos(RATE * t)], axis=1)
+
+
+def _write_forces(file: h5py.File, t: np.ndarray, p_ball: np.ndarray) -> None:
+    file["forces/name"] = np.array([b"cord", b"twist", b"push"])
+    file["forces/type"] = np.array([b"spring", b"torsion_spring", b"wrench"])
+    file["forces/body"] = np.array([[1, 0], [-1, 0], [1, -1]])
+    nothing = [np.nan] * 3
+    file["forces/point"] = np.array([[[0, 0, 0], [0, 0, 0.5]], [nothing, nothing], [[0, 0, 0], nothing]])
+    gap = np.linalg.norm(tip(t) - p_ball, axis=1)
+    absent = np.full(len(t), np.nan)
+    file["forces/length"] = np.stack([gap, RATE * t, absent], axis=1)
+    file["forces/tension"] = np.stack([3 * (gap - 1), 0.5 * RATE * t, absent], axis=1)
+    wrench = np.full((len(t), 3, 6), np.nan)
+    wrench[:, 2] = [0, 0.25, 0, 4, 0, 0]
+    file["forces/wrench"] = wrench
 
 
 def _write_events(file: h5py.File, twin: int) -> None:

@@ -12,7 +12,12 @@ from PIL import Image
 from render import plots
 from render.signals import Signals
 from render.view import RenderError
-from tests.render.synthetic import BOUNCE, GRAVITY, MASS, RATE, START, write_recording
+from tests.render.synthetic import BOUNCE, GRAVITY, MASS, RATE, START, ball, tip, write_recording
+
+
+def cord(t):
+    """Length of the spring, at the rows of the recording."""
+    return np.linalg.norm(tip(t) - ball(t, np.arange(len(t)) > np.flatnonzero(np.diff(t) == 0)[0])[0], axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +55,12 @@ def signals(recording):
         ("dot(position('wheel'), angular_velocity('wheel'))", "", lambda t: 0 * t),
         ("cross(position('wheel'), angular_velocity('wheel'))[0]", "", lambda t: np.full_like(t, -RATE)),
         ("determinate('axle')", "1", lambda t: np.ones_like(t)),
+        ("length('cord')", "m", lambda t: cord(t)),
+        ("tension('cord')", "N", lambda t: 3 * (cord(t) - 1)),
+        ("length('twist')/deg", "deg", lambda t: np.rad2deg(RATE * t)),
+        ("tension('twist')", "N m", lambda t: 0.5 * RATE * t),
+        ("force('push')[0]", "N", lambda t: np.full_like(t, 4)),
+        ("moment('push')[1]", "N m", lambda t: np.full_like(t, 0.25)),
         ("pi", "1", lambda t: np.full_like(t, np.pi)),
     ],
 )
@@ -78,6 +89,9 @@ def test_the_centre_of_mass_of_all_and_the_distance_of_two(signals):
         ("enrgy.kinetic", "did you mean 'energy.kinetic'"),
         ("trust.residual", "no signal 'trust.residual'"),
         ("axle", "coordinate('axle')"),
+        ("cord", "tension('cord') or force('cord')"),
+        ("tension('crd')", "no force named 'crd'; did you mean 'cord'"),
+        ("force('psh')", "no joint or force named 'psh'; did you mean 'push'"),
         ("energy", "energy() or energy.kinetic"),
         ("cordinate('axle')", "did you mean 'coordinate'"),
         ("coordinate('axle'", "not a formula"),

@@ -107,3 +107,16 @@ def test_the_crank_turns_all_the_way_round_and_the_rocker_swings():
     crank, rocker = np.asarray(recording.coordinate["drive"]), np.asarray(recording.coordinate["pivot"])
     assert np.abs(crank[-1]) > 4 * 2 * np.pi
     assert rocker.max() - rocker.min() < np.pi / 2
+
+
+def test_the_rocket_goes_up_and_comes_to_hang_from_its_peg():
+    recording = run("rocket")
+    height = recording.position["hull"][:, 2]
+    line, eye = recording.length["line"], recording.position["nozzle"]
+    assert height.max() > height[0] + 1.0
+    assert eye[-1, 2] < -0.9 * line[-1]
+    assert recording.tension["line"][-1] == pytest.approx(3.3 * 9.81, rel=0.2)  # its weight, and what thrust is left
+    thrust = np.linalg.norm(recording.wrench["jet"][:, 3:], axis=1)
+    assert thrust == pytest.approx(80 * np.exp(-recording.time / 2.5), rel=1e-12)
+    assert recording.energy.input[-1] > 50 and recording.energy.dissipated[-1] > 50
+    assert np.abs(recording.energy.balance).max() < 1e-9 * recording.energy.kinetic.max()

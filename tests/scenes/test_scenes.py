@@ -11,7 +11,7 @@ SCENES = sorted(path for path in ROOT.rglob("*.yaml"))
 RUNNABLE = [path for path in SCENES if "figures" not in path.parts and path.stem != "figure34"]
 WANTED = {
     "pendulum", "double_pendulum", "four_bar", "monkey_swing", "high_bar", "high_bar_planar", "swing",
-    "swing_paper", "rope_pullup", "rope", "two_bodies",
+    "swing_paper", "rope_pullup", "rope", "two_bodies", "rocket",
     "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
     "governor", "andrews", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
     "rope_net",
