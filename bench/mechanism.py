@@ -107,3 +107,14 @@ class Mechanism:
         axis = joint.axes[:, 2]
         rates = {"rotational": [axis @ spin], "translational": [axis @ slip], "spherical": spin, "fixed": []}
         return np.array(rates.get(joint.kind, [*slip, *spin]))
+
+    def energy(self) -> float:
+        """Kinetic and potential energy at the start [J], springs left out."""
+        return float(
+            sum(
+                0.5 * body.mass * body.velocity @ body.velocity
+                + 0.5 * body.spin @ body.inertia @ body.spin
+                - body.mass * self.gravity @ body.com
+                for body in self.bodies
+            )
+        )

@@ -5,13 +5,16 @@ joints (in the plane: its planar bodies and joints); and a *tree* of minimal coo
 tree), loops closed by joints between its links.  Solvers: generalised alpha (index 3) and trapezoidal
 (index 2), both implicit, for everything; explicit Runge-Kutta for trees without loops alone, since its
 explicit solvers take no joints.  Loops that repeat rows need the dense solver with
-`ignoreSingularJacobian`.  Nothing is written, nothing is printed, range checks are off (`exudynFast`).
+`ignoreSingularJacobian`.  Nothing is written, nothing is printed, range checks are off (`exudynFast`),
+and of its settings for Newton's method and linear systems those are taken that are fastest here (`tune`).
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import math
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,9 @@ GENERIC = {  # rows of a joint between two links: translations along its axes, r
     "fixed": (1, 1, 1, 1, 1, 1),
 }
 IN_THE_PLANE = (1, 1, 0, 0, 0, 0)
+LINEAR = ("EXUdense", "EigenDense", "EigenSparse")
+TRIES = 3
+FORGIVING = "EigenDense"  # the one that can leave out rows that repeat others
 
 
 class Diverged(RuntimeError):
@@ -78,7 +84,9 @@ class Exudyn:
                 self._join(joint)
         self._add_forces()
         self.points = [self._marker(body, place) for body, place in mechanism.points]
+        self.coms = [self._marker(i, body.com) for i, body in enumerate(mechanism.bodies, start=1)]
         self.mbs.Assemble()
+        self.options: dict[str, tuple[bool, str]] = {}  # by solver: a new Jacobian at each step, the linear solver
 
     # --- bodies with coordinates of their own ------------------------------------------------------
 
@@ -93,7 +101,7 @@ class Exudyn:
             item = self.mbs.CreateRigidBody(
                 referencePosition=body.com, initialVelocity=body.velocity, initialAngularVelocity=body.spin,
                 inertia=self.exu.utilities.RigidBodyInertia(body.mass, body.inertia), gravity=self.mechanism.gravity,
-                create2D=self.mechanism.planar,
+                nodeType=self.exu.NodeType.RotationRotationVector, create2D=self.mechanism.planar,
             )  # fmt: skip
         self.items.append(item)
 
@@ -209,19 +217,36 @@ class Exudyn:
         out = self.exu.SimulationSettings()
         out.solution.file.write = False
         out.solution.sensors.active = False
-        time = out.timeIntegration
-        time.endTime, time.numberOfSteps = until, steps
-        time.solverType = getattr(self.exu.DynamicSolverType, solver)
-        time.adaptiveStep = time.automaticStepSize = solver in ADAPTIVE
+        integration = out.timeIntegration
+        integration.endTime, integration.numberOfSteps = until, steps
+        integration.solverType = getattr(self.exu.DynamicSolverType, solver)
+        integration.adaptiveStep = integration.automaticStepSize = solver in ADAPTIVE
         if tolerance is not None:
-            time.absoluteTolerance = time.relativeTolerance = tolerance
-        time.generalizedAlpha.spectralRadius = DAMPING
-        time.generalizedAlpha.computeInitialAccelerations = True
-        time.newton.useModifiedNewton = True
-        if self.redundant:
-            out.linearSolver.solverType = self.exu.LinearSolverType.EigenDense
-            out.linearSolver.ignoreSingularJacobian = True
+            integration.absoluteTolerance = integration.relativeTolerance = tolerance
+        integration.generalizedAlpha.spectralRadius = DAMPING
+        integration.generalizedAlpha.computeInitialAccelerations = True
+        integration.newton.useModifiedNewton = True
+        update, linear = self.options.get(solver, (False, FORGIVING if self.redundant else LINEAR[0]))
+        integration.newton.modifiedNewtonJacUpdatePerStep = update
+        out.linearSolver.solverType = getattr(self.exu.LinearSolverType, linear)
+        out.linearSolver.ignoreSingularJacobian = self.redundant
         return out
+
+    def tune(self, solver: str, until: float, steps: int) -> None:
+        """Keep the fastest options of an implicit solver, each timed a few times."""
+        found = {}
+        for option in [(update, linear) for update in (False, True) for linear in LINEAR]:
+            if solver not in IMPLICIT or (self.redundant and option[1] != FORGIVING):
+                continue
+            self.options[solver] = option
+            settings = self.settings(solver, until, steps)
+            try:
+                found[option] = min(self._timed(settings) for _ in range(TRIES))
+            except Diverged:
+                continue
+        self.options.pop(solver, None)
+        if found:
+            self.options[solver] = min(found, key=lambda option: found[option])
 
     def run(self, settings: Any) -> None:
         """Run from the start.
@@ -236,7 +261,46 @@ class Exudyn:
         except self.exu.ExudynError as error:
             raise Diverged(f"exudyn: {error}") from None
 
+    def _timed(self, settings: Any) -> float:
+        began = time.perf_counter()
+        self.run(settings)
+        return time.perf_counter() - began
+
+    # --- what came out -----------------------------------------------------------------------------
+
     def positions(self) -> np.ndarray:
         """Return where the points are now (count, 3) [m]."""
         kind = self.exu.OutputVariableType.Position
         return np.array([self.mbs.GetMarkerOutput(marker, kind) for marker in self.points])
+
+    def energy(self) -> float:
+        """Return kinetic and potential energy now [J], springs left out."""
+        exu, kinds = self.mbs, self.exu.OutputVariableType
+        total = 0.0
+        for i, (body, marker) in enumerate(zip(self.mechanism.bodies, self.coms, strict=True), start=1):
+            p, v = (exu.GetMarkerOutput(marker, kind) for kind in (kinds.Position, kinds.Velocity))
+            total += body.mass * (0.5 * v @ v - self.mechanism.gravity @ p)
+            if body.inertia.any():
+                R = self._frame(i)[1] if self.form == "tree" else np.eye(3)
+                w = R @ exu.GetMarkerOutput(marker, kinds.AngularVelocityLocal)
+                total += 0.5 * w @ body.inertia @ w
+        return float(total)
+
+    def worst_energy(self, settings: Any, looks: int = 100) -> float:
+        """Run from the start and return how far the energy was from that of the start, at worst of some looks [J]."""
+        until = settings.timeIntegration.endTime
+        start, worst, seen = self.mechanism.energy(), 0.0, 0
+
+        def look(_: Any, t: float) -> bool:
+            nonlocal worst, seen
+            now = math.floor(looks * t / until + 1e-9)
+            if now > seen:
+                seen, worst = now, max(worst, abs(self.energy() - start))
+            return True
+
+        self.mbs.SetPostStepUserFunction(look)
+        try:
+            self.run(settings)
+        finally:
+            self.mbs.SetPostStepUserFunction(0)
+        return max(worst, abs(self.energy() - start))

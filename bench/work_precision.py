@@ -1,0 +1,329 @@
+"""Work-precision diagrams: wall time against error, ours beside MuJoCo and Exudyn on the same mechanism.
+
+Every side runs from the same start to the same time, at its tolerances or numbers of equal steps from
+coarse to fine; what counts is where some points are at the end.  Nothing is recorded.  A peer's point is
+*dominated* when ours has one that is at least as accurate and takes less time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from bench import memory
+from bench.measure import Result, interleave, spread
+from bench.mechanism import Mechanism
+from bench.ours import Run, load, without_stops
+from bench.peer_exudyn import ADAPTIVE, Diverged, Exudyn
+from bench.peer_mujoco import MujocoRun
+from sim.scene.spec import Scene
+
+REACHED = 1e-3  # errors up to it count
+BUDGET = 0.5  # s: a peer's finer points than this are not measured
+TOLERANCES = [10.0 ** (-k / 2) for k in range(6, 26)]
+TIGHTEST = 1e-13  # of the run that is the reference where none is published
+DOUBLINGS = 16
+FEWEST = 20  # steps, where Exudyn chooses them: none is longer
+
+
+class Disagreement(Exception):
+    """The sides do not move alike."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A scene without stops, until when it runs, and what is looked at.
+
+    points : their places count; size : m, that of which an error is a share
+    reference : (points, 3) m, published; None: our own run at the tightest tolerance, which a peer must meet
+    coarse : number of steps at which peers begin
+    redundant : whether loops repeat rows, in bodies with coordinates of their own
+    """
+
+    scene: str
+    until: float
+    points: tuple[str, ...]
+    coarse: int
+    size: float = 1.0
+    reference: tuple[tuple[float, float, float], ...] | None = None
+    redundant: bool = False
+
+    def load(self, rtol: float | None = None) -> Scene:
+        """Return the scene at a tolerance."""
+        return without_stops(load(self.scene, rtol)) if self.scene == "monkey_swing" else load(self.scene, rtol)
+
+
+BETA, CRANK = 15.81077119629904, 7e-3  # rad, m: of A03 at 0.03 s, by PSIDE at 1e-14
+PROBLEMS = {
+    "A02": Problem(
+        "benchmarks/four_bars", 10.0, ("crank_0.B",), 500, reference=((0.3284581115, 0.9445185382, 0.0),)
+    ),
+    "A03": Problem(
+        "benchmarks/andrews", 0.03, ("pusher",), 50, size=CRANK,
+        reference=((CRANK * math.cos(BETA), CRANK * math.sin(BETA), 0.0),),
+    ),
+    # At 10 s it is almost at rest, where an error of time does not show; at 8.75 s it is fastest.
+    "A04": Problem("benchmarks/bricard", 8.75, ("rod2.p3",), 100, redundant=True),
+    "A05": Problem("benchmarks/governor", 10.0, ("slider.com",), 500, reference=((0.0, 0.0, 0.619622917),)),
+    "monkey_swing": Problem("monkey_swing", 2.0, ("monkey.torso.com", "monkey.shank_l.toe", "rope_r1.end"), 100),
+}  # fmt: skip
+
+
+@dataclass
+class Point:
+    """One run of a curve: its setting, what is called before it and what is timed, its error and its times [s]."""
+
+    setting: str
+    run: Callable[[], Any]
+    before: Callable[[], Any]
+    places: Callable[[], np.ndarray]
+    error: float = math.nan
+    times: list[float] = field(default_factory=list)
+
+    @property
+    def time(self) -> float:
+        return median(self.times)
+
+
+@dataclass
+class Curve:
+    """The points of one side and one way to integrate, coarse to fine; the first of an adaptive one is loose."""
+
+    name: str
+    peer: str  # "" is ours
+    candidates: Iterator[Point]
+    points: list[Point] = field(default_factory=list)
+
+    def explore(self, error: Callable[[np.ndarray], float], budget: float) -> None:
+        """Run each candidate once, keep those that arrive, and stop at the first that takes longer than the budget."""
+        for point in self.candidates:
+            point.before()
+            began = time.perf_counter()
+            try:
+                point.run()
+            except Diverged:
+                continue
+            finally:
+                wall = time.perf_counter() - began
+            point.error = error(point.places())
+            if wall > budget:
+                break
+            if math.isfinite(point.error):
+                self.points.append(point)
+
+
+def measure(name: str, rounds: int) -> Iterator[Result]:
+    """Explore all curves, time their points in turn, and yield a line for each point."""
+    problem = PROBLEMS[name.partition(".")[2]]
+    told = Run(problem.load()).mechanism(problem.points)
+    reference = _reference(problem)
+    curves = [_ours(problem), *_mujoco(problem, told), *_exudyn(problem, told)]
+    for curve in curves:
+        curve.explore(lambda places: float(np.abs(places - reference).max()) / problem.size, _budget(curve))
+    met = _check(name, problem, curves)
+    work = {f"{c.name}, {p.setting}": p for c in curves for p in c.points}
+    samples = interleave(
+        {key: partial(_once, point.run) for key, point in work.items()}, rounds,
+        {key: point.before for key, point in work.items()},
+    )  # fmt: skip
+    for key, point in work.items():
+        point.times = samples[key]
+    yield from _results(name, curves, met, _memories(problem, told, curves))
+
+
+def _once(run: Callable[[], Any]) -> int:
+    run()
+    return 1
+
+
+def _budget(curve: Curve) -> float:
+    return BUDGET if curve.peer else math.inf
+
+
+def _reference(problem: Problem) -> np.ndarray:
+    if problem.reference is not None:
+        return np.array(problem.reference)
+    run = Run(problem.load(TIGHTEST))
+    run(problem.until)
+    return run.positions(problem.points)
+
+
+def _check(name: str, problem: Problem, curves: list[Curve]) -> str:
+    """Return how closely the sides meet the reference; a note.
+
+    Raises
+    ------
+    Disagreement
+        When ours, or where it is our own run all peers, stay away from it.
+    """
+    best: dict[str, float] = {}
+    for curve in curves:
+        for point in curve.points:
+            best[curve.peer] = min(best.get(curve.peer, math.inf), point.error)
+    if not best[""] < REACHED**2:
+        raise Disagreement(f"{name}: ours stays {best['']:.1e} away from the reference")
+    nearest = min((error for peer, error in best.items() if peer), default=math.nan)
+    if problem.reference is None and nearest > REACHED:
+        raise Disagreement(f"{name}: no peer comes nearer to our tightest run than {nearest:.1e}")
+    kind = "published" if problem.reference is not None else f"our run at {TIGHTEST:g}"
+    return f"reference: {kind}, which peers meet to {nearest:.0e}"
+
+
+# --- the curves --------------------------------------------------------------------------------------
+
+
+def _ours(problem: Problem) -> Curve:
+    def candidates() -> Iterator[Point]:
+        for rtol in TOLERANCES:
+            run = Run(problem.load(rtol))
+            run(problem.until)  # the first loads kernels
+            places = partial(run.positions, problem.points)
+            yield Point(f"rtol {rtol:.0e}", partial(run, problem.until), run.rewind, places)
+
+    return Curve("ours", "", candidates())
+
+
+def _mujoco(problem: Problem, told: Mechanism) -> Iterator[Curve]:
+    """Its three integrators with default constraints, and with tuned ones where there are any."""
+    try:
+        peer = MujocoRun(told)
+    except ImportError:
+        return
+
+    def candidates(integrator: str, tuned: bool) -> Iterator[Point]:
+        for k in range(DOUBLINGS):
+            steps = problem.coarse << k
+
+            def before(step: float = problem.until / steps) -> None:
+                peer.choose(integrator, step, tuned=tuned)
+                peer.rewind()
+
+            yield Point(f"{steps} steps", partial(peer.run, steps), before, peer.positions)
+
+    for integrator in peer.INTEGRATORS:
+        for tuned in (False, True) if told.loops else (False,):
+            name = f"mujoco {integrator}" + (" tuned" if tuned else "")
+            yield Curve(name, "mujoco", candidates(integrator, tuned))
+
+
+def _exudyn(problem: Problem, told: Mechanism) -> Iterator[Curve]:
+    """Both forms of its model where there are both, with each solver that they can be given."""
+    hinged = all(joint.kind in ("rotational", "translational") for joint in told.tree)
+    for form in ("bodies", "tree") if hinged else ("bodies",):
+        try:
+            peer = Exudyn(told, form, redundant=problem.redundant)
+        except ImportError:
+            return
+
+        def candidates(peer: Exudyn, solver: str) -> Iterator[Point]:
+            peer.tune(solver, problem.until, 8 * problem.coarse)
+            adaptive = solver in ADAPTIVE
+            for k in range(DOUBLINGS):
+                steps, tolerance = (FEWEST, TOLERANCES[k]) if adaptive else (problem.coarse << k, None)
+                settings = peer.settings(solver, problem.until, steps, tolerance)
+                setting = f"tolerance {tolerance:.0e}" if adaptive else f"{steps} steps"
+                yield Point(setting, partial(peer.run, settings), _nothing, peer.positions)
+
+        for solver in peer.solvers:
+            yield Curve(f"exudyn {solver} {form}", "exudyn", candidates(peer, solver))
+
+
+def _nothing() -> None:
+    """Do nothing: its runs begin at the start."""
+
+
+# --- what is said ------------------------------------------------------------------------------------
+
+
+def _results(name: str, curves: list[Curve], met: str, memories: dict[str, float]) -> Iterator[Result]:
+    ours = curves[0].points
+    held = memories.get("")
+    for point in ours:
+        yield Result(
+            name, point.time, "s", len(point.times), spread(point.times), memory=held, note=met, detail=True,
+            more={"curve": "ours", "setting": point.setting, "error": point.error},
+        )  # fmt: skip
+    for curve in curves[1:]:
+        rows = [_row(name, curve, point, ours, (held, memories.get(curve.peer))) for point in curve.points]
+        if not rows:
+            continue
+        counting = [row for row in rows if row.more["dominated"] is not None]
+        shown = max(counting or rows, key=_worst if counting else _exactest)
+        for row in rows:
+            yield row if row is not shown else _summary(row, counting)
+
+
+def _row(
+    name: str, curve: Curve, point: Point, ours: list[Point], memories: tuple[float | None, float | None]
+) -> Result:
+    """Compare a peer's point with our fastest one that is at least as accurate."""
+    able = [p for p in ours if p.error <= point.error]
+    best = min(able, key=lambda p: p.time) if able else None
+    dominated = None if point.error > REACHED else best is not None and best.time < point.time
+    return Result(
+        name, best.time if best else None, "s", len(point.times), spread(best.times) if best else 0.0,
+        peer=curve.name, value=point.time, value_spread=spread(point.times), memory=memories[0],
+        value_memory=memories[1], note="" if best else "none of ours is as accurate", detail=True,
+        more={
+            "curve": curve.name, "setting": point.setting, "error": point.error,
+            "our_setting": best.setting if best else None, "our_error": best.error if best else None,
+            "dominated": dominated,
+        },
+    )  # fmt: skip
+
+
+def _worst(row: Result) -> float:
+    return math.inf if row.ratio is None else row.ratio
+
+
+def _exactest(row: Result) -> float:
+    return -float(row.more["error"])
+
+
+def _summary(row: Result, counting: list[Result]) -> Result:
+    """Return the row of a curve that tables show: the worst for us at 1e-3 or better, else the most exact."""
+    from dataclasses import replace
+
+    error, setting = row.more["error"], row.more["setting"]
+    if counting:
+        dominated = sum(bool(r.more["dominated"]) for r in counting)
+        note = f"dominates {dominated} of its {len(counting)} points at {REACHED:g} or better; here {error:.0e}, {setting}"
+    else:
+        note = f"does not reach {REACHED:g} within {BUDGET:g} s: {error:.0e}, {setting}"
+    if row.note:
+        note += f"; {row.note}"
+    return replace(row, note=note, detail=False)
+
+
+# --- memory ------------------------------------------------------------------------------------------
+
+
+def _memories(problem: Problem, told: Mechanism, curves: list[Curve]) -> dict[str, float]:
+    """Return the peak memory of a run of each side [MB], by peer; "" is ours."""
+    sides: dict[str, Callable[[Problem, Mechanism], None]] = {
+        "": _ours_alone, "mujoco": _mujoco_alone, "exudyn": _exudyn_alone,
+    }  # fmt: skip
+    return {peer: memory.peak(sides[peer], problem, told) for peer in {c.peer for c in curves if c.points}}
+
+
+def _ours_alone(problem: Problem, _: Mechanism) -> None:
+    Run(problem.load())(problem.until)
+
+
+def _mujoco_alone(problem: Problem, told: Mechanism) -> None:
+    peer, steps = MujocoRun(told), 8 * problem.coarse
+    peer.choose("RK4", problem.until / steps, tuned=True)
+    peer.rewind()
+    peer.run(steps)
+
+
+def _exudyn_alone(problem: Problem, told: Mechanism) -> None:
+    peer = Exudyn(told, redundant=problem.redundant)
+    peer.run(peer.settings(peer.solvers[0], problem.until, 16 * problem.coarse))
