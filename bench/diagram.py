@@ -35,7 +35,7 @@ def _draw(name: str, results: list[Result], folder: Path) -> Path:
         axis = figure.subplots()
         axis.axvline(REACHED, color="#9aa1a9", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
         for k, (curve, points) in enumerate(curves.items()):
-            x, y = zip(*sorted(points), strict=True)
+            x, y = zip(*points, strict=True)
             mine = curve == "ours"
             style = "-" if mine or "tuned" in curve or "tree" in curve else (0, (3, 2))
             axis.plot(

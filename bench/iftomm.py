@@ -26,6 +26,7 @@ LOOKS = 100  # at the energy during a run
 TOLERANCES = [10.0 ** (-k / 2) for k in range(6, 25)]
 STEPS = [round(50 * 2 ** (k / 2)) for k in range(40)]
 FEWEST = 20  # steps, where Exudyn chooses them: none is longer
+FAR = 16.0  # thresholds: with an error larger than that, the next setting is left out
 PATIENCE = 10.0  # s: what one run of the search may take
 
 
@@ -112,8 +113,8 @@ def coarsest(
     settings : coarse to fine
     patience : s, the longest run that is of use
     """
-    last = None
-    for setting in settings:
+    last, left = None, iter(settings)
+    for setting in left:
         found = contender(setting)
         good = found.error <= problem.threshold
         if good and last is not None:
@@ -121,6 +122,8 @@ def coarsest(
         last = found if good else None
         if not good and found.wall > patience:
             return None
+        if found.error > FAR * problem.threshold:
+            next(left, None)
     return last
 
 
@@ -167,9 +170,9 @@ def _exudyn(problem: Problem, told: Mechanism) -> tuple[Contender, str]:
         When none does.
     """
     best: tuple[Contender, str] | None = None
-    for form in ("bodies", "tree"):
+    for form in ("tree", "bodies"):
         peer = Exudyn(told, form, redundant=problem.redundant)
-        for solver in peer.solvers:
+        for solver in reversed(peer.solvers):
             peer.tune(solver, problem.until, 1000)
             settings = TOLERANCES if solver in ADAPTIVE else STEPS
             patience = best[0].wall if best else PATIENCE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import sys
@@ -39,9 +40,9 @@ def peak(call: Callable[..., Any], *arguments: Any) -> float:
 
 
 def _work(answer: Connection, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    sys.stdout = open(os.devnull, "w")  # what the work prints is nobody's here
     try:
-        call(*arguments)
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            call(*arguments)
         answer.send(_held())
     except BaseException as error:
         answer.send(f"{type(error).__name__}: {error}")

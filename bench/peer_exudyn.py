@@ -24,6 +24,7 @@ from bench.mechanism import Body, Joint, Mechanism
 IMPLICIT = ("GeneralizedAlpha", "TrapezoidalIndex2")
 EXPLICIT = ("RK44", "RK67", "DOPRI5")  # the last chooses its steps
 ADAPTIVE = ("DOPRI5",)
+FIRST = 1e-6  # share of the time that the first step of these takes
 DAMPING = 0.9  # spectral radius of generalised alpha at infinity; with 1 its index 3 does not converge
 GENERIC = {  # rows of a joint between two links: translations along its axes, rotations about them
     "rotational": (1, 1, 1, 1, 1, 0),
@@ -221,6 +222,8 @@ class Exudyn:
         integration.endTime, integration.numberOfSteps = until, steps
         integration.solverType = getattr(self.exu.DynamicSolverType, solver)
         integration.adaptiveStep = integration.automaticStepSize = solver in ADAPTIVE
+        if solver in ADAPTIVE:
+            integration.initialStepSize = FIRST * until  # begun with the longest, a stiff run never comes back
         if tolerance is not None:
             integration.absoluteTolerance = integration.relativeTolerance = tolerance
         integration.generalizedAlpha.spectralRadius = DAMPING

@@ -123,7 +123,6 @@ class MujocoRun:
         self.mujoco.mj_kinematics(self.model, self.data)
         return np.array([self.data.site(f"point{k}").xpos for k in range(len(self.mechanism.points))])
 
-
     def _bad(self, what: str) -> int:
         return int(getattr(self.mujoco.mjtWarning, f"mjWARN_BAD{what}"))
 

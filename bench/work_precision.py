@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import median
 from typing import Any
@@ -108,13 +108,12 @@ class Curve:
             began = time.perf_counter()
             try:
                 point.run()
+                arrived = True
             except Diverged:
-                continue
-            finally:
-                wall = time.perf_counter() - began
-            point.error = error(point.places())
-            if wall > budget:
+                arrived = False
+            if time.perf_counter() - began > budget:
                 break
+            point.error = error(point.places()) if arrived else math.nan
             if math.isfinite(point.error):
                 self.points.append(point)
 
@@ -289,12 +288,12 @@ def _exactest(row: Result) -> float:
 
 def _summary(row: Result, counting: list[Result]) -> Result:
     """Return the row of a curve that tables show: the worst for us at 1e-3 or better, else the most exact."""
-    from dataclasses import replace
-
     error, setting = row.more["error"], row.more["setting"]
     if counting:
         dominated = sum(bool(r.more["dominated"]) for r in counting)
-        note = f"dominates {dominated} of its {len(counting)} points at {REACHED:g} or better; here {error:.0e}, {setting}"
+        note = (
+            f"dominates {dominated} of its {len(counting)} points at {REACHED:g} or better; here {error:.0e}, {setting}"
+        )
     else:
         note = f"does not reach {REACHED:g} within {BUDGET:g} s: {error:.0e}, {setting}"
     if row.note:
