@@ -44,7 +44,7 @@ def _draw(name: str, results: list[Result], folder: Path) -> Path:
             )  # fmt: skip
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_xlabel("error at the end, relative")
+        axis.set_xlabel("error of places and velocities at the end, relative")
         axis.set_ylabel("wall time [s]")
         axis.grid(color="#e3e6e9", linewidth=0.7)
         axis.spines[["top", "right"]].set_visible(False)

@@ -85,6 +85,11 @@ class Run:
         position = self.simulator.position
         return np.array([position[name] for name in points])
 
+    def states(self, points: Sequence[str]) -> np.ndarray:
+        """Return where points are now and how they move (count, 6) [m, m/s]."""
+        velocity = self.simulator.velocity
+        return np.hstack([self.positions(points), [velocity[name] for name in points]])
+
     def worst_balance(self, until: float, looks: int) -> float:
         """Return how far the energy was from that of the start, at worst of some looks during the same run [J]."""
         watch = _Watch()

@@ -11,7 +11,9 @@ and of its settings for Newton's method and linear systems those are taken that 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
+import io
 import math
 import sys
 import time
@@ -45,13 +47,9 @@ class Diverged(RuntimeError):
 def load() -> Any:
     """Import Exudyn, quietly and without range checks, as its documentation recommends for speed."""
     sys.exudynFast = True  # type: ignore[attr-defined]
-    stdout = sys.stdout
-    try:
-        sys.stdout = None  # type: ignore[assignment]  # it says which of its modules it imported
+    with contextlib.redirect_stdout(io.StringIO()):  # it says which of its modules it imported
         import exudyn
         import exudyn.utilities
-    finally:
-        sys.stdout = stdout
     exudyn.config.printToConsole = False
     return exudyn
 
@@ -165,31 +163,26 @@ class Exudyn:
         )  # fmt: skip
         for joint in self.mechanism.loops:
             rows = IN_THE_PLANE if self.mechanism.planar else GENERIC[joint.kind]
-            (_, R_a), (_, R_b) = self._frame(joint.a), self._frame(joint.b)
-            self.mbs.AddObject(
-                item.GenericJoint(
-                    markerNumbers=[self._marker(joint.a, joint.position), self._marker(joint.b, joint.position)],
-                    constrainedAxes=list(rows), rotationMarker0=R_a.T @ joint.axes, rotationMarker1=R_b.T @ joint.axes,
-                )
-            )  # fmt: skip
+            markers = [self._marker(body, joint.position, joint.axes) for body in (joint.a, joint.b)]
+            self.mbs.AddObject(item.GenericJoint(markerNumbers=markers, constrainedAxes=list(rows)))
 
     def _frame(self, link: int) -> tuple[np.ndarray, np.ndarray]:
         return (self.carrier[link].position, self.carrier[link].axes) if link else (np.zeros(3), np.eye(3))
 
     # --- what acts ---------------------------------------------------------------------------------
 
-    def _marker(self, body: int, place: np.ndarray) -> int:
-        """Return the marker of a body at a place of the world at the start."""
-        item = self.exu.itemInterface
+    def _marker(self, body: int, place: np.ndarray, axes: np.ndarray | None = None) -> int:
+        """Return the marker of a body at a place of the world at the start, with axes (3, 3) where a joint has some."""
+        item, exu = self.exu.itemInterface, self.exu
         if body and self.form == "tree":
             p, R = self._frame(body)
-            marker = item.MarkerKinematicTreeRigid(
-                objectNumber=self.items[1], linkNumber=body - 1, localPosition=R.T @ (place - p)
-            )
+            frame = exu.HT(rotation=R.T @ axes if axes is not None else np.eye(3), translation=R.T @ (place - p))
+            marker = item.MarkerKinematicTreeRigid(objectNumber=self.items[1], linkNumber=body - 1, localHT=frame)
         elif body and not self.mechanism.bodies[body - 1].inertia.any():
             marker = item.MarkerBodyPosition(bodyNumber=self.items[body])
         else:
-            marker = item.MarkerBodyRigid(bodyNumber=self.items[body], localPosition=self._local(body, place))
+            frame = exu.HT(rotation=axes if axes is not None else np.eye(3), translation=self._local(body, place))
+            marker = item.MarkerBodyRigid(bodyNumber=self.items[body], localHT=frame)
         return int(self.mbs.AddMarker(marker))
 
     def _add_forces(self) -> None:
@@ -273,8 +266,12 @@ class Exudyn:
 
     def positions(self) -> np.ndarray:
         """Return where the points are now (count, 3) [m]."""
-        kind = self.exu.OutputVariableType.Position
-        return np.array([self.mbs.GetMarkerOutput(marker, kind) for marker in self.points])
+        return self.states()[:, :3]
+
+    def states(self) -> np.ndarray:
+        """Return where the points are now and how they move (count, 6) [m, m/s]."""
+        kinds, ask = self.exu.OutputVariableType, self.mbs.GetMarkerOutput
+        return np.array([[*ask(m, kinds.Position), *ask(m, kinds.Velocity)] for m in self.points])
 
     def energy(self) -> float:
         """Return kinetic and potential energy now [J], springs left out."""

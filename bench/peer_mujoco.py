@@ -117,11 +117,22 @@ class MujocoRun:
 
     def positions(self) -> np.ndarray:
         """Return where the points are now (count, 3) [m]; not numbers where MuJoCo gave up and began anew."""
-        exploded = any(self.data.warning[w].number for w in (self._bad("QPOS"), self._bad("QVEL"), self._bad("QACC")))
-        if exploded or not np.isfinite(self.data.qpos).all():
-            return np.full((len(self.mechanism.points), 3), np.nan)
-        self.mujoco.mj_kinematics(self.model, self.data)
-        return np.array([self.data.site(f"point{k}").xpos for k in range(len(self.mechanism.points))])
+        return self.states()[:, :3]
+
+    def states(self) -> np.ndarray:
+        """Return where the points are now and how they move (count, 6) [m, m/s], as `positions`."""
+        mujoco, model, data, count = self.mujoco, self.model, self.data, len(self.mechanism.points)
+        exploded = any(data.warning[w].number for w in (self._bad("QPOS"), self._bad("QVEL"), self._bad("QACC")))
+        if exploded or not np.isfinite(data.qpos).all():
+            return np.full((count, 6), np.nan)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        out, jacobian = np.zeros((count, 6)), np.zeros((3, model.nv))
+        for k in range(count):
+            site = data.site(f"point{k}")
+            mujoco.mj_jacSite(model, data, jacobian, None, site.id)
+            out[k] = *site.xpos, *(jacobian @ data.qvel)
+        return out
 
     def _bad(self, what: str) -> int:
         return int(getattr(self.mujoco.mjtWarning, f"mjWARN_BAD{what}"))
