@@ -160,3 +160,40 @@ def test_a_run_that_explodes_is_not_a_number(tmp_path, monkeypatch):
     peer.run(100)
     assert np.isnan(peer.positions()).all()
     assert list(tmp_path.iterdir()) == []  # no log file
+
+
+@exudyn
+def test_tuning_keeps_the_fastest_options_that_arrive(monkeypatch):
+    from bench.peer_exudyn import Diverged, Exudyn
+
+    peer = Exudyn(told("A02")[0])
+
+    def timed(settings):
+        update = settings.timeIntegration.newton.modifiedNewtonJacUpdatePerStep
+        linear = str(settings.linearSolver.solverType)
+        if linear.endswith("EXUdense"):
+            raise Diverged("the fastest, but it does not arrive")
+        return {(True, "EigenDense"): 2.0, (False, "EigenSparse"): 1.0}.get((update, linear.rpartition(".")[2]), 3.0)
+
+    monkeypatch.setattr(peer, "_timed", timed)
+    peer.tune("GeneralizedAlpha", 1.0, 10)
+    assert peer.options == {"GeneralizedAlpha": (False, "EigenSparse")}
+    settings = peer.settings("GeneralizedAlpha", 1.0, 10)
+    assert str(settings.linearSolver.solverType).endswith("EigenSparse")
+
+
+@exudyn
+def test_both_sides_reach_the_threshold(capsys):
+    """A01 as a whole: both are told with their settings, and both errors are within the 5e-5 J that are allowed."""
+    import json
+    import re
+
+    from bench.__main__ import main
+
+    assert main(["iftomm.A01", "--rounds", "1", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)
+    assert line["peer"] == "exudyn"
+    assert line["ratio"] == line["ours"] / line["value"] > 0
+    assert min(line["memory"], line["value_memory"]) > 20
+    found = re.match(r"rtol \S+: error (\S+) J \(allowed 5e-05\); exudyn's \w+ of \w+, [^:]+: (\S+);", line["note"])
+    assert all(0 < float(error) <= 5e-5 for error in found.groups())
