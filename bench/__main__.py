@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from bench.catalogue import BENCHMARKS, choose
 from bench.measure import Result
-from bench.report import text_table, write_page
+from bench.report import PICTURES, text_table, write_page
 
 
 def parser() -> argparse.ArgumentParser:
@@ -17,7 +18,8 @@ def parser() -> argparse.ArgumentParser:
     out = argparse.ArgumentParser(prog="python -m bench", description="What it costs, beside the peers.")
     out.add_argument("names", nargs="*", metavar="NAME", help="a benchmark, the beginning of some, or a pattern")
     out.add_argument("--json", action="store_true", help="one JSON object a line instead of the table")
-    out.add_argument("--markdown", action="store_true", help="write the table of docs/benchmarks.md, too")
+    out.add_argument("--markdown", action="store_true", help="write the table and pictures of docs/benchmarks.md, too")
+    out.add_argument("--plots", metavar="DIR", type=Path, help="draw the work-precision diagrams into a folder")
     out.add_argument("--list", action="store_true", help="say what there is")
     out.add_argument("--rounds", type=int, metavar="N", help="rounds of each benchmark")
     return out
@@ -64,11 +66,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = _say(f"{name}: {error}", 1)
     if not wish.json and results:
         print(text_table(results))
+    if wish.plots is not None:
+        code = _draw(results, wish.plots) or code
     if wish.markdown:
         if code:
             return _say("the page was not written, since a benchmark failed", code)
-        write_page(results, wish.names)
+        from bench.diagram import draw
+
+        write_page(results, wish.names, pictures=draw(results, PICTURES))
     return code
+
+
+def _draw(results: Sequence[Result], folder: Path) -> int:
+    from bench.diagram import draw
+
+    try:
+        files = draw(results, folder)
+    except OSError as error:
+        return _say(f"--plots: {error}", 1)
+    if not files:
+        return _say("--plots: only precision.* has something to draw", 1)
+    for file in files:
+        print(file, file=sys.stderr)
+    return 0
 
 
 def _say(sentence: str, code: int) -> int:

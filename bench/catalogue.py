@@ -58,6 +58,12 @@ def _iftomm(name: str, rounds: int) -> Iterator[Result]:
     return iftomm.measure(name, rounds)
 
 
+def _precision(name: str, rounds: int) -> Iterator[Result]:
+    from bench import work_precision
+
+    return work_precision.measure(name, rounds)
+
+
 def _startup(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     from bench import startup
 
@@ -107,6 +113,10 @@ BENCHMARKS = {
     **{
         f"iftomm.{problem}": Benchmark(f"IFToMM problem {problem} to its threshold, inside `advance`", _iftomm, 5)
         for problem in ("A01", "A02", "A03", "A04", "A05")
+    },
+    **{
+        f"precision.{problem}": Benchmark(f"wall time against error of {problem}, with a diagram", _precision, 3)
+        for problem in ("A02", "A03", "A04", "A05", "monkey_swing")
     },
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),

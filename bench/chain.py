@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from bench.forward_dynamics import AGREE, EMPTY, Disagreement, difference, peer_of
+from bench import memory
+from bench.forward_dynamics import AGREE, EMPTY, Disagreement, difference, ours_alone, peer_alone, peer_of
 from bench.measure import Result, interleave, less, result
 from bench.ours import Engine
 from bench.peer_mujoco import Mujoco
@@ -25,9 +26,12 @@ def measure(name: str, rounds: int, *, links: int) -> Iterator[Result]:
     states = engine.random_states(max(4, min(64, LINKS // links)))
     work: dict[str, Callable[[], int]] = {"ours": lambda: engine.repeat(states, max(1, LINKS // links // 8))}
     # One step from each state: in sixteen the tip of a long chain leaves what MuJoCo's steps can follow.
-    peer = peer_of(Pinocchio if links <= LONGEST_PINOCCHIO else partial(Mujoco, steps=1), engine, states)
+    make = Pinocchio if links <= LONGEST_PINOCCHIO else partial(Mujoco, steps=1)
+    peer = peer_of(make, engine, states)
+    held = memory.peak(ours_alone, SCENE, states, True, {"links": links})
     if peer is None:
-        yield result(name, "us", interleave(work, rounds)["ours"], scale=1e6, note="no peer is installed")
+        samples = interleave(work, rounds)
+        yield result(name, "us", samples["ours"], scale=1e6, note="no peer is installed", memory=held)
         return
     apart = difference(engine.accelerations(states), peer.accelerations())
     if not apart < 1e3 * AGREE:  # a long chain multiplies roundoff
@@ -40,7 +44,8 @@ def measure(name: str, rounds: int, *, links: int) -> Iterator[Result]:
         samples[peer.name] = less(samples[peer.name], samples[EMPTY])
     yield result(
         name, "us", samples["ours"], scale=1e6, peer=peer.name, value=samples[peer.name],
-        note=f"{links} links; accelerations agree to {apart:.0e}",
+        note=f"{links} links; accelerations agree to {apart:.0e}", memory=held,
+        value_memory=memory.peak(peer_alone, make, engine.figure, states),
     )  # fmt: skip
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
+from bench import memory
 from bench.figure import Figure, States
 from bench.measure import Result, interleave, less, result
 from bench.ours import Engine
@@ -79,10 +80,15 @@ def measure(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
     samples = interleave(work, rounds)
     if EMPTY in samples:
         samples[Pinocchio.name] = less(samples[Pinocchio.name], samples[EMPTY])
+    held = memory.peak(ours_alone, SCENE, states, loops)
     for peer, note in notes.items():
-        yield result(name, "us", samples["ours"], scale=1e6, peer=peer, value=samples[peer], note=note)
+        theirs = memory.peak(peer_alone, Pinocchio if peer == Pinocchio.name else Mujoco, engine.figure, states)
+        yield result(
+            name, "us", samples["ours"], scale=1e6, peer=peer, value=samples[peer], note=note, memory=held,
+            value_memory=theirs,
+        )  # fmt: skip
     if not notes:
-        yield result(name, "us", samples["ours"], scale=1e6, note="no peer is installed")
+        yield result(name, "us", samples["ours"], scale=1e6, note="no peer is installed", memory=held)
 
 
 def peer_of(
@@ -93,3 +99,13 @@ def peer_of(
         return peer(engine.figure, states)
     except ImportError:
         return None
+
+
+def ours_alone(scene: str, states: States, loops: bool, parameters: Mapping[str, float] | None = None) -> None:
+    """Evaluate all states once, in a process where memory is looked at."""
+    Engine(scene, loops=loops, set=parameters).repeat(states, 1)
+
+
+def peer_alone(peer: Callable[[Figure, States], Pinocchio | Mujoco], figure: Figure, states: States) -> None:
+    """The same by a peer."""
+    peer(figure, states).run(1)

@@ -6,7 +6,8 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 Samples = Mapping[str, list[float]]
 
@@ -15,12 +16,16 @@ Samples = Mapping[str, list[float]]
 class Result:
     """Two medians for the same work, and how far the rounds lay apart.
 
-    ours, value : in `unit`; value is the peer's, None without a peer
+    ours, value : in `unit`; value is the peer's, None without a peer.  ours is None where no setting of ours
+        does the same work, which a note says
     spread, value_spread : interquartile range over median
+    memory, value_memory : MB at the peak, of a process that does this side's work alone; None where not measured
+    more : what else the JSON object says
+    detail : whether tables leave it out
     """
 
     name: str
-    ours: float
+    ours: float | None
     unit: str
     rounds: int
     spread: float
@@ -28,32 +33,43 @@ class Result:
     value: float | None = None
     value_spread: float | None = None
     note: str = ""
+    memory: float | None = None
+    value_memory: float | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+    detail: bool = False
 
     @property
     def ratio(self) -> float | None:
         """Ours over the peer's: below 1 is faster."""
-        return None if self.value is None else self.ours / self.value
+        return None if self.value is None or self.ours is None else self.ours / self.value
 
     def line(self) -> str:
         """Return one JSON object."""
         keys = {
             "name": self.name, "ours": self.ours, "unit": self.unit, "peer": self.peer, "value": self.value,
             "ratio": self.ratio, "rounds": self.rounds, "spread": self.spread, "value_spread": self.value_spread,
-            "note": self.note,
+            "memory": self.memory, "value_memory": self.value_memory, "note": self.note, **self.more,
         }  # fmt: skip
         return json.dumps(keys, allow_nan=False)
 
 
-def interleave(work: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
+def interleave(
+    work: Mapping[str, Callable[[], int]], rounds: int, before: Mapping[str, Callable[[], None]] | None = None
+) -> dict[str, list[float]]:
     """Time every piece of work once a round, after one round that does not count.
 
-    Each piece returns how many units it did; returned are seconds a unit, by piece and round.
+    Each piece returns how many units it did; returned are seconds a unit, by piece and round.  What is
+    called `before` a piece, by its name, is not timed.
     """
-    for call in work.values():
-        call()
+    before = before or {}
     samples: dict[str, list[float]] = {name: [] for name in work}
-    for _ in range(rounds):
+    for count in range(-1, rounds):
         for name, call in work.items():
+            if name in before:
+                before[name]()
+            if count < 0:
+                call()
+                continue
             began = time.perf_counter()
             units = call()
             samples[name].append((time.perf_counter() - began) / units)
@@ -75,11 +91,12 @@ def spread(samples: Sequence[float]) -> float:
 
 def result(
     name: str, unit: str, ours: Sequence[float], *, scale: float = 1.0, peer: str | None = None,
-    value: Sequence[float] | None = None, note: str = "",
+    value: Sequence[float] | None = None, note: str = "", memory: float | None = None,
+    value_memory: float | None = None,
 ) -> Result:  # fmt: skip
     """Return medians of samples [s], multiplied by `scale` to be in `unit`."""
     return Result(
         name=name, ours=scale * statistics.median(ours), unit=unit, rounds=len(ours), spread=spread(ours), peer=peer,
         value=None if value is None else scale * statistics.median(value),
-        value_spread=None if value is None else spread(value), note=note,
+        value_spread=None if value is None else spread(value), note=note, memory=memory, value_memory=value_memory,
     )  # fmt: skip

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 import sim
 from bench.figure import Figure, Link, Loop, States
+from bench.mechanism import Body, Joint, Mechanism, Spring
 from sim.kernels.advance import answer
 from sim.kernels.jit import story_door
 from sim.kernels.project import add_freedoms, normalise
@@ -21,6 +23,7 @@ from sim.scene.spec import Scene
 
 SPREAD = 0.5  # rad, m and 1/s: standard deviation of random coordinates about the drawing, and of rates
 CLOSED = 1e-14  # m
+SELDOM = 1e-9  # Hz: a rate at which one row is recorded, the first
 DRAWS = 100  # poses tried for each state; some random poses are too far from any closed one
 
 _KINDS = {code: name for name, code in KIND.items()}
@@ -53,6 +56,148 @@ def run(scene: Scene, duration: float | None = None) -> tuple[float, float]:
     span, wall = float(recording.time[-1] - recording.time[0]), float(recording.run["wall_time"])
     recording.close()
     return span, wall
+
+
+def without_stops(scene: Scene) -> Scene:
+    """Return a scene without joint limits, controllers and events: what peers can be told."""
+    joints = tuple(replace(joint, limits=None) for joint in scene.joints)
+    return replace(scene, joints=joints, controllers=(), events=())
+
+
+class Run:
+    """A scene that is run from its start again and again, unrecorded."""
+
+    def __init__(self, scene: Scene):
+        self.scene = replace(scene, simulate=replace(scene.simulate, record=SELDOM))
+        self.simulator = sim.Simulator(sim.compile(self.scene))
+
+    def __call__(self, until: float) -> None:
+        """Go on to a time [s]; this is what is timed."""
+        self.simulator.advance(until)
+
+    def rewind(self) -> None:
+        """Return to the start, with the addresses of everything that moves, as a peer's assembled model has."""
+        self.simulator.reset()
+        _ = self.simulator.flow.system
+
+    def positions(self, points: Sequence[str]) -> np.ndarray:
+        """Return where points are now (count, 3) [m]."""
+        position = self.simulator.position
+        return np.array([position[name] for name in points])
+
+    def states(self, points: Sequence[str]) -> np.ndarray:
+        """Return where points are now and how they move (count, 6) [m, m/s]."""
+        velocity = self.simulator.velocity
+        return np.hstack([self.positions(points), [velocity[name] for name in points]])
+
+    def worst_balance(self, until: float, looks: int) -> float:
+        """Return how far the energy was from that of the start, at worst of some looks during the same run [J]."""
+        watch = _Watch()
+        scene = replace(self.scene, simulate=replace(self.scene.simulate, record=looks / until))
+        simulator = sim.Simulator(sim.compile(scene), journal=watch)
+        simulator.advance(until)
+        return max(watch.worst, abs(simulator.energy["balance"]))
+
+    def mechanism(self, points: Sequence[str]) -> Mechanism:
+        """Return what moves and how it starts, fixed bodies united, with the points that are looked at.
+
+        Raises
+        ------
+        ValueError
+            When something acts that a `Mechanism` does not tell of.
+        """
+        return _Telling(self.simulator).mechanism(points)
+
+
+class _Watch:
+    """A journal that keeps the largest imbalance of energy [J]."""
+
+    worst = 0.0
+
+    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
+        self.worst = max(self.worst, float(np.abs(values["energy/balance"]).max()))
+
+    def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
+        """No epoch is of interest."""
+
+    def event(self, happening: Any) -> None:
+        """No event is of interest."""
+
+
+class _Telling:
+    """From a simulator at its start to a mechanism in plain numbers."""
+
+    def __init__(self, simulator: sim.Simulator):
+        self.simulator, self.model = simulator, simulator.model
+        self.structure = simulator.flow.structure
+        columns = self.structure.tables.columns
+        if len(self.structure.tables.stops) or any(np.any(columns[k]) for k in ("stiffness", "damping", "armature")):
+            raise ValueError("peers are not told of stops, and of springs, dampers and armatures of joints")
+        self.state = simulator.state
+        order = [int(body) for body in self.structure.tables.links.body[1:]]
+        self.united: dict[int, list[int]] = {}  # the bodies that move as one, by the one that is carried
+        self.index = {0: 0}
+        for body in order:
+            joint = int(self.structure.carrier[body])
+            above = int(self.model.joints.parent[joint])
+            if _KINDS[int(self.model.joints.kind[joint])] == "fixed" and above:
+                self.index[body] = self.index[above]
+                self.united[list(self.united)[self.index[above] - 1]].append(body)
+            else:
+                self.united[body] = [body]
+                self.index[body] = len(self.united)
+
+    def mechanism(self, points: Sequence[str]) -> Mechanism:
+        carriers = [int(self.structure.carrier[body]) for body in self.united]
+        joints = [(j, True) for j in carriers] + [(j, False) for j in self.structure.loops]
+        springs = self.structure.tables.forces
+        return Mechanism(
+            bodies=tuple(self._body(bodies) for bodies in self.united.values()),
+            joints=tuple(self._joint(j, tree) for j, tree in joints),
+            springs=tuple(self._spring(row) for row in springs),
+            gravity=np.array(self.model.gravity_W),
+            points=tuple((self._index_of(name), self.state.position[name]) for name in points),
+        )  # fmt: skip
+
+    def _index_of(self, point: str) -> int:
+        return self.index[int(self.model.points.body[self.model.point_names[point]])]
+
+    def _body(self, bodies: list[int]) -> Body:
+        """Unite bodies that are fixed to each other."""
+        names = [self.model.body_names[b] for b in bodies]
+        masses = np.array([float(self.model.bodies.mass[b]) for b in bodies])
+        coms = np.array([self.state.com[name] for name in names])
+        mass, com = masses.sum(), masses @ coms / masses.sum()
+        inertia = np.zeros((3, 3))
+        for body, m, arm in zip(bodies, masses, coms - com, strict=True):
+            xx, yy, zz, xy, xz, yz = self.model.bodies.inertia_B[body]
+            R = self.state.rotation[self.model.body_names[body]]
+            inertia += R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+            inertia += m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        spin = np.array(self.state.angular_velocity[names[0]])
+        velocity = self.state.velocity[names[0]] + np.cross(spin, com - self.state.position[names[0]])
+        return Body(re.sub(r"\W", "_", names[0]), float(mass), com, inertia, velocity, spin)
+
+    def _joint(self, j: int, tree: bool) -> Joint:
+        model, frames = self.model, self.simulator.flow.frames
+        parent, child = int(model.joints.parent[j]), int(model.joints.child[j])
+        name, at = model.joint_names[j], model.body_names[child]
+        R = np.eye(3) if parent == 0 else self.state.rotation[model.body_names[parent]]
+        kind = _KINDS[int(model.joints.kind[j])]
+        torque = float(self.state.torque[name]) if kind == "rotational" else 0.0
+        return Joint(
+            re.sub(r"\W", "_", name), kind, self.index[parent], self.index[child],
+            position=self.state.position[at] + self.state.rotation[at] @ frames.p_CM[j], axes=R @ frames.R_PF[j],
+            tree=tree, torque=torque,
+        )  # fmt: skip
+
+    def _spring(self, row: Any) -> Spring:
+        names = list(self.model.point_names)
+        a, b = (next(n for n in names if self.model.point_names[n] == int(p)) for p in (row.a, row.b))
+        return Spring(
+            self._index_of(a), self.state.position[a], self._index_of(b), self.state.position[b],
+            float(row.stiffness), float(row.damping), float(row.length),
+        )  # fmt: skip
 
 
 class Engine:

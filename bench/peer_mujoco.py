@@ -1,7 +1,10 @@
 """MuJoCo beside us, through `mj_step` with nstep, as its documentation recommends for Python.
 
-No geometries, so no contacts; loops are soft `connect` equalities between sites, as MuJoCo has no
-hard ones.  Everything else is MuJoCo's default.
+No geometries, so no contacts; loops are soft equalities between sites, as MuJoCo has no hard ones:
+`connect` for points, two of them on the axis for hinges in space, `weld` for fixed joints.  Springs
+between points are tendons.  Everything else is MuJoCo's default, unless a run is *tuned*: then its
+equalities are as stiff as its step allows (time constant of two steps, impedance 0.9999, the largest
+that it takes) and its constraint solver goes on to 1e-14.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from bench.figure import Figure, Link, States
+from bench.mechanism import Joint, Mechanism
 
 STEPS = 16  # from each state, in one call
 
@@ -61,6 +65,83 @@ class Mujoco:
         return times * len(self.states) * self.steps
 
 
+class MujocoRun:
+    """A mechanism in MuJoCo; each run begins at the start.
+
+    Raises
+    ------
+    ImportError
+        When MuJoCo is not installed.
+    """
+
+    INTEGRATORS = ("Euler", "implicitfast", "RK4")
+
+    def __init__(self, mechanism: Mechanism):
+        import mujoco
+
+        self.mujoco: Any = mujoco
+        self.mechanism = mechanism
+        self.model = told(mechanism)
+        self.data = mujoco.MjData(self.model)
+        self.qvel, self.torque = np.zeros(self.model.nv), np.zeros(self.model.nv)
+        for joint in mechanism.tree:
+            rate, first = mechanism.rate(joint), self.model.joint(joint.name).dofadr[0]
+            self.qvel[first : first + len(rate)] = rate
+            self.torque[first] = joint.torque
+        self.solref, self.solimp = self.model.eq_solref.copy(), self.model.eq_solimp.copy()
+
+    def choose(self, integrator: str, step: float, *, tuned: bool) -> None:
+        """Choose how it integrates, its step [s], and whether its constraints are tuned to that step."""
+        model, option = self.model, self.model.opt
+        option.integrator = getattr(self.mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+        option.timestep = step
+        option.tolerance = 1e-14 if tuned else 1e-8
+        model.eq_solref[:], model.eq_solimp[:] = self.solref, self.solimp
+        if tuned:
+            model.eq_solref[:] = 2 * step, 1.0
+            model.eq_solimp[:, :2] = 0.9999
+
+    def rewind(self) -> None:
+        """Return to the start."""
+        self.mujoco.mj_resetData(self.model, self.data)
+        self.data.qvel[:], self.data.qfrc_applied[:] = self.qvel, self.torque
+
+    def run(self, steps: int) -> None:
+        """Make steps in one call; a run that explodes is told by `positions`, not by MuJoCo's log file."""
+        told = self.mujoco.get_mju_user_warning()
+        self.mujoco.set_mju_user_warning(_silent)
+        try:
+            self.mujoco.mj_step(self.model, self.data, steps)
+        finally:
+            self.mujoco.set_mju_user_warning(told)
+
+    def positions(self) -> np.ndarray:
+        """Return where the points are now (count, 3) [m]; not numbers where MuJoCo gave up and began anew."""
+        return self.states()[:, :3]
+
+    def states(self) -> np.ndarray:
+        """Return where the points are now and how they move (count, 6) [m, m/s], as `positions`."""
+        mujoco, model, data, count = self.mujoco, self.model, self.data, len(self.mechanism.points)
+        exploded = any(data.warning[w].number for w in (self._bad("QPOS"), self._bad("QVEL"), self._bad("QACC")))
+        if exploded or not np.isfinite(data.qpos).all():
+            return np.full((count, 6), np.nan)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        out, jacobian = np.zeros((count, 6)), np.zeros((3, model.nv))
+        for k in range(count):
+            site = data.site(f"point{k}")
+            mujoco.mj_jacSite(model, data, jacobian, None, site.id)
+            out[k] = *site.xpos, *(jacobian @ data.qvel)
+        return out
+
+    def _bad(self, what: str) -> int:
+        return int(getattr(self.mujoco.mjtWarning, f"mjWARN_BAD{what}"))
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
 def _counts(figure: Figure, which: int) -> list[tuple[Link, int]]:
     sizes = {"rotational": (1, 1), "spherical": (4, 3), "free": (7, 6)}
     return [(link, sizes[link.kind][which]) for link in figure.links]
@@ -95,4 +176,55 @@ def built(figure: Figure) -> Any:
             type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_SITE,
             name1=f"{loop.name}_a", name2=f"{loop.name}_b",
         )  # fmt: skip
+    return spec.compile()
+
+
+def told(mechanism: Mechanism) -> Any:
+    """Return a mechanism as MuJoCo's model; frames of bodies have world axes and the joint's place at the start."""
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.option.gravity = mechanism.gravity
+    kinds = {
+        "rotational": mujoco.mjtJoint.mjJNT_HINGE, "translational": mujoco.mjtJoint.mjJNT_SLIDE,
+        "spherical": mujoco.mjtJoint.mjJNT_BALL, "free": mujoco.mjtJoint.mjJNT_FREE,
+    }  # fmt: skip
+    bodies, origins = {0: spec.worldbody}, {0: np.zeros(3)}
+    for joint in mechanism.tree:
+        drawn, origin = mechanism.bodies[joint.b - 1], joint.position
+        body = bodies[joint.a].add_body(name=drawn.name, pos=origin - origins[joint.a])
+        body.mass, body.ipos, body.explicitinertial = drawn.mass, drawn.com - origin, True
+        # In the plane one moment of inertia counts; MuJoCo refuses rods without one about their length.
+        inertia = drawn.inertia[2, 2] * np.eye(3) if mechanism.planar else drawn.inertia
+        body.fullinertia = inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        body.add_joint(name=joint.name, type=kinds[joint.kind], axis=joint.axes[:, 2])
+        bodies[joint.b], origins[joint.b] = body, origin
+
+    def site(name: str, body: int, place: np.ndarray) -> str:
+        bodies[body].add_site(name=name, pos=place - origins[body])
+        return name
+
+    def equal(kind: Any, joint: Joint, name: str, place: np.ndarray) -> None:
+        spec.add_equality(
+            type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE,
+            name1=site(f"{name}_a", joint.a, place), name2=site(f"{name}_b", joint.b, place),
+        )  # fmt: skip
+
+    for joint in mechanism.loops:
+        if joint.kind == "fixed":
+            equal(mujoco.mjtEq.mjEQ_WELD, joint, joint.name, joint.position)
+            continue
+        equal(mujoco.mjtEq.mjEQ_CONNECT, joint, joint.name, joint.position)
+        if joint.kind == "rotational" and not mechanism.planar:
+            arm = float(np.linalg.norm(mechanism.bodies[joint.b - 1].com - joint.position))
+            equal(mujoco.mjtEq.mjEQ_CONNECT, joint, f"{joint.name}_axis", joint.position + arm * joint.axes[:, 2])
+    for k, spring in enumerate(mechanism.springs):
+        tendon = spec.add_tendon(
+            name=f"spring{k}", stiffness=spring.stiffness, damping=spring.damping, springlength=[spring.length] * 2
+        )
+        tendon.wrap_site(site(f"spring{k}_a", spring.a, spring.p_a))
+        tendon.wrap_site(site(f"spring{k}_b", spring.b, spring.p_b))
+    for k, (index, place) in enumerate(mechanism.points):
+        site(f"point{k}", index, place)
     return spec.compile()

@@ -10,7 +10,7 @@ import os
 import statistics
 from collections.abc import Callable, Iterator
 
-from bench import ours
+from bench import memory, ours
 from bench.measure import Result, interleave, result
 
 TOLERANCES = (None, 1e-6)  # None: the scene's own
@@ -46,4 +46,5 @@ def _measure(name: str, rounds: int, scene: str) -> Iterator[Result]:
         wall = wall[-rounds:]
         span = spans[setting]
         note = f"{setting}: {span / statistics.median(wall):.1f} times real time"
-        yield result(name, "s", wall, peer="real time", value=[span] * len(wall), note=note)
+        held = memory.peak(ours.run, scenes[setting])
+        yield result(name, "s", wall, peer="real time", value=[span] * len(wall), note=note, memory=held)

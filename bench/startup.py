@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench import memory
 from bench.measure import Result, interleave, result
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,34 +36,43 @@ def command(root: Path, *arguments: str, folder: Path, env: dict[str, str] | Non
     return text
 
 
+def inside(*arguments: str) -> None:
+    """Run `sim` with arguments in this process, where memory is looked at."""
+    from sim.cli.main import main
+
+    if code := main(list(arguments)):
+        raise RuntimeError(f"sim {' '.join(arguments)} ended with {code}")
+
+
 def _run(root: Path, folder: Path, env: dict[str, str] | None = None) -> str:
-    recording = str(folder / "pendulum.h5")
-    return command(
-        root, "run", str(root / "scenes/pendulum.yaml"), "-o", recording, "--overwrite", folder=folder, env=env
-    )
+    return command(root, *_running(root, folder), folder=folder, env=env)
 
 
-def _rounds(name: str, rounds: int, call: Callable[[], str], note: str) -> Iterator[Result]:
+def _running(root: Path, folder: Path) -> list[str]:
+    """The arguments that run the pendulum."""
+    return ["run", str(root / "scenes/pendulum.yaml"), "-o", str(folder / "pendulum.h5"), "--overwrite"]
+
+
+def _rounds(name: str, rounds: int, arguments: Sequence[str], folder: str, note: str) -> Iterator[Result]:
     def job() -> int:
-        call()
+        command(ROOT, *arguments, folder=Path(folder))
         return 1
 
-    yield result(name, "s", interleave({"ours": job}, rounds)["ours"], note=note)
+    samples = interleave({"ours": job}, rounds)["ours"]
+    yield result(name, "s", samples, note=note, memory=memory.peak(inside, *arguments))
 
 
 def check(name: str, rounds: int) -> Iterator[Result]:
     """Yield the time of `sim check scenes/swing.yaml`."""
     with tempfile.TemporaryDirectory() as folder:
         scene = str(ROOT / "scenes/swing.yaml")
-        yield from _rounds(
-            name, rounds, lambda: command(ROOT, "check", scene, folder=Path(folder)), "sim check swing.yaml"
-        )
+        yield from _rounds(name, rounds, ["check", scene], folder, "sim check swing.yaml")
 
 
 def run(name: str, rounds: int) -> Iterator[Result]:
     """Yield the time of `sim run scenes/pendulum.yaml`, its kernels compiled before."""
     with tempfile.TemporaryDirectory() as folder:
-        yield from _rounds(name, rounds, lambda: _run(ROOT, Path(folder)), "sim run pendulum.yaml, warm")
+        yield from _rounds(name, rounds, _running(ROOT, Path(folder)), folder, "sim run pendulum.yaml, warm")
 
 
 def first_run(name: str, rounds: int) -> Iterator[Result]:
