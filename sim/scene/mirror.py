@@ -101,9 +101,9 @@ class Mirror:
 
     @staticmethod
     def _motion(joint: Joint) -> tuple[Expression | None, ...]:
-        if joint.type != "cylindrical" or not joint.motion or joint.motion[1] is None:
+        slide, turn = joint.motion if joint.type == "cylindrical" and joint.motion else (None, None)
+        if turn is None:
             return joint.motion
-        slide, turn = joint.motion
         back = ast.fix_missing_locations(ast.UnaryOp(ast.USub(), turn.tree))
         return (slide, dataclasses.replace(turn, text=f"-({turn.text})", tree=back))
 

@@ -29,9 +29,8 @@ class Jet:
 
     def __mul__(self, other: Jet) -> Jet:
         a, b = self, other
-        return Jet(
-            a.value * b.value, a.d1 * b.value + a.value * b.d1, a.d2 * b.value + 2 * a.d1 * b.d1 + a.value * b.d2
-        )
+        d1 = a.d1 * b.value + a.value * b.d1
+        return Jet(a.value * b.value, d1, a.d2 * b.value + 2 * a.d1 * b.d1 + a.value * b.d2)
 
     def inverse(self) -> Jet:
         """Return 1 over this number."""
