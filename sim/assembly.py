@@ -57,25 +57,28 @@ def start(model: Model) -> Start:
     mechanism.look(q, v)
     before = mechanism.work.coordinate.copy()
     # Loops bound in the drawing close by construction; those given by two points may not.
-    if not close_positions(mechanism, q, np.zeros(len(v), bool)):
+    if not close_positions(mechanism, q, np.zeros(len(v), bool), drives=False):
         out.problems += open_loops(mechanism, "the drawing")
         return out
     initial = dict(model.scene.initial)
     values = {joint_named(model, name): value for name, value in initial.items()}
-    out.problems += unplaceable(mechanism, values)
+    out.problems += unplaceable(mechanism, values) + motions_without_value(mechanism)
+    out.problems += against_motions(mechanism, values)
     if out.problems:
         return out
     fixed = place(mechanism, q, values)
+    place_drives(mechanism, q, v)
     mechanism.look(q, v)
     asked = mechanism.work.coordinate.copy()
     wanted = of_loops(mechanism, values, "coordinate")
     if not close_positions(mechanism, q, fixed, wanted) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
-        out.problems += open_loops(mechanism, "the start")
+        out.problems += unfollowed(mechanism, "coordinate") or open_loops(mechanism, "the start")
         return out
     out.problems += unkept_coordinates(mechanism, q, wanted, values)
+    out.problems += moved_by_drives(mechanism, asked, fixed, values)
     fixed_rates = set_rates(mechanism, q, v, values)
     close_velocities(mechanism, q, v, fixed_rates, of_loops(mechanism, values, "rate"))
-    out.problems += unkept_rates(mechanism, q, v, values)
+    out.problems += unkept_rates(mechanism, q, v, values) + unfollowed(mechanism, "rate")
     mechanism.look(q, v)
     after = mechanism.work.coordinate
     named = set(values)
@@ -171,21 +174,25 @@ def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.solve(L.T, z)
 
 
-def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = ()) -> bool:
+def close_positions(
+    mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = (), drives: bool = True
+) -> bool:
     """Move the freedoms that are not fixed until all loops are closed; tell whether they are.
 
-    wanted: coordinates of loop joints to reach on the way.
+    wanted: coordinates of loop joints to reach on the way; drives: driven joints stand where their motions are.
     """
     structure, work = mechanism.structure, mechanism.work
     v = np.zeros(structure.sizes.v)
-    hard, length, wishes = mechanism.hard(), mechanism.model.length, list(wanted)
+    hard, length, wishes = (
+        mechanism.hard() if drives else mechanism.locked(), mechanism.model.length, list(wanted)
+    )  # fmt: skip
 
     def open_by() -> np.ndarray:
         return np.concatenate([work.rows.phi[hard], length * missing(work.coordinate, wishes)])
 
     mechanism.look(q, v)
     residual = np.abs(open_by()).max(initial=0.0)
-    if len(v) > LARGE and not wishes and residual > 1e-13 * length:
+    if len(v) > LARGE and not wishes and np.array_equal(hard, mechanism.hard()) and residual > 1e-13 * length:
         close(mechanism, q, v, fixed)
         mechanism.look(q, np.zeros(len(v)))
         return float(np.abs(open_by()).max(initial=0.0)) <= CLOSED * length
@@ -219,7 +226,7 @@ def close_positions(mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, want
 def close_velocities(
     mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = ()
 ) -> None:
-    """Change the rates that are not fixed until no loop opens; if that fails, all rates.
+    """Change the rates that are not fixed until no loop opens and drives are followed; if that fails, all rates.
 
     wanted: rates of loop joints.
     """
@@ -236,18 +243,18 @@ def close_velocities(
             if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
                 return
     loops, M = mechanism.jacobian()[hard], mechanism.inertia()
-    J = np.vstack([loops, R])
-    target = np.concatenate([np.zeros(len(loops)), *(value for _, value in wishes)])
+    J, driven = np.vstack([loops, R]), mechanism.wanted()[hard]
+    target = np.concatenate([driven, *(value for _, value in wishes)])
     everything = np.ones(len(v), bool)
     for rows, aim, mask in ((J, target, free), (loops, target[: len(loops)], everything)):
         for _ in range(2):
             v[mask] -= least(rows[:, mask], M[np.ix_(mask, mask)], rows @ v - aim)
-        if np.abs(loops @ v).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
+        if np.abs(loops @ v - driven).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
             return
 
 
 def slip(mechanism: Mechanism) -> float:
-    """Return how fast the loops open, as last looked at [m/s]."""
+    """Return how fast the loops open and drives are missed, as last looked at [m/s]."""
     slips(mechanism.structure.tables.rows, mechanism.work.blocks, mechanism.work.rows)
     return float(np.abs(mechanism.work.rows.slip[mechanism.hard()]).max(initial=0.0))
 
@@ -266,7 +273,7 @@ def unkept_coordinates(
             out.append(
                 Problem(
                     where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
-                    what=f"the loops do not allow this coordinate; the nearest pose has {_numbers(got)}",
+                    what=f"{_held_by(mechanism)} do not allow this coordinate; the nearest pose has {_numbers(got)}",
                     hint="give fewer coordinates, or coordinates that fit together",
                 )
             )  # fmt: skip
@@ -287,8 +294,115 @@ def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Map
             out.append(
                 Problem(
                     where=value.place, path=f"initial.{name}",
-                    what=f"the loops do not allow this rate; the nearest motion has {_numbers(got)}",
+                    what=f"{_held_by(mechanism)} do not allow this rate; the nearest motion has {_numbers(got)}",
                     hint="give fewer rates, or rates that fit together",
+                )
+            )  # fmt: skip
+    return out
+
+
+def driven_joints(mechanism: Mechanism) -> list[str]:
+    """Return the names of the joints that are driven and connected."""
+    model, rows = mechanism.model, mechanism.structure.tables.rows
+    joints = model.columns.joint[rows.column[mechanism.driven()]]
+    return list(dict.fromkeys(model.joint_names[int(joint)] for joint in joints))
+
+
+def _held_by(mechanism: Mechanism) -> str:
+    names = driven_joints(mechanism)
+    return f"the loops and the motion of {', '.join(map(repr, names))}" if names else "the loops"
+
+
+def place_drives(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
+    """Write coordinates and rates of driven joints of the tree into q and v; loops follow when they are closed."""
+    structure, rows = mechanism.structure, mechanism.structure.tables.rows
+    for r in np.flatnonzero(mechanism.driven()):
+        block = structure.tables.blocks[rows.block[r]]
+        if block.motor:
+            link = structure.tables.links[block.b]
+            k = int(rows.column[r] - link.column)
+            q[link.q + k], v[link.v + k] = mechanism.work.rows.want[r, :2]
+
+
+def _of_motion(mechanism: Mechanism, row: int, what: str, hint: str) -> Problem:
+    """Return a problem with the motion of a driven row."""
+    model = mechanism.model
+    column = int(mechanism.structure.tables.rows.column[row])
+    joint = int(model.columns.joint[column])
+    spec = model.joint_specs[joint]
+    return Problem(
+        where=spec.places.get("motion", spec.place) if spec else None,
+        path=f"joints.{model.joint_names[joint]}.motion", what=what, hint=hint,
+    )  # fmt: skip
+
+
+def motions_without_value(mechanism: Mechanism) -> list[Problem]:
+    """Return a problem for each motion that is not a finite number, with its two derivatives, at the start."""
+    out = []
+    for r in np.flatnonzero(mechanism.driven()):
+        for name, value in zip(("value", "rate", "acceleration"), mechanism.work.rows.want[r], strict=True):
+            if not np.isfinite(value):
+                what = f"the {name} of this motion is not a finite number at the start"
+                out.append(_of_motion(mechanism, int(r), what, "give a formula that is smooth there"))
+                break
+    return out
+
+
+def against_motions(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Problem]:
+    """Return a problem for each value of `initial` that the joint's own motion contradicts."""
+    model, rows, out = mechanism.model, mechanism.structure.tables.rows, []
+    for r in np.flatnonzero(mechanism.driven()):
+        column = int(rows.column[r])
+        joint = int(model.columns.joint[column])
+        for name, i in (("coordinate", 0), ("rate", 1)):
+            said = getattr(values[joint], name) if joint in values else None
+            starts = float(mechanism.work.rows.want[r, i])
+            if said is not None and not abs(said[column - model.columns_of(joint).start] - starts) <= 1e-9 * (
+                1.0 + abs(starts)
+            ):
+                spec = model.joint_specs[joint]
+                at = spec.places.get("motion", spec.place) if spec else None
+                out.append(
+                    Problem(
+                        where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
+                        what=f"joint {model.column_names[column]!r} is driven, and its motion ({at}) starts with the "
+                        f"{name} {starts:.6g}",
+                        hint="leave the joint out here, or change its motion",
+                    )
+                )  # fmt: skip
+    return out
+
+
+def unfollowed(mechanism: Mechanism, what: str) -> list[Problem]:
+    """Return a problem for each driven freedom that is not where its motion is, or not so fast, as last looked at."""
+    rows, work, out = mechanism.structure.tables.rows, mechanism.work, []
+    column, i = (work.coordinate, 0) if what == "coordinate" else (work.rate, 1)
+    for r in np.flatnonzero(mechanism.driven()):
+        found, wanted = float(column[rows.column[r]]), float(work.rows.want[r, i])
+        if not abs(found - wanted) <= 1e-9 * (1.0 + abs(wanted)):
+            names = [n for n in driven_joints(mechanism) if n != mechanism.model.column_names[rows.column[r]]]
+            also = f" and the motion of {', '.join(map(repr, names))}" if names else ""
+            text = f"the loops{also} do not allow its {what} at the start, {wanted:.6g}; the nearest is {found:.6g}"
+            out.append(_of_motion(mechanism, int(r), text, "drive fewer joints, or with motions that fit together"))
+    return out
+
+
+def moved_by_drives(
+    mechanism: Mechanism, asked: np.ndarray, fixed: np.ndarray, values: Mapping[int, Value]
+) -> list[Problem]:
+    """Return a problem for each coordinate of `initial` that had to give way in a mechanism that is driven."""
+    model, structure, out = mechanism.model, mechanism.structure, []
+    names = driven_joints(mechanism)
+    for joint, value in values.items():
+        if not names or joint in structure.loops or not np.any(fixed[structure.v_of(model, joint)]):
+            continue
+        got, was = (a[model.columns_of(joint)] for a in (mechanism.work.coordinate, asked))
+        if np.abs(got - was).max(initial=0.0) > 1e-9 * (1.0 + np.abs(was).max(initial=0.0)):
+            out.append(
+                Problem(
+                    where=value.place, path=f"initial.{model.joint_names[joint]}",
+                    what=f"{_held_by(mechanism)} do not allow this coordinate; the nearest pose has {_numbers(got)}",
+                    hint="leave it out, or change the motion",
                 )
             )  # fmt: skip
     return out

@@ -3,7 +3,9 @@
 structure-varying-1999, section 4: all changes of one instant are one change, followed by one impulse
 solve with every active constraint.  Velocities after it, eqs. (11)-(24) with (21) corrected:
 
-    v+ = v- + M^-1 J^T P,    J v+ = 0
+    v+ = v- + M^-1 J^T P,    J v+ = w
+
+with w the rates that drives want, zero of all other rows.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sim.connectivity import Frames, Structure, build, choose_tree
 from sim.drawing import Pose
 from sim.mechanism import Mechanism, coordinates_of, rates_of
 from sim.model import NQ, NV, TORSION, Control
+from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
@@ -31,7 +34,7 @@ class ChangeError(RuntimeError):
 class Blow:
     """Outcome of an impulse solve.
 
-    lost : J, from impulses and mean velocities; given : J, put in by applied impulses.
+    lost : J, from impulses and mean velocities; given : J, put in by applied impulses and by drives.
     """
 
     v: np.ndarray
@@ -53,19 +56,20 @@ def impulse_solve(
 
     Notes
     -----
-    v+ = v- + M^-1 (applied + J^T P) with J v+ = 0 on hard rows; an armature row takes P = -a times
-    the change of its rate.  Energy lost is -P . (J v- + J v+) / 2 of hard rows and new armatures.
+    v+ = v- + M^-1 (applied + J^T P) with J v+ = w on hard rows, w the rate that a drive wants; an armature
+    row takes P = -a times the change of its rate.  Energy lost is -P . (J v- - w + J v+ - w) / 2 of hard rows
+    and new armatures: a drive is a clutch, which slips at first, and gives P . w.
     """
     M, J = mechanism.inertia(), mechanism.jacobian()
     hard = mechanism.hard()
     push = np.zeros(len(v)) if applied is None else applied
     free = v + np.linalg.solve(M, push)
-    P = np.zeros(len(J))
+    P, wanted = np.zeros(len(J)), mechanism.wanted()
     after = free
     if len(J):
         fresh = np.zeros(len(J), bool) if fresh is None else fresh
         acts = hard | fresh
-        target = np.where(acts, 0.0, J @ v)
+        target = np.where(acts, wanted, J @ v)
         L = np.linalg.cholesky(M)
         Y = np.linalg.solve(L, J.T)
         G = Y.T @ Y + np.diag(np.where(hard, 0.0, 1.0))
@@ -74,10 +78,11 @@ def impulse_solve(
         for _ in range(2):  # the second pass takes out roundoff
             P += Vt[keep].T @ ((U[:, keep].T @ (target - J @ after - np.where(hard, 0.0, P))) / s[keep])
             after = free + np.linalg.solve(L.T, Y @ P)
-        lost = -0.5 * float(np.sum((P * (J @ v + J @ after))[acts])) - 0.5 * float(np.sum((J @ after)[fresh] ** 2))
+        slip = J @ v + J @ after - 2.0 * wanted
+        lost = -0.5 * float(np.sum((P * slip)[acts])) - 0.5 * float(np.sum((J @ after)[fresh] ** 2))
     else:
         lost = 0.0
-    given = 0.5 * float(push @ (v + after)) if applied is not None else 0.0
+    given = float(P @ wanted) + (0.5 * float(push @ (v + after)) if applied is not None else 0.0)
     return Blow(after, P, lost, given)
 
 
@@ -152,7 +157,8 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
     Raises
     ------
     ChangeError
-        When a joint that binds by its frames is further open than its tolerance.
+        When a joint that binds by its frames is further open than its tolerance, or a driven one stands elsewhere
+        than its motion is.
     """
     model = now.model
     active = (now.active - cut) | connect
@@ -170,11 +176,29 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
     carrier = choose_tree(model, active, now.structure.carrier, connect - now.active)
     structure = build(model, frames, active, carrier)
     q, v = _carry_state(now, structure, frames, poses)
-    mechanism = Mechanism.of(model, structure, now.mechanism.control)
+    mechanism = Mechanism.of(model, structure, now.mechanism.control, now.mechanism.t)
     for joint in fresh:
         now.mechanism.control.turn[model.columns_of(joint)] = 0.0
     mechanism.look(q, v)
+    _check_motions(mechanism, fresh)
     return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
+
+
+def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:
+    """Refuse driven joints that are connected where their motion is not."""
+    model, rows = mechanism.model, mechanism.structure.tables.rows
+    for r in np.flatnonzero(mechanism.driven()):
+        column = int(rows.column[r])
+        joint = int(model.columns.joint[column])
+        spec = model.joint_specs[joint]
+        if joint not in fresh or spec is None:
+            continue
+        allowed = spec.tolerance if np.isfinite(spec.tolerance) else DEFAULT_TOLERANCE
+        if not abs(mechanism.work.rows.phi[r]) / rows.scale[r] <= allowed:
+            raise ChangeError(
+                f"joint {model.column_names[column]!r} stands at {mechanism.work.coordinate[column]:.6g} and its "
+                f"motion is at {mechanism.work.rows.want[r, 0]:.6g} at this time; its tolerance is {allowed:.3g} (m, rad)"
+            )
 
 
 def _check_gap(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> None:

@@ -33,7 +33,7 @@ def close(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray)
     y, slope = np.concatenate([q, v, np.zeros(2)]), np.zeros(len(q) + len(v) + 2)
     hard, best = mechanism.hard(), np.inf
     for _ in range(PASSES):
-        status = answer(system.answers, START, address(system.places), 0.0, y, slope)
+        status = answer(system.answers, START, address(system.places), mechanism.t, y, slope)
         moved, rates = y[: len(q)], y[len(q) : -2]
         mechanism.look(moved, rates)
         residual = float(np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0))

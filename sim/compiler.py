@@ -86,6 +86,7 @@ def compile(scene: Scene) -> Model:
         )
     )
     forces = compile_forces(scene, poses, points, programs)
+    _enter_motions(specs, joints, columns, programs)
     programs.acts = bool(len(stops) or len(forces) or np.any(columns.stiffness) or np.any(columns.damping))
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
@@ -184,6 +185,15 @@ def _joint_tables(
     stop_table = table(STOP, len(stops))
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", "stiffness", "dissipation"), stops)
     return joints, columns, stop_table, tuple(column_names)
+
+
+def _enter_motions(specs: list[Joint | None], joints: Any, columns: Any, programs: Programs) -> None:
+    """Enter the motions of driven joints into the programs, and which column follows which."""
+    columns.motion[:] = -1
+    for i, spec in enumerate(specs):
+        for k, expression in enumerate(spec.motion if spec else ()):
+            if expression is not None:
+                columns.motion[int(joints.column[i]) + k] = programs.add(expression.tree)
 
 
 def _fill(out: Any, names: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:

@@ -163,6 +163,7 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
         forces=model.forces.copy(),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
+    one.driven[0] = int(bool(np.any(rows.motion >= 0)))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
@@ -255,29 +256,57 @@ def _climbed(links: Any, link: int, top: int) -> list[int]:
     return out
 
 
+def _motors(model: Model, links: Any) -> list[int]:
+    """Return the tree's joints of which a freedom is driven."""
+    driven = {int(joint) for joint in model.columns.joint[model.columns.motion >= 0]}
+    return [int(joint) for joint in links.joint[1:] if int(joint) in driven]
+
+
+def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, float, int, int, int]]:
+    """Return code, scale, compliance, locked, motion and column of every row of a joint.
+
+    A loop joint locks, drives and carries the armatures of its freedoms; a tree joint (motor) only drives.
+    """
+    kind, first = int(model.joints.kind[joint]), int(model.joints.column[joint])
+    columns = list(enumerate(FREEDOM_ROWS[kind], start=first))
+    out: list[tuple[int, float, float, int, int, int]] = []
+
+    def scale(code: int) -> float:
+        return 1.0 if code < 3 else model.length
+
+    if not motor:
+        for code in HARD_ROWS[kind]:
+            out.append((code, scale(code), 0.0, int(kind in (0, 2) and code != UNIVERSAL_ROW), -1, 0))
+    for column, code in columns:
+        if model.columns.motion[column] >= 0:
+            out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column))
+    for column, code in columns:
+        armature = float(model.columns.armature[column])
+        if armature > 0.0 and not motor:
+            out.append((code, float(armature**0.5), 1.0, 0, -1, 0))
+    return out
+
+
 def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any) -> Any:
-    blocks = table(BLOCK, len(loops))
-    row_list: list[tuple[int, int, float, float, int]] = []  # block, code, scale, compliance, locked
+    """Lay out the rows: a block for each loop, in their order, then one for each driven joint of the tree."""
+    motors = _motors(model, links)
+    blocks = table(BLOCK, len(loops) + len(motors))
+    row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     support: list[int] = []
     jacobian = 0
-    for n, joint in enumerate(loops):
+    for n, joint in enumerate([*loops, *motors]):
+        motor = n >= len(loops)
         kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
         a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
         fork = _fork(links, a, b)
         below_b, below_a, above = (_climbed(links, *ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         first_row = len(row_list)
-        for code in HARD_ROWS[kind]:
-            scale = 1.0 if code < 3 else model.length
-            locked = kind in (0, 2) and code != UNIVERSAL_ROW
-            row_list.append((n, code, scale, 0.0, int(locked)))
-        hard = len(row_list) - first_row
-        for i, code in enumerate(FREEDOM_ROWS[kind]):
-            armature = float(model.columns.armature[column + i])
-            if armature > 0.0:
-                row_list.append((n, code, float(armature**0.5), 1.0, 0))
+        row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
+        hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
         for name, value in (
-            ("kind", kind), ("freedoms", NV[kind]), ("joint", joint), ("column", column), ("a", a), ("b", b),
+            ("kind", 0 if motor else kind), ("freedoms", 0 if motor else NV[kind]), ("joint", joint),
+            ("column", column), ("a", a), ("b", b), ("motor", int(motor)),
             ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
             ("nb", len(below_b)), ("na", len(below_a)), ("nc", len(above)), ("jacobian", jacobian), ("fork", fork),
         ):  # fmt: skip
@@ -293,7 +322,9 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         jacobian += len(entries) * (len(row_list) - first_row)
     rows = table(ROW, len(row_list))
     for i, row in enumerate(row_list):
-        for name, number in zip(("block", "code", "scale", "compliance", "locked"), row, strict=True):
+        for name, number in zip(
+            ("block", "code", "scale", "compliance", "locked", "motion", "column"), row, strict=True
+        ):
             rows[name][i] = number
     pairs, shared = _pairs(blocks, support) if len(blocks) <= MANY else (table(PAIR, 0), np.zeros((0, 2), np.int64))
     return blocks, rows, np.array(support, np.int64), pairs, shared

@@ -132,6 +132,7 @@ class Flow:
 
     def look(self) -> None:
         """Bring poses, coordinates and energies of the present state into `work`."""
+        self.mechanism.t = self.t
         self.mechanism.look(self.q, self.v)
 
     def instant(self) -> Instant:

@@ -249,6 +249,7 @@ class Happenings:
             blow = impulse_solve(after.mechanism, after.v, fresh=fresh)
             v = blow.v
             total.lost += blow.lost
+            total.given += blow.given
             total.impulse = float(np.linalg.norm(blow.impulse))
             total.carry(joint_impulses(after.mechanism, v - after.v, blow.impulse))
         tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()

@@ -32,6 +32,8 @@ def joint_impulses(
     through = _momenta(mechanism, change)
     out = np.zeros((len(model.joints), 6))
     for n, block in enumerate(blocks):
+        if block.motor:  # its impulse goes through the tree
+            continue
         r = slice(int(block.row), int(block.row + block.rows))
         wrench = rows[r] @ work.rows.row[r]
         out[block.joint] = wrench

@@ -13,7 +13,7 @@ import numpy as np
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure
 from sim.drawing import Pose, motion
-from sim.kernels import constraints, dynamics, forces, inertia, kinematics, observe
+from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
 from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
 
@@ -30,15 +30,19 @@ def make_control(model: Model, laws: int = 0) -> Control:
 
 @dataclass
 class Mechanism:
-    """One structure, its scratch and its controls."""
+    """One structure, its scratch and its controls.
+
+    t : s, at which driven joints are looked at
+    """
 
     model: Model
     structure: Structure
     work: Work
     control: Control
+    t: float = 0.0
 
     @classmethod
-    def of(cls, model: Model, structure: Structure, control: Control | None = None) -> Mechanism:
+    def of(cls, model: Model, structure: Structure, control: Control | None = None, t: float = 0.0) -> Mechanism:
         """Allocate scratch for a structure."""
         work = make_work(structure.tables, structure.sizes)
         return cls(
@@ -46,6 +50,7 @@ class Mechanism:
             structure,
             work,
             control or make_control(model, len(model.programs.laws) + len(model.programs.applied)),
+            t,
         )
 
     def look(self, q: np.ndarray, v: np.ndarray) -> None:
@@ -57,15 +62,24 @@ class Mechanism:
         inertia.link_inertias(tables.links, work.links)
         forces.tree_columns(tables.links, q, v, work.coordinate, work.rate)
         if len(tables.blocks):
+            self._follow()
             constraints.block_frames(tables.blocks, work.links, work.blocks)
             forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
             constraints.build_rows(tables.blocks, tables.rows, 1, work.links, work.blocks, work.rows)
-            constraints.residuals(tables.rows, work.blocks, work.rows)
+            constraints.residuals(tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
             tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
             work.coordinate, work.rate, work.links, work.one,
         )  # fmt: skip
+
+    def _follow(self) -> None:
+        """Fill what drives want at t; the angle of a driven loop joint is counted to the turn that its motion is in."""
+        tables, work = self.structure.tables, self.work
+        if tables.one.driven[0]:
+            jets.drive(tables.rows, tables.codes, tables.constants, tables.programs, self.t, work.jets, work.rows)
+            driven = self.driven()
+            self.control.turn[tables.rows.column[driven]] = np.nan_to_num(work.rows.want[driven, 0])
 
     def poses(self) -> tuple[Pose, ...]:
         """Return the poses of all bodies' frames B, as last looked at."""
@@ -139,8 +153,21 @@ class Mechanism:
         return M + np.diag(self.structure.tables.freedoms.armature)
 
     def hard(self) -> np.ndarray:
-        """Return the mask of hard rows."""
+        """Return the mask of hard rows: of loops and of drives."""
         return np.asarray(self.structure.tables.rows.compliance) == 0.0
+
+    def driven(self) -> np.ndarray:
+        """Return the mask of rows of driven freedoms."""
+        return np.asarray(self.structure.tables.rows.motion) >= 0
+
+    def locked(self) -> np.ndarray:
+        """Return the mask of hard rows of loops, drives left out."""
+        return self.hard() & ~self.driven()
+
+    def wanted(self) -> np.ndarray:
+        """Return J v that drives want of every row, as last looked at; zero of the others."""
+        rates = self.scale() * self.work.rows.want[:, 1]
+        return np.where(self.driven(), rates, 0.0)
 
     def scale(self) -> np.ndarray:
         """Return what rows were multiplied by: metres for rotations."""

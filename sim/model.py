@@ -71,9 +71,10 @@ BLOCK = np.dtype(
         ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
         ("row", "i8"),
-        ("rows", "i8"),  # hard rows, then one soft row for each armature
+        ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
         ("hard", "i8"),  # how many of them are hard
+        ("motor", "i8"),  # 1: driven freedoms of a tree joint, which leaves no freedom of its own; 0: a loop
         ("support", "i8"),  # start in `support`
         ("nb", "i8"), ("na", "i8"), ("nc", "i8"),  # freedoms of b below the fork, of a below it, at and above it
         ("jacobian", "i8"),  # start in the flat array of scaled Jacobians
@@ -93,9 +94,10 @@ ROW = np.dtype(
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
         ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
+        ("motion", "i8"), ("column", "i8"),  # of a driven freedom: program of its coordinate, or -1; its column
     ],
     align=True,
-)
+)  # fmt: skip
 
 # Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  limit: rows that may wait.
 FRONT = np.dtype([("first", "i8"), ("count", "i8"), ("limit", "i8")], align=True)
@@ -107,6 +109,7 @@ COLUMN = np.dtype(
         ("linear", "i8"),  # 1: translation
         ("stiffness", "f8"), ("rest", "f8"),  # N/m or N m/rad; m or rad
         ("damping", "f8"), ("armature", "f8"),
+        ("motion", "i8"),  # program of the coordinate where it is driven, or -1
     ],
     align=True,
 )  # fmt: skip
@@ -185,6 +188,7 @@ ONE = np.dtype(
         ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
         ("nq", "i8"), ("nv", "i8"),  # coordinates and freedoms of the tree
         ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
+        ("driven", "i8"),  # 1 when some row is that of a driven freedom
     ],
     align=True,
 )  # fmt: skip
@@ -225,7 +229,8 @@ BLOCK_WORK = np.dtype(
 ROW_WORK = np.dtype(
     [
         ("row", "f8", (6,)),  # unit wrench: moment at M [m], force on b [1]
-        ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v; position residual
+        ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v less what is wanted; position residual
+        ("want", "f8", (3,)),  # of a driven freedom now: coordinate, rate, acceleration; m or rad
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
         ("keeps", "i8"),  # 1: acts since the last accepted state
@@ -285,6 +290,7 @@ ONE_WORK = np.dtype(
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
         ("worst", "i8"),  # row or freedom that a status speaks of
         ("filled", "i8"), ("listed", "i8"), ("depth", "i8"), ("rim", "i8"),  # of J, ids, pile in use; rows in the rim
+        ("jump", "f8"),  # how far driven rates were off, in units of size, when a step was brought to the constraints
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
@@ -371,6 +377,7 @@ class Work(NamedTuple):
     basis: Annotated[Any, "f8", 2]  # (7, 6)
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
     stack: Annotated[Any, "f8"]  # (64,)
+    jets: Annotated[Any, "f8", 2]  # (64, 3) the same with first and second time derivatives
     moved: Annotated[Any, "f8"]  # (nv,) how far a projection moved
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
@@ -448,7 +455,8 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
         basis=np.zeros((7, 6)),
-        stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
+        stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
+        saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(2),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.assembly import close_positions, massless, shown, start
+from sim.assembly import close_positions, driven_joints, massless, shown, start
 from sim.compiler import Model, compile
 from sim.formulation import Generalised, generalise
 from sim.kernels.constraints import direction
@@ -101,9 +101,24 @@ def _axis_drift(mechanism: Mechanism, n: int, code: int, e: np.ndarray, rate: fl
 
 
 def generalised(mechanism: Mechanism, preferred: np.ndarray | None = None) -> Generalised:
-    """Return the papers' quantities at the state that the mechanism was last looked at."""
+    """Return the papers' quantities at the state that the mechanism was last looked at.
+
+    Driven freedoms become generalised coordinates where they can: they are the prescribed ones.
+    """
     J, drift, weight = papers_matrix(mechanism)
+    if preferred is None and mechanism.driven().any():
+        preferred = np.flatnonzero(~driven_columns(mechanism))
     return generalise(J, drift, weight, mechanism.structure.sizes.v, preferred)
+
+
+def driven_columns(mechanism: Mechanism) -> np.ndarray:
+    """Return the mask of columns of J_C whose freedoms are driven."""
+    model, structure = mechanism.model, mechanism.structure
+    motion = np.zeros(structure.sizes.v, int) - 1
+    for joint in structure.carrier[1:]:
+        motion[structure.v_of(model, int(joint))] = model.columns.motion[model.columns_of(int(joint))]
+    of_loops = [model.columns.motion[model.columns_of(joint)] for joint in structure.loops]
+    return np.concatenate([motion, *of_loops]) >= 0
 
 
 def _rank(A: np.ndarray, least: float = RANK) -> int:
@@ -121,7 +136,7 @@ def nearby_ranks(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[in
     """
     rng, out = np.random.default_rng(7), []
     v = np.zeros(mechanism.structure.sizes.v)
-    hard, length = mechanism.hard(), mechanism.model.length
+    hard, length = mechanism.locked(), mechanism.model.length
     linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
     for _ in range(poses):
         near = q.copy()
@@ -129,7 +144,7 @@ def nearby_ranks(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[in
         step *= NEARBY / max(float(np.abs(step).max(initial=0.0)), 1e-300)
         step[linear] *= length
         add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
-        close_positions(mechanism, near, np.zeros(len(v), bool))
+        close_positions(mechanism, near, np.zeros(len(v), bool), drives=False)
         mechanism.look(near, v)
         if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
             out.append(_rank(mechanism.jacobian()[hard], ACTS))
@@ -161,7 +176,7 @@ def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
     nv = mechanism.structure.sizes.v
     v = np.zeros(nv)
     mechanism.look(q, v)
-    hard = mechanism.hard()
+    hard = mechanism.locked()
     J = mechanism.jacobian()[hard]
     if not J.size:
         return []
@@ -213,7 +228,7 @@ def _loops(mechanism: Mechanism) -> list[dict[str, Any]]:
     done = 0
     kept: list[int] = []
     for n, joint in enumerate(structure.loops):
-        rows = np.flatnonzero((structure.tables.rows.block == n) & mechanism.hard())
+        rows = np.flatnonzero((structure.tables.rows.block == n) & mechanism.locked())
         kept += rows.tolist()
         rank = _rank(J[kept])
         out.append(
@@ -243,12 +258,16 @@ def _around(mechanism: Mechanism, n: int) -> list[str]:
 
 
 def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
-    """Return the papers' counts of a structure at a state: N_J, m, N_F and what they rest on."""
+    """Return the papers' counts of a structure at a state: N_J, m, N_F and what they rest on.
+
+    driven: freedoms that motions prescribe beyond what the loops do; the mobility is what is left.
+    """
     mechanism.look(q, v)
     g = generalised(mechanism)
     n_j = g.J_C.shape[1]
     own = n_j - mechanism.structure.sizes.v
-    hard = int(mechanism.hard().sum())
+    hard = int(mechanism.locked().sum())
+    driven = _rank(mechanism.jacobian()[mechanism.hard()]) - _rank(mechanism.jacobian()[mechanism.locked()])
     # Where every row acts here, more cannot act nearby.
     ranks = nearby_ranks(mechanism, q) if g.rank - own < hard else []
     mechanism.look(q, v)
@@ -256,7 +275,8 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
     rank_nearby = max([own + r for r in ranks], default=g.rank)
     return {
         "joint_coordinates": n_j, "constraint_rank": g.rank, "rank_nearby": max(rank_nearby, g.rank),
-        "mobility": n_j - g.rank, "loops": _loops(mechanism), "redundant_rows": hard - (g.rank - own),
+        "driven": driven, "driven_rows": int(mechanism.driven().sum()),
+        "mobility": n_j - g.rank - driven, "loops": _loops(mechanism), "redundant_rows": hard - (g.rank - own),
         "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
     }  # fmt: skip
 
@@ -287,7 +307,7 @@ def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
         simulator = Simulator(model)
         simulator.advance(at)
         flow = simulator.flow
-        mechanism, q, v = Mechanism.of(model, flow.structure, flow.control), flow.q.copy(), flow.v.copy()
+        mechanism, q, v = Mechanism.of(model, flow.structure, flow.control, flow.t), flow.q.copy(), flow.v.copy()
         mechanism.look(q, v)
     said = counts(mechanism, q, v)
     structure = mechanism.structure
@@ -317,6 +337,7 @@ def check(scene: Scene) -> Report:
     said = counts(mechanism, begun.q, begun.v)
     report.counts = {k: said[k] for k in ("joint_coordinates", "constraint_rank", "mobility")}
     _note_loops(said, report)
+    _note_drives(mechanism, said, report)
     if said["redundant_rows"] or said["rank_nearby"] > said["constraint_rank"]:
         names = column_names(mechanism)
         for d in shaky_freedoms(mechanism, begun.q):
@@ -360,6 +381,21 @@ def _note_loops(said: dict[str, Any], report: Report) -> None:
         report.notes.append(
             f"singular pose: rank {said['constraint_rank']} here, {said['rank_nearby']} nearby; "
             "forces grow and motion may branch close to it"
+        )
+
+
+def _note_drives(mechanism: Mechanism, said: dict[str, Any], report: Report) -> None:
+    if not said["driven_rows"]:
+        return
+    names = ", ".join(driven_joints(mechanism))
+    takes = "takes 1 freedom" if said["driven"] == 1 else f"take {said['driven']} freedoms"
+    left = "none is left to move by itself" if not said["mobility"] else f"{said['mobility']} left"
+    report.notes.append(f"driven: {names} {takes} of {said['driven'] + said['mobility']}; {left}")
+    if said["driven_rows"] > said["driven"]:
+        more = said["driven_rows"] - said["driven"]
+        report.notes.append(
+            f"{more} of {said['driven_rows']} driven freedoms repeat what loops or other motions prescribe already: "
+            "their formulas have to fit together at all times, and the forces are chosen (least norm)"
         )
 
 

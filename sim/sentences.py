@@ -30,7 +30,15 @@ def _joint_of_row(flow: Flow, row: int) -> str:
     rows = flow.structure.tables.rows
     if not 0 <= row < len(rows):
         return ""
-    return repr(flow.model.joint_names[flow.structure.loops[int(rows.block[row])]])
+    return repr(flow.model.joint_names[int(flow.structure.tables.blocks.joint[int(rows.block[row])])])
+
+
+def _driven(flow: Flow) -> str:
+    """Return the driven joints of now, shortly; empty without any."""
+    rows = flow.structure.tables.rows
+    joints = flow.model.columns.joint[np.asarray(rows.column)[np.asarray(rows.motion) >= 0]]
+    names = list(dict.fromkeys(flow.model.joint_names[int(j)] for j in joints))
+    return ", ".join(map(repr, names[:6])) + (" ..." if len(names) > 6 else "")
 
 
 def _pose(flow: Flow) -> str:
@@ -58,8 +66,14 @@ def _fastest(flow: Flow) -> str:
 def sentence(status: int, index: int, flow: Flow) -> str:
     """Return why a run ended, in one paragraph."""
     when = f"t = {flow.t:.9g} s: "
+    driven = _driven(flow)
     if status == Status.INCONSISTENT:
         joint = _joint_of_row(flow, index)
+        if driven:
+            return (
+                f"{when}the motions of {driven} and the loops contradict each other in joint {joint}: no motion has "
+                f"all of these accelerations. Pose: {_pose(flow)}. Drive fewer freedoms, or with motions that fit together"
+            )
         return (
             f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its "
             f"redundant rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
@@ -71,10 +85,19 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
             sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
             near = f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
+        if driven and float(flow.work.one.jump[0]) > 1e-6:
+            near += f"; a driven rate was off by {float(flow.work.one.jump[0]):.1e} of its size there"
+        if driven:
+            near += f"; a motion whose value or rate jumps cannot be followed (driven: {driven})"
         return (
             f"{when}the step fell to {flow.next_step:.1e} s, so the motion cannot be followed; fastest is joint "
             f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. "
             "Soften what is stiff there, raise `simulate.rtol`, or avoid the pose"
+        )
+    if status == Status.NO_CLOSURE and driven:
+        return (
+            f"{when}joint {_joint_of_row(flow, index)} cannot be held any more: the loops do not reach where the "
+            f"motions of {driven} lead. Pose: {_pose(flow)}"
         )
     if status == Status.NO_CLOSURE:
         return (

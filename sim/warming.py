@@ -103,6 +103,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         forces,
         fronts,
         inertia,
+        jets,
         kinematics,
         motion,
         observe,
@@ -141,10 +142,12 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (constraints.solve_rows, (n, w.G, w.rows)),
         (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
         (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
-        (constraints.residuals, (t.rows, w.blocks, w.rows)), (constraints.slips, (t.rows, w.blocks, w.rows)),
+        (constraints.residuals, (t.rows, w.coordinate, w.blocks, w.rows)),
+        (constraints.slips, (t.rows, w.blocks, w.rows)),
         (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
         (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
         (programs.evaluate, (at, t.support, 0.0, s.y)),
+        (jets.drive, (t.rows, t.codes, t.constants, t.programs, 0.0, w.jets, w.rows)),
     ]  # fmt: skip
     along: list[Task] = [
         (fronts.eliminate_along, (

@@ -55,7 +55,8 @@ EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 def state_at(answers, system, stepper, theta):
     """State inside the last step, brought to the constraints, into y_work.  Returns a status."""
     interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
-    return ask(answers, PROJECT, system, 0.0, stepper.y_work, stepper.error)
+    t = stepper.clock[T] + theta * stepper.clock[STEP]
+    return ask(answers, PROJECT, system, t, stepper.y_work, stepper.error)
 
 
 @story

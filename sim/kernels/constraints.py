@@ -1,7 +1,8 @@
-"""Rows of everything that restrains: loop joints (and armatures on them) as one table of rows.
+"""Rows of everything that restrains: loop joints, armatures on them and driven freedoms as one table of rows.
 
 A row is a unit wrench (moment at M, force) on link b and its opposite on link a; J v is the
 relative velocity of M against F along it, and `phi` the position residual whose rate that is.
+A driven freedom is a row that wants a coordinate, a rate and an acceleration instead of zeros.
 Rotational rows are multiplied by the mechanism's length, so that all rows are in metres.  J is
 kept by path (freedoms of b below the fork, of a below it, then those above), never dense.
 """
@@ -86,12 +87,13 @@ def direction(code, frame, n):
 def build_rows(blocks, rows, every, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
+    Driven rows: J v less the wanted rate, and the wanted acceleration besides, from row_work.want.
     link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].
     """
     V, A, x, frame = link_work.V, link_work.A, link_work.x, block_work.frame
     row_out, gamma_out, slip_out = row_work.row, row_work.gamma, row_work.slip
     a_links, b_links = blocks.a, blocks.b
-    block, code, scale = rows.block, rows.code, rows.scale
+    block, code, scale, motion, want = rows.block, rows.code, rows.scale, rows.motion, row_work.want
     for r in range(block.size):
         if not (every or row_work.keeps[r]):
             continue
@@ -128,6 +130,9 @@ def build_rows(blocks, rows, every, link_work, block_work, row_work):
             row_out[r, 3] = row_out[r, 4] = row_out[r, 5] = 0.0
         slip_out[r] = s * (e0 * u0 + e1 * u1 + e2 * u2)
         gamma_out[r] = -s * (e0 * d0 + e1 * d1 + e2 * d2 + t0 * u0 + t1 * u1 + t2 * u2)
+        if motion[r] >= 0:
+            slip_out[r] -= s * want[r, 1]
+            gamma_out[r] += s * want[r, 2]
 
 
 @kernel
@@ -146,8 +151,8 @@ def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
 
 @door
 def slips(rows, block_work, row_work):
-    """J v of all rows, from relative velocities in `frame` and unit wrenches in `row`."""
-    frame, row, slip_out = block_work.frame, row_work.row, row_work.slip
+    """J v of all rows less the wanted rate, from relative velocities in `frame` and unit wrenches in `row`."""
+    frame, row, want, slip_out = block_work.frame, row_work.row, row_work.want, row_work.slip
     block = rows.block
     for r in range(block.size):
         n = block[r]
@@ -155,13 +160,16 @@ def slips(rows, block_work, row_work):
             row[r, 0] * frame[n, 21] + row[r, 1] * frame[n, 22] + row[r, 2] * frame[n, 23]
             + row[r, 3] * frame[n, 24] + row[r, 4] * frame[n, 25] + row[r, 5] * frame[n, 26]
         )  # fmt: skip
+        if rows.motion[r] >= 0:
+            slip_out[r] -= rows.scale[r] * want[r, 1]
 
 
 @door
-def residuals(rows, block_work, row_work):
+def residuals(rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
-    Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product.
+    Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
+    driven freedoms: their coordinate less the wanted one.
     """
     frame, phi_out = block_work.frame, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
@@ -170,7 +178,9 @@ def residuals(rows, block_work, row_work):
         if soft[r] > 0.0:
             phi_out[r] = 0.0
             continue
-        if c < 3:
+        if rows.motion[r] >= 0:
+            value = coordinate[rows.column[r]] - row_work.want[r, 0]
+        elif c < 3:
             e0, e1, e2 = direction(c, frame, n)
             value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
         elif c == UNIVERSAL_ROW:

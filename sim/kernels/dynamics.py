@@ -35,7 +35,8 @@ from sim.kernels.forces import (
 )
 from sim.kernels.fronts import eliminate_along, inward_along, outward_along
 from sim.kernels.inertia import link_inertias
-from sim.kernels.jit import chapter, door, story
+from sim.kernels.jets import drive
+from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.system import unpack
 from sim.model import Status
@@ -43,7 +44,10 @@ from sim.model import Status
 
 @story
 def move(system, q, v):
-    """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias."""
+    """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias.
+
+    Coordinates and rates of joints, too, where some are driven: their residuals are read from them.
+    """
     tables, _, work, _ = unpack(system)
     for i in range(3):
         work.links.A[0, 3 + i] = -tables.one.gravity_W[0, i]
@@ -52,6 +56,24 @@ def move(system, q, v):
     link_inertias(tables.links, work.links)
     if tables.blocks.rows.size > 0:
         block_frames(tables.blocks, work.links, work.blocks)
+        if tables.one.driven[0]:
+            columns(system, q, v)
+
+
+@story
+def follow(system, t):
+    """What driven freedoms have to do at time t, until told otherwise."""
+    tables, _, work, _ = unpack(system)
+    if tables.one.driven[0]:
+        drive(tables.rows, tables.codes, tables.constants, tables.programs, t, work.jets, work.rows)
+
+
+@kernel
+def drive_power(rows, row_work, one_work):
+    """Add what drives put in to one_work.power [W]: their forces times the wanted rates."""
+    for r in range(rows.motion.size):
+        if rows.motion[r] >= 0:
+            one_work.power[0, 0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
 
 
 @story
@@ -206,7 +228,7 @@ def solve_loops(system):
 
 
 @chapter
-def forward_dynamics(system, t, q, v):
+def forward_dynamics(system, tables, work, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 
     closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
@@ -219,6 +241,7 @@ def forward_dynamics(system, t, q, v):
         return status
     free_response(system)
     solve_loops(system)
+    drive_power(tables.rows, work.rows, work.one)
     return Status.OK
 
 
@@ -244,7 +267,7 @@ def answer_rows(system):
 def position_residual(system):
     """Fill work.rows.phi from the loop frames; returns the largest magnitude [m]."""
     tables, _, work, _ = unpack(system)
-    residuals(tables.rows, work.blocks, work.rows)
+    residuals(tables.rows, work.coordinate, work.blocks, work.rows)
     worst = 0.0
     for r in range(work.rows.phi.size):
         if abs(work.rows.phi[r]) > worst:

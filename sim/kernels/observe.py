@@ -10,6 +10,7 @@ from sim.kernels.dynamics import (
     body_poses,
     columns,
     factorise,
+    follow,
     free_response,
     go_inward,
     move,
@@ -31,9 +32,11 @@ UNMOVED = 1e-12
 
 @kernel
 def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
-    """Add the wrenches of row forces to both links of every loop."""
+    """Add the wrenches of row forces to both links of every loop; a motor of the tree pushes through its joint."""
     frame, x, row = block_work.frame, link_work.x, row_work.row
     for n in range(blocks.rows.size):
+        if blocks.motor[n]:
+            continue
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             s = force[r]
@@ -157,6 +160,14 @@ def least_norm(N, count, row_work):
 
 
 @kernel
+def drive_torques(rows, row_work, torque_out):
+    """Add the forces of drives to the torques of their columns."""
+    for r in range(rows.motion.size):
+        if rows.motion[r] >= 0:
+            torque_out[rows.column[r]] += rows.scale[r] * row_work.force[r]
+
+
+@kernel
 def carry(links, link_work):
     """Sum link forces F toward the root: what each tree joint transmits to its child."""
     parent, d, F_out = links.parent, link_work.d, link_work.F
@@ -229,6 +240,8 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
         for i in range(3):
             p_out[j, i] = x[b, i]
     for n in range(blocks.rows.size):
+        if blocks.motor[n]:
+            continue
         j = blocks.joint[n]
         for i in range(6):
             s = block_work.own[n, i]
@@ -300,6 +313,7 @@ def observe(system, tables, work, t, q, v):
     free_response(system)
     solve_loops(system)
     least_norm(work.N, count, work.rows)
+    drive_torques(tables.rows, work.rows, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
@@ -384,6 +398,7 @@ def observation(question, system, t, a, b):
     q, v = y[:nq], y[nq : nq + nv]
     for c in range(work.torque.size):
         work.torque[c] = 0.0
+    follow(system, t)
     move(system, q, v)
     columns(system, q, v)
     body_poses(tables.links, work.links, work.bodies)

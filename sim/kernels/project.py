@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.dynamics import answer_rows, factorise, move, position_residual, velocity_residual
-from sim.kernels.jit import chapter, door
+from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.spatial import quaternion_step
 from sim.model import FREE, SPHERICAL, Status
 
@@ -93,12 +93,23 @@ def project_positions(system, links, work, length, q_out, v):
     return residual
 
 
+@kernel
+def rate_gap(rows, length, row_work):
+    """How far the rate of a driven freedom is from the wanted one, in units of size."""
+    worst = 0.0
+    for r in range(rows.motion.size):
+        if rows.motion[r] >= 0:
+            unit = length if rows.code[r] < 3 else 1.0
+            worst = max(worst, abs(row_work.slip[r]) / rows.scale[r] / (unit + abs(row_work.want[r, 1])))
+    return worst
+
+
 @chapter
 def project(system, tables, work, q_out, v_out):
     """Bring q and v to the constraints; leaves `work` moved and factorised there, rows chosen anew.
 
-    work.moved: how far positions were moved, by freedom.  Velocities are corrected twice if the first
-    pass leaves more than roundoff.  Returns a status.
+    work.moved: how far positions were moved, by freedom; work.one.jump: how far driven rates were off.
+    Velocities are corrected twice if the first pass leaves more than roundoff.  Returns a status.
     """
     length = tables.one.length[0]
     for k in range(work.moved.size):
@@ -116,6 +127,8 @@ def project(system, tables, work, q_out, v_out):
     status = factorise(system, 1)
     if status != Status.OK:
         return status
+    if tables.one.driven[0]:
+        work.one.jump[0] = rate_gap(tables.rows, length, work.rows)
     for _ in range(2):
         velocity_step(system, tables, work, q_out, v_out)
         if velocity_residual(system) <= 1e-13 * length:

@@ -229,6 +229,7 @@ class Builder:
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
             unreadable=unreadable,
+            driven=frozenset(name for name, joint in self.joints.items() if joint.motion),
         )
 
     def _unreadable(self) -> Unreadable:

@@ -26,6 +26,7 @@ class Names:
     directory : joints (free bodies' included), bodies and points
     cuttable : joints that may be connected and cut, in the scene's order
     loose : joints that are not connected from the start
+    driven : joints with a motion
     controllers : names, in the scene's order
     events : names
     drawn : function from a free joint's name to its pose in the drawing
@@ -39,6 +40,7 @@ class Names:
     events: tuple[str, ...]
     drawn: Callable[[str], Pose | None]
     unreadable: Unreadable
+    driven: frozenset[str] = frozenset()
 
 
 def inline_joints(thing: Thing) -> list[Thing]:
@@ -200,6 +202,11 @@ def read_settings(things: list[Thing], names: Names, connected: bool = False) ->
             if connected and joint in names.loose:
                 if not is_pattern(thing.name):
                     thing.problem(f"joint '{joint}' is not connected at the start")
+                continue
+            if not connected and joint in names.driven:
+                if not is_pattern(thing.name):
+                    what = f"joint '{joint}' is driven: its motion says where it is"
+                    thing.problem(what, "leave it out, or change its 'motion'")
                 continue
             kind = names.directory.joints[joint]
             value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))

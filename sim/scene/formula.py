@@ -148,6 +148,20 @@ class _FormulaEvaluator(Evaluator):
         return function(*full)
 
 
+class _TimeEvaluator(_FormulaEvaluator):
+    """Evaluator that knows time, and refuses what reads the state."""
+
+    def __init__(self) -> None:
+        super().__init__(Directory({}, (), ()), "")
+
+    def call(self, name: str, function: Callable[..., Any], arguments: list[ast.expr]) -> Any:
+        """Call a function of numbers."""
+        if name in self.live_calls:
+            what = f"a motion is a function of time alone: {name}(...) reads the state"
+            raise ExpressionError(what, "a controller can follow the state", name)
+        return super().call(name, function, arguments)
+
+
 class _Fold(ast.NodeTransformer):
     """Replaces what is constant by its number and what is a name by the full name."""
 
@@ -183,8 +197,11 @@ def _evaluate(
     text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str
 ) -> tuple[Any, ast.expr]:
     """Return the dimension-carrying result of a formula and its folded tree."""
+    return _folded(text, names, _FormulaEvaluator(directory, prefix))
+
+
+def _folded(text: str, names: Mapping[str, Quantity | str], evaluator: _FormulaEvaluator) -> tuple[Any, ast.expr]:
     tree = parse(text)
-    evaluator = _FormulaEvaluator(directory, prefix)
     evaluator.names = {**names, "t": live("s")}
     result = run(evaluator, tree, text)
     folded = _Fold(evaluator).visit(tree)
@@ -220,6 +237,22 @@ def number(
         If it is a comparison or a list, or has another dimension.
     """
     result, tree = _evaluate(text, names, directory, prefix)
+    return _number(result, tree, text, place, unit)
+
+
+def motion(text: str, names: Mapping[str, Quantity | str], place: Place, unit: str) -> Expression:
+    """Return a formula of time alone for a quantity of the given unit.
+
+    Raises
+    ------
+    ExpressionError
+        If it reads the state, is a comparison or a list, or has another dimension.
+    """
+    result, tree = _folded(text, names, _TimeEvaluator())
+    return _number(result, tree, text, place, unit)
+
+
+def _number(result: Any, tree: ast.expr, text: str, place: Place, unit: str) -> Expression:
     if isinstance(result, Vector):
         raise ExpressionError(f"a list of {len(result)} numbers where one is wanted", "pick one, as in [0]")
     _measures(result, unit)

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
+from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.expressions import ExpressionError
 from sim.scene.formula import FREEDOM_UNITS, by_freedom
 from sim.scene.names import Unreadable, nearest
-from sim.scene.nodes import Node, Sequence
+from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.rotation import dot, norm, unit
-from sim.scene.spec import JOINT_FREEDOMS, Joint, Limits, Vec3
+from sim.scene.spec import JOINT_FREEDOMS, Expression, Joint, Limits, Vec3
 from sim.scene.units import Quantity
 from sim.scene.vocabulary import definition
 
@@ -82,6 +84,7 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
         child_point=child_point,
         limits=_limits(block, kind),
         **{key: _per_freedom(block, key, kind) for key in ("stiffness", "rest", "damping", "armature")},
+        motion=_motion(block, kind),
         connected=bool(block.get("connected", True)) and not by_event,
         binds="event" if by_event else "drawing",
         tolerance=tolerance.value if isinstance(tolerance, Quantity) else bound,
@@ -218,6 +221,48 @@ def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
         what = f"the turns of a {kind} joint have one spring, free where the joint is zero"
         block.problem(key, what, "give one stiffness for all turns, no rest; a pd controller has a target")
     return values
+
+
+def _motion(block: Block, kind: str) -> tuple[Expression | None, ...]:
+    """Return what drives each freedom: a formula of time, or None where it is free; () where nothing is driven."""
+    if not block.wrote("motion"):
+        return ()
+    node, count, units = block.nodes["motion"], JOINT_FREEDOMS[kind], FREEDOM_UNITS[kind]
+    if kind in ("fixed", "spherical", "free"):
+        why = "it has no freedom" if kind == "fixed" else "rotations in space are no list of coordinates over time"
+        hint = "" if kind == "fixed" else "a chain of rotational and translational joints can be driven"
+        block.problem("motion", f"a {kind} joint cannot be driven: {why}", hint)
+        return ()
+    items = node.items if isinstance(node, Sequence) else [node]
+    if is_empty(node) or isinstance(node, Map):
+        block.problem("motion", "expected a formula of t, or a list of them", "motion: 20 deg*sin(2*pi*t/1 s)")
+        return ()
+    if len(items) != count:
+        one = "one formula" if count == 1 else f"{count} formulas, one for each freedom"
+        found = f"a list of {len(items)}" if isinstance(node, Sequence) else "one"
+        hint = "" if count == 1 else "write free where a freedom is not driven"
+        block.problem("motion", f"expected {one} of a {kind} joint, found {found}", hint)
+        return ()
+    driven = []
+    for i, (item, unit_wanted) in enumerate(zip(items, units, strict=True)):
+        path = f"{block.path}.motion" + (f"[{i}]" if isinstance(node, Sequence) else "")
+        driven.append(_formula_of_time(block, item, path, unit_wanted))
+    if not any(driven) and all(isinstance(item, Scalar) and item.text == "free" for item in items):
+        block.problem("motion", "no freedom of this joint is driven", "leave 'motion' out")
+    return tuple(driven) if any(driven) else ()
+
+
+def _formula_of_time(block: Block, node: Node, path: str, unit_wanted: str) -> Expression | None:
+    """Return one formula of a motion, or None: free, or reported."""
+    reader = block.reader
+    text = reader.text(node, path) if isinstance(node, Scalar) else reader.read(node, {"type": "string"}, path)
+    if text is BAD or text == "free":
+        return None
+    try:
+        return formula.motion(text, reader.scope.names, node.place, unit_wanted)
+    except ExpressionError as error:
+        reader.fail(node, path, error)
+        return None
 
 
 def _limits(block: Block, kind: str) -> Limits | None:

@@ -6,12 +6,13 @@ the turn by the same angle about -M a: axes of turns are mirrored as axial vecto
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from collections.abc import Mapping
 
 from sim.scene.inertia import Inertia
-from sim.scene.spec import Body, Joint, Limits, Quat, Shape, Vec3
+from sim.scene.spec import Body, Expression, Joint, Limits, Quat, Shape, Vec3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +96,16 @@ class Mirror:
             child_point=None if joint.child_point is None else self.name(joint.child_point),
             limits=self._limits(joint),
             rest=self._coordinate(joint.type, joint.rest),
+            motion=self._motion(joint),
         )
+
+    @staticmethod
+    def _motion(joint: Joint) -> tuple[Expression | None, ...]:
+        slide, turn = joint.motion if joint.type == "cylindrical" and joint.motion else (None, None)
+        if turn is None:
+            return joint.motion
+        back = ast.fix_missing_locations(ast.UnaryOp(ast.USub(), turn.tree))
+        return (slide, dataclasses.replace(turn, text=f"-({turn.text})", tree=back))
 
     def _limits(self, joint: Joint) -> Limits | None:
         if joint.limits is None or joint.type != "cylindrical":

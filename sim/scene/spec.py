@@ -99,6 +99,7 @@ class Joint:
     rest: tuple[float, ...]  # m or rad: coordinate at which the spring is free, for each freedom
     damping: tuple[float, ...]  # N s/m or N m s/rad for each freedom
     armature: tuple[float, ...]  # kg or kg m^2 for each freedom
+    motion: tuple[Expression | None, ...] = ()  # m or rad over time, for each freedom; None: not driven; (): none is
     connected: bool  # True: from the start; False: only after an event connects it
     binds: str  # "drawing": frames from the drawing; "event": at the relative pose when it is connected
     tolerance: float  # m or rad: largest gap at which an event may connect it

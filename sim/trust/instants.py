@@ -18,6 +18,7 @@ from sim.model import T
 from sim.recording import Epoch
 from sim.simulator import Simulator
 from sim.trust import oracle
+from sim.trust.motions import jet_of
 from sim.trust.seen import Seen
 
 # Poses near an instant of an event may already belong to its other side in a rerun.
@@ -158,10 +159,16 @@ class Witness:
         return [
             oracle.Joint(
                 seen.names[j], seen.kinds[j], seen.a[j], seen.b[j], seen.pair(j, row), torque[seen.columns[j]],
-                np.asarray(armature[seen.columns[j]], float),
+                np.asarray(armature[seen.columns[j]], float), self._driven(j, row),
             )
             for j in self._joints(row)
         ]  # fmt: skip
+
+    def _driven(self, j: int, row: int) -> np.ndarray:
+        """Accelerations that the motion of a joint wants; not-a-number for freedoms that are not driven."""
+        spec = self.seen.model.joint_specs[j]
+        time = float(self.seen.recording.time[row])
+        return np.array([math.nan if f is None else jet_of(f.tree, time).d2 for f in (spec.motion if spec else ())])
 
     def _accelerations(self, row: int, flow: Flow) -> np.ndarray:
         """The engine's, (bodies, 6) of centres of mass and angular."""

@@ -125,3 +125,20 @@ def rates(kind: str, at: Pair) -> np.ndarray:
         e = (at.F if frame == "F" else at.M)[..., k]
         parts.append(np.sum(e * (at.slip if what == "slide" else at.w_b - at.w_a), axis=-1))
     return np.stack(parts, axis=-1) if parts else np.zeros((*at.P.shape[:-1], 0))
+
+
+def coordinates(kind: str, at: Pair) -> np.ndarray:
+    """Return (..., freedoms) coordinates, m and rad in (-pi, pi]; none of joints that turn as a ball."""
+    inverse = np.swapaxes(at.F, -1, -2)
+    along, X = turn(inverse, at.d), inverse @ at.M
+    parts = []
+    for what, frame, k in FREEDOMS[kind]:
+        if what == "slide":
+            parts.append(along[..., k])
+        elif frame == "F" and k == 0:  # universal: the first turn tilts z_M about x_F
+            parts.append(np.arctan2(-X[..., 1, 2], X[..., 2, 2]))
+        elif frame == "M":  # universal: the second turns x_M away from x_F
+            parts.append(np.arctan2(-X[..., 0, 1], X[..., 0, 0]))
+        else:
+            parts.append(np.arctan2(X[..., 1, 0], X[..., 0, 0]))
+    return np.stack(parts, axis=-1) if parts else np.zeros((*at.P.shape[:-1], 0))

@@ -26,7 +26,7 @@ class Entry:
     momentum, angular_momentum : (3,) kg m/s, kg m^2/s, change in all, the second about the world's origin
     outside : (3,) N s, (3,) N m s: impulse and its moment from joints with the world and from events
     left, left_angular : largest impulse that a body's change of momentum does not account for, relative
-    along : largest impulse along a joint's freedom without armature, relative
+    along : largest impulse along a joint's freedom without armature or motion, relative
     kinetic, potential : J, change in all
     lost, given : J, as recorded: lost in impacts, put in by the event
     left_energy : of energies, and of what the events say was lost; relative to the kinetic energy
@@ -142,13 +142,13 @@ def _of_world(seen: Seen, row: int, impulses: np.ndarray) -> np.ndarray:
 
 
 def _along(seen: Seen, row: int, impulses: np.ndarray) -> float:
-    """Return the largest impulse of a joint along a freedom without armature, N s or N m s."""
+    """Return the largest impulse of a joint along a freedom without armature or motion, N s or N m s."""
     largest = 0.0
     for j in np.flatnonzero(np.any(impulses != 0.0, axis=1)):
         at = seen.pair(int(j), row)
-        armature = seen.model.columns.armature[seen.columns[j]]
+        armature, motion = (seen.model.columns[name][seen.columns[j]] for name in ("armature", "motion"))
         for k, (what, frame, axis) in enumerate(jn.FREEDOMS[seen.kinds[j]]):
-            if armature[k] == 0.0:
+            if armature[k] == 0.0 and motion[k] < 0:
                 e = (at.F if frame == "F" else at.M)[:, axis]
                 largest = max(largest, abs(float(e @ impulses[j, slice(3, 6) if what == "slide" else slice(0, 3)])))
     return largest

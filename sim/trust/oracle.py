@@ -9,7 +9,7 @@ values of the rows.  World axes; the accelerations of a body are (of its centre 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class Joint:
     """A joint at one instant.
 
     a, b : bodies, -1: the world; torque, armature : (freedoms,)
+    driven : (freedoms,) acceleration that a motion wants, not-a-number where there is none; (): nothing is driven
     """
 
     name: str
@@ -50,6 +51,7 @@ class Joint:
     at: Pair
     torque: np.ndarray
     armature: np.ndarray
+    driven: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,11 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
             E, drift = free_rows(joint, coms, n)
             f += E.T @ (joint.torque + joint.armature * drift)
             M += E.T @ (joint.armature[:, None] * E)
+            follows = np.isfinite(joint.driven)
+            if follows.any():
+                blocks.append(E[follows])
+                rights.append(drift[follows] + joint.driven[follows])
+                owner += [k] * int(follows.sum())
     J, b = np.vstack(blocks), np.concatenate(rights)
     x, U, rank = _saddle(M, J, f, b)
     moved = np.zeros(len(joints))

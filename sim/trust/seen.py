@@ -10,6 +10,7 @@ from sim.compiler import Model
 from sim.recording import Recording
 from sim.trust import joints as jn
 from sim.trust.joints import Frame, Pair, Side, rotation_of, turn
+from sim.trust.motions import jet_of
 
 
 class Seen:
@@ -70,6 +71,24 @@ class Seen:
         """Return how the two frames of a joint stand and move."""
         return jn.pair(self.side(self.a[j], rows), self.side(self.b[j], rows), *self.frames[j])
 
+    def _missed(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return how far each driven freedom of a joint is from its motion, and how far its rate (n,) each.
+
+        Angles are compared up to whole turns, as poses show them.
+        """
+        spec, out = self.model.joint_specs[j], []
+        for k, formula in enumerate(spec.motion if spec else ()):
+            if formula is None:
+                continue
+            at = self.pair(j, slice(None))
+            wanted = [jet_of(formula.tree, float(t)) for t in self.recording.time]
+            off = jn.coordinates(self.kinds[j], at)[..., k] - np.array([w.value for w in wanted])
+            if jn.FREEDOMS[self.kinds[j]][k][0] == "turn":
+                off = off - 2.0 * np.pi * np.round(off / (2.0 * np.pi))
+            speed = jn.rates(self.kinds[j], at)[..., k] - np.array([w.d1 for w in wanted])
+            out.append((np.abs(off), np.abs(speed)))
+        return out
+
     @cached_property
     def com(self) -> np.ndarray:
         """Centres of mass (n, bodies, 3) m."""
@@ -116,6 +135,10 @@ class Seen:
             position[more], worst[more] = off[more], j
             speed = np.max(np.abs(jn.gap_rates(kind, at)), axis=-1, initial=0.0)
             velocity = np.where(there, np.maximum(velocity, speed), velocity)
+            for off, speed in self._missed(j):
+                more = there & (off > position)
+                position[more], worst[more] = off[more], j
+                velocity = np.where(there, np.maximum(velocity, speed), velocity)
             if self.columns[j]:
                 wrong = np.max(np.abs(jn.rates(kind, at) - recorded[:, self.columns[j]]), axis=-1)
                 rate = np.where(there, np.maximum(rate, wrong), rate)

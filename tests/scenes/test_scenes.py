@@ -13,7 +13,7 @@ WANTED = {
     "pendulum", "double_pendulum", "four_bar", "monkey_swing", "high_bar", "high_bar_planar", "swing",
     "swing_paper", "rope_pullup", "rope", "two_bodies", "rocket",
     "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
-    "governor", "andrews", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
+    "governor", "andrews", "slider_crank", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
     "rope_net",
 }  # fmt: skip
 
