@@ -17,7 +17,7 @@ from sim.kernels.advance import answer
 from sim.kernels.jit import story_door
 from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.system import SLOPE, START, address, ask
-from sim.model import KIND, ROTATIONAL, SPHERICAL, Status
+from sim.model import KIND, ROTATIONAL, SPHERICAL, SPRING, Status
 from sim.scene import library
 from sim.scene.spec import Scene
 
@@ -192,11 +192,13 @@ class _Telling:
         )  # fmt: skip
 
     def _spring(self, row: Any) -> Spring:
+        if row.kind != SPRING:
+            raise ValueError("of forces, peers are told of springs between points alone")
         names = list(self.model.point_names)
         a, b = (next(n for n in names if self.model.point_names[n] == int(p)) for p in (row.a, row.b))
         return Spring(
             self._index_of(a), self.state.position[a], self._index_of(b), self.state.position[b],
-            float(row.stiffness), float(row.damping), float(row.length),
+            float(row.stiffness), float(row.damping), float(row.rest),
         )  # fmt: skip
 
 
