@@ -51,7 +51,8 @@ SLIDE = """
 schema: 1
 name: slide
 bodies: {box: {mass: 2 kg, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1], position: [0, 0, 0]}}
-joints: {slide: {type: translational, parent: world, child: box, position: [0, 0, 0], axis: [1, 0, 0], motion: "FORMULA"}}
+joints:
+  slide: {type: translational, parent: world, child: box, position: [0, 0, 0], axis: [1, 0, 0], motion: "FORMULA"}
 """
 T = 0.7
 
@@ -154,7 +155,7 @@ def test_a_pendulum_upside_down_on_a_shaken_support(elimination):
     shaken = -amplitude * omega**2 * np.cos(omega * recording.time)
     force = 1.5 * (shaken + G) - arm * (bent * np.sin(angle) + rate**2 * np.cos(angle))
     assert recording.torque["shake"] == pytest.approx(force, abs=1e-6)
-    assert np.max(np.abs(recording.energy.balance)) < 1e-9 * np.max(recording.energy.kinetic) * 10
+    assert np.max(np.abs(recording.energy.balance)) < 1e-9
 
 
 SLIDER_CRANK = """
@@ -169,7 +170,10 @@ joints:
 JOINTS
 simulate: {duration: 1 s, rtol: 1e-11, record: 100 Hz}
 """
-CRANK = "{type: rotational, parent: world, child: crank, position: [0, 0, 0], axis: [0, -1, 0], motion: 8*t/1 s + 0.4*sin(5*t/1 s)}"
+CRANK = (
+    "{type: rotational, parent: world, child: crank, position: [0, 0, 0], axis: [0, -1, 0], "
+    "motion: 8*t/1 s + 0.4*sin(5*t/1 s)}"
+)
 BIG_END = "{type: rotational, parent: PARENT, child: CHILD, position: [0.15, 0, 0], axis: [0, -1, 0]}"
 SMALL_END = "{type: rotational, parent: PARENT, child: CHILD, position: [0.6, 0, 0], axis: [0, -1, 0]}"
 GUIDE = "{type: translational, parent: world, child: piston, position: [0.6, 0, 0], axis: [1, 0, 0]}"
@@ -232,7 +236,7 @@ def test_a_drive_means_the_same_in_the_tree_and_in_the_loop():
 # --- all kinds, in the tree and in loops --------------------------------------------------------------
 
 KINDS = {
-    "rotational": "axis: [1, 2, 2]/3, motion: sin(2*t/1 s)",
+    "rotational": "axis: [1, 2, 2], motion: sin(2*t/1 s)",
     "translational": "axis: [1, 2, 2], motion: 0.2 m*sin(2*t/1 s)",
     "cylindrical": 'axis: [1, 2, 2], motion: ["0.2 m*sin(2*t/1 s)", "9*t/1 s"]',
     "cylindrical, slide free": 'axis: [1, 2, 2], motion: [free, "cos(3*t/1 s)"]',
@@ -250,7 +254,7 @@ bodies:
 joints:
 JOINTS
 initial: {one: {velocity: [0.1, 0.2, 0.3], angular_velocity: [0.5, -1, 0.7]}}
-simulate: {duration: 1.5 s, rtol: 1e-10, record: 40 Hz}
+simulate: {duration: 1.5 s, rtol: 1e-12, record: 40 Hz}
 """
 
 
@@ -258,7 +262,7 @@ simulate: {duration: 1.5 s, rtol: 1e-10, record: 40 Hz}
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_follows_its_motion(kind, driven_at, elimination):
     """Two bodies in flight, one driven against the other; the oracle of `verify` knows all joints by itself."""
-    more = KINDS[kind].replace("[1, 2, 2]/3", "[1, 2, 2]")
+    more = KINDS[kind]
     joint = f"{{type: {kind.partition(',')[0]}, parent: one, child: two, position: [0.3, 0, 0], {more}}}"
     if driven_at == "tree":
         text = PAIR.replace("JOINTS", f"  drive: {joint}")
@@ -277,10 +281,10 @@ def test_every_kind_follows_its_motion(kind, driven_at, elimination):
         if motion is not None:
             seen += 1
             assert columns[:, k] == pytest.approx([jet_of(motion.tree, x).value for x in t], abs=1e-11)
-    assert seen == sum("free" not in part for part in more.partition("motion:")[2].split('", "')[0:1]) or seen >= 1
+    assert seen == more.partition("motion:")[2].count("t/1 s")
     verdict = sim.verify(recording, instants=4)
     assert verdict.problems == []
-    assert np.max(np.abs(recording.energy.balance)) < 1e-8
+    assert np.max(np.abs(recording.energy.balance)) < 1e-10 * np.max(recording.energy.kinetic)
     momentum = recording.velocity  # of both together, under gravity alone: the drive is an inner force
     total = sum(
         m * (momentum[b] + np.cross(recording.angular_velocity[b], recording.com[b] - recording.position[b]))
@@ -372,13 +376,14 @@ def test_interpreted_kernels_do_the_same():
 # --- events -------------------------------------------------------------------------------------------
 
 
-def test_a_cut_drive_lets_go_and_a_new_one_takes_hold():
-    """Cut, the arm flies on as it was; held again it is struck to the rate of its motion, and the books are kept."""
-    text = ARM.replace("MORE", "motion: 3*t/1 s, tolerance: 10 rad").replace("[0, 0, 0], axis", "[0, 0, 0], axis")
-    text += "events: {off: {at: 0.5 s, cut: hinge}, on: {at: 0.5 s, connect: hold}}\n"
+def test_a_cut_drive_lets_go():
+    """Where a free hinge takes the place of the driven one, the arm goes on as fast, and no work is done."""
+    text = ARM.replace("MORE", "motion: 3*t/1 s")
+    text += "events: {change: {at: 0.5 s, cut: hinge, connect: hold}}\n"
     text = text.replace(
         "simulate:",
-        "  hold: {type: rotational, parent: world, child: arm, position: [0, 0, 0], axis: [0, 1, 0], connected: false}\n"
+        "  hold:\n    {type: rotational, parent: world, child: arm, position: [0, 0, 0], axis: [0, 1, 0], "
+        "connected: false}\n"
         "simulate:",
     )
     recording = run(text)
@@ -387,6 +392,7 @@ def test_a_cut_drive_lets_go_and_a_new_one_takes_hold():
     assert recording.coordinate["hinge"][before] == pytest.approx(3 * t[before], abs=1e-13)
     assert np.isnan(recording.torque["hinge"][after]).all()
     assert np.ptp(angle[after]) > 0.5
+    assert recording.rate["hold"][after][0] == pytest.approx(3.0, abs=0.5)
     assert np.ptp(recording.rate["hold"][after]) > 1.0  # it falls
     assert np.max(np.abs(recording.energy.balance)) < 1e-9
     assert np.ptp(recording.energy.input[after]) == 0.0
@@ -397,14 +403,14 @@ CLUTCH = """
 schema: 1
 name: clutch
 world: {gravity: [0, 0, 0]}
-bodies: {disc: {mass: 2 kg, com: [0, 0, 0], inertia: [0.1, 0.1, 0.3], position: [0, 0, 0]}}
+bodies: {disc: {mass: 2 kg, com: [0, 0, 0], inertia: [0.2, 0.2, 0.3], position: [0, 0, 0]}}
 joints:
   axle: {type: rotational, parent: world, child: disc, position: [0, 0, 0], axis: [0, 0, 1]}
   motor:
     {type: rotational, parent: world, child: disc, position: [0, 0, 0], axis: [0, 0, 1], connected: false,
      motion: "5*(t - 1 s)/1 s", tolerance: TOLERANCE}
 initial: {axle: {rate: 2 rad/s, coordinate: ANGLE}}
-events: {on: {at: 1 s, connect: motor}}
+events: {clutch: {at: 1 s, connect: motor}}
 simulate: {duration: 2 s, rtol: 1e-11, record: 50 Hz}
 """
 
@@ -441,12 +447,12 @@ def test_a_blow_on_a_driven_mechanism_keeps_the_motion():
 
 def test_a_condition_on_the_force_of_a_drive():
     text = ARM.replace("MORE", "motion: 0.5*sin(3*t/1 s)")
-    text += "events: {heavy: {when: torque('hinge') < -6.4, stop: true}}\n"
+    text += "events: {heavy: {when: torque('hinge') < -6.2, stop: true}}\n"
     recording = run(text)
     (event,) = recording.events
     angle = 0.5 * np.sin(3 * event.time)
     assert 0.1 < event.time < 2.0
-    assert INERTIA * -9 * angle - 2 * G * 0.3 * np.cos(angle) == pytest.approx(-6.4, abs=1e-9)
+    assert INERTIA * -9 * angle - 2 * G * 0.3 * np.cos(angle) == pytest.approx(-6.2, abs=1e-9)
 
 
 # --- counts, refusals -----------------------------------------------------------------------------------
@@ -472,7 +478,9 @@ def problems_of(text: str) -> str:
 
 @pytest.mark.fast
 def test_initial_values_that_contradict_a_motion():
-    assert simulator_of(DOUBLE.replace("{knee:", "{top: {coordinate: 0, rate: 2.8}, knee:")).state.coordinate["top"] == 0
+    assert (
+        simulator_of(DOUBLE.replace("{knee:", "{top: {coordinate: 0, rate: 2.8}, knee:")).state.coordinate["top"] == 0
+    )
     said = problems_of(DOUBLE.replace("{knee:", "{top: 0.2, knee:"))
     assert "initial.top: joint 'top' is driven, and its motion (<text>:8:" in said
     assert "starts with the coordinate 0" in said
@@ -507,7 +515,7 @@ def test_two_motions_that_part_later():
     fits = text.replace("axis: [1, 0, 0]}", f'axis: [1, 0, 0], motion: "{x:.17g} m"}}')
     assert simulator_of(fits).state.coordinate["guide"] == pytest.approx(x)
     simulator = simulator_of(fits.replace(f'"{x:.17g} m"', f'"{x:.17g} m + 1 m*(t/1 s)^4"'))
-    with pytest.raises(SimulationError, match=r"motions of 'crank', 'guide'|driven: 'crank', 'guide'"):
+    with pytest.raises(SimulationError, match=r"the motions of 'guide', 'crank' and the loops contradict each other"):
         simulator.advance(1.0)
 
 
@@ -516,8 +524,10 @@ def test_two_motions_that_part_later():
     "motion", ["0.3*clip(t/1 s, 0, 0.5)", "0.1*atan2(sin(6*t/1 s), cos(6*t/1 s))"], ids=["rate", "value"]
 )
 def test_a_motion_that_jumps_ends_the_run(motion):
-    simulator = simulator_of(ARM.replace("MORE", f"motion: {motion}"))
-    with pytest.raises(SimulationError, match=r"a motion whose value or rate jumps cannot be followed \(driven: 'hinge'"):
+    simulator = simulator_of(ARM.replace("MORE", f'motion: "{motion}"'))
+    with pytest.raises(
+        SimulationError, match=r"a motion whose value or rate jumps cannot be followed \(driven: 'hinge'"
+    ):
         simulator.advance(2.0)
     assert simulator.t == pytest.approx(0.5 if "clip" in motion else np.pi / 6, abs=1e-6)
 
