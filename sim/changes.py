@@ -197,7 +197,8 @@ def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:
         if not abs(mechanism.work.rows.phi[r]) / rows.scale[r] <= allowed:
             raise ChangeError(
                 f"joint {model.column_names[column]!r} stands at {mechanism.work.coordinate[column]:.6g} and its "
-                f"motion is at {mechanism.work.rows.want[r, 0]:.6g} at this time; its tolerance is {allowed:.3g} (m, rad)"
+                f"motion is at {mechanism.work.rows.want[r, 0]:.6g} at this time; its tolerance is {allowed:.3g} "
+                "(m, rad)"
             )
 
 

@@ -72,7 +72,8 @@ def sentence(status: int, index: int, flow: Flow) -> str:
         if driven:
             return (
                 f"{when}the motions of {driven} and the loops contradict each other in joint {joint}: no motion has "
-                f"all of these accelerations. Pose: {_pose(flow)}. Drive fewer freedoms, or with motions that fit together"
+                f"all of these accelerations. Pose: {_pose(flow)}. Drive fewer freedoms, or with motions that fit "
+                "together"
             )
         return (
             f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its "

@@ -51,7 +51,10 @@ def motion(question, system, t, a, b):
         follow(system, t)
         return settle(system, tables, control, work, t, q, v, vector(b, nq + nv + 2))
     if question == NORM:
-        work.reply[0] = error_norm(tables.links, tables.one.length[0], y, vector(b, nq + nv + 2), nq)
+        e = vector(b, nq + nv + 2)
+        work.reply[0] = error_norm(tables.links, tables.one.length[0], y, e, nq)
+        if tables.one.driven[0]:
+            work.reply[0] = max(work.reply[0], work_norm(tables.one, y[nq + nv], e[nq + nv]))
         return Status.OK
     if question == LEAP:
         k = vector(b, nq + nv + 2)
@@ -235,6 +238,15 @@ def error_norm(links, length, y_new, e, nq):
                 total += (e[a + i] / unit) ** 2 + (e[k + i] / (unit + abs(y_new[k + i]))) ** 2
                 count += 2
     return total / max(count, 1)
+
+
+@kernel
+def work_norm(one, done, e):
+    """Square of the error e of the work put in, over that work and m (length/s)^2.
+
+    What drives prescribe has hardly an error of its own; without this their steps would grow without end.
+    """
+    return (e / (abs(done) + one.length[0] ** 2 / one.mobility[0])) ** 2
 
 
 @kernel
