@@ -23,7 +23,8 @@ from tests.scene_texts import scene_text
 
 SCENES = Path(__file__).parents[2] / "scenes"
 REAL = ("rotational", "translational", "cylindrical", "universal", "planar")  # coordinates are numbers
-SHIPPED = sorted(str(p.relative_to(SCENES).with_suffix("")) for p in SCENES.rglob("*.yaml"))
+DRIVEN = {"slider_crank"}  # the papers prescribe no joint
+SHIPPED = sorted({str(p.relative_to(SCENES).with_suffix("")) for p in SCENES.rglob("*.yaml")} - DRIVEN)
 
 
 def shipped(name: str) -> sim.Simulator:
