@@ -42,7 +42,7 @@ from sim.simulator import Simulator
 
 LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
 NEVER = 1 << 60  # number of a sample that no recording reaches
-SHARES = 8  # portions of states for each thread.  Fewer: threads wait for the last one.  More: more calls.
+SHARES = 32  # portions of states for each thread.  Fewer: threads wait for the last one.  More: more calls.
 
 REASONS = {
     Status.OK: "",
