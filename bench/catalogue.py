@@ -77,6 +77,13 @@ def _realtime(name: str, rounds: int, *, scene: str) -> Iterator[Result]:
     return realtime.measure(name, rounds, scene=scene)
 
 
+def _rollout(name: str, rounds: int, *, which: str) -> Iterator[Result]:
+    from bench import rollout
+
+    call: Callable[[str, int], Iterator[Result]] = getattr(rollout, which)
+    return call(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -118,6 +125,15 @@ BENCHMARKS = {
         f"precision.{problem}": Benchmark(f"wall time against error of {problem}, with a diagram", _precision, 3)
         for problem in ("A02", "A03", "A04", "A05", "monkey_swing")
     },
+    "rollout.cores": Benchmark(
+        "states of figure58 followed by two threads beside one", partial(_rollout, which="cores"), 9
+    ),
+    "rollout.figure58": Benchmark(
+        "states of the tree followed on two threads, as exactly as the peer's", partial(_rollout, which="figure"), 9
+    ),
+    "rollout.figure58.two_loops": Benchmark(
+        "the same with its hands on two ropes", partial(_rollout, which="two_loops"), 5
+    ),
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
     "startup.first_run": Benchmark(

@@ -14,7 +14,7 @@ import sim
 from bench.figure import Figure, Link, Loop, States
 from bench.mechanism import Body, Joint, Mechanism, Spring
 from sim.kernels.advance import answer
-from sim.kernels.jit import story_door
+from sim.kernels.jit import story_door, unlocked_door
 from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.system import SLOPE, START, address, ask
 from sim.model import KIND, ROTATIONAL, SPHERICAL, SPRING, Status
@@ -39,6 +39,15 @@ def repeat(answers, system, states, slope_out, times):
                 return np.nan
             total += slope_out[slope_out.size - 3]
     return total
+
+
+@unlocked_door
+def multiply_add(times):
+    """Arithmetic without memory, whose every step waits for the one before."""
+    x = 0.5
+    for _ in range(times):
+        x = x * 0.999999 + 1e-7
+    return x
 
 
 def load(name: str, rtol: float | None = None, set: Mapping[str, float] | None = None) -> Scene:
@@ -248,10 +257,10 @@ class Engine:
 
     # --- states ---------------------------------------------------------------------------------
 
-    def random_states(self, count: int, seed: int = 0) -> States:
-        """Return random states about the drawing, their loops closed and moving as they may."""
+    def random_states(self, count: int, seed: int = 0, spread: float = 1.0) -> States:
+        """Return random states about the drawing, their loops closed and moving as they may; spread: in SPREAD."""
         rng = np.random.default_rng(seed)
-        drawn = [self._random_state(rng) for _ in range(count)]
+        drawn = [self._random_state(rng, spread * SPREAD) for _ in range(count)]
         return States(np.array([q for q, _ in drawn]), np.array([v for _, v in drawn]))
 
     def moving_states(self, count: int, span: float) -> States:
@@ -264,12 +273,12 @@ class Engine:
             drawn.append((self.flow.q.copy(), self.flow.v.copy()))
         return States(np.array([q for q, _ in drawn]), np.array([v for _, v in drawn]))
 
-    def _random_state(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def _random_state(self, rng: np.random.Generator, spread: float) -> tuple[np.ndarray, np.ndarray]:
         links = self.flow.structure.tables.links
         for _ in range(DRAWS):
             q = self.q.copy()
-            add_freedoms(links, rng.normal(scale=SPREAD, size=self.v.size), 1.0, q)
-            v = rng.normal(scale=SPREAD, size=self.v.size)
+            add_freedoms(links, rng.normal(scale=spread, size=self.v.size), 1.0, q)
+            v = rng.normal(scale=spread, size=self.v.size)
             if self._close(q, v):
                 return q, v
         raise RuntimeError(f"none of {DRAWS} random poses could be closed")
@@ -289,6 +298,14 @@ class Engine:
         J = mechanism.jacobian()
         v -= np.linalg.pinv(J) @ (J @ v)
         return True
+
+    def largest_gap(self, q: np.ndarray) -> float:
+        """Return how far a loop is open at most in coordinates (..., nq) [m]."""
+        mechanism, largest = self.flow.mechanism, 0.0
+        for one in q.reshape(-1, q.shape[-1]):
+            mechanism.look(one, np.zeros(self.v.size))
+            largest = max(largest, float(np.abs(mechanism.work.rows.phi).max(initial=0.0)))
+        return largest
 
     # --- what is measured -----------------------------------------------------------------------
 
@@ -321,3 +338,23 @@ class Engine:
         if not np.isfinite(total):
             raise RuntimeError("forward dynamics failed at a random state")
         return times * len(states)
+
+
+class Many:
+    """A scene's states followed at once, by the ordinary path: `sim.Ensemble`.
+
+    last: (n, samples, nq) what was found last
+    """
+
+    def __init__(self, engine: Engine, threads: int):
+        self._ensemble = sim.Ensemble(engine.model, threads=threads)
+        self.last = np.zeros((0, 0, 0))
+
+    def follow(self, states: States, samples: int, dt: float, method: str, setting: float) -> np.ndarray:
+        """Return q (n, samples + 1, nq); setting: tolerance of dop853, step of the others [s]."""
+        how = {"rtol": setting} if method == "dop853" else {"step": setting}
+        found = self._ensemble.rollout(states, None, samples, dt=dt, method=method, **how)
+        if not found.ok.all():
+            raise RuntimeError(found.reason(int(np.flatnonzero(~found.ok)[0])))
+        self.last = found.q
+        return found.q

@@ -34,6 +34,7 @@ class Mujoco:
         self.model = built(figure)
         self.data = mujoco.MjData(self.model)
         q_at = np.concatenate([np.arange(count) + self._joint(link).qposadr[0] for link, count in _counts(figure, 0)])
+        self.q_at = q_at
         self.v_at = np.concatenate([np.arange(n) + self._joint(link).dofadr[0] for link, n in _counts(figure, 1)])
         self.states = []
         for q, v in zip(states.q, states.v, strict=True):
@@ -140,6 +141,35 @@ class MujocoRun:
 
 def _silent(_: str) -> None:
     """Say nothing."""
+
+
+class MujocoRollout(Mujoco):
+    """The same states followed by `mujoco.rollout`, which writes every step of theirs."""
+
+    def __init__(self, figure: Figure, states: States, integrator: str, step: float, span: float, threads: int):
+        super().__init__(figure, states)
+        from mujoco import rollout
+
+        self.name = f"mujoco.rollout {integrator} {1e3 * step:g} ms"
+        self.model.opt.integrator = getattr(self.mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+        self.model.opt.timestep = step
+        self.steps = round(span / step)
+        self._datas = [self.mujoco.MjData(self.model) for _ in range(threads)]
+        self._start = np.array([np.concatenate([[0.0], qpos, qvel]) for qpos, qvel in self.states])
+        self._pool = rollout.Rollout(nthread=threads)
+
+    def run(self, times: int = 1) -> int:
+        """Follow all states; returns how many."""
+        for _ in range(times):
+            self._found, _ = self._pool.rollout(self.model, self._datas, self._start, nstep=self.steps)
+        return times * len(self.states)
+
+    def follow(self, dt: float) -> np.ndarray:
+        """Return q (n, samples, nq) every dt [s], in our conventions, the start included."""
+        self.run()
+        every = round(dt / self.model.opt.timestep)
+        y = np.concatenate([self._start[:, None], self._found], axis=1)[:, ::every]
+        return y[:, :, 1 + self.q_at]
 
 
 def _counts(figure: Figure, which: int) -> list[tuple[Link, int]]:

@@ -18,6 +18,9 @@ _PUBLIC = {
     "Simulator": "sim.simulator",
     "SimulationError": "sim.simulator",
     "run": "sim.running",
+    "rollout": "sim.ensemble",
+    "Ensemble": "sim.ensemble",
+    "Rollout": "sim.ensemble",
     "verify": "sim.trust",
     "load_recording": "sim.recording",
     "Recording": "sim.recording",
@@ -28,9 +31,11 @@ _PUBLIC = {
 
 __all__ = [
     "Controller",
+    "Ensemble",
     "Problem",
     "Recording",
     "RecordingError",
+    "Rollout",
     "SceneError",
     "SimulationError",
     "Simulator",
@@ -40,6 +45,7 @@ __all__ = [
     "load",
     "load_recording",
     "parameter",
+    "rollout",
     "run",
     "verify",
 ]

@@ -189,6 +189,16 @@ class Simulator:
         return self.flow.t
 
     @property
+    def q(self) -> np.ndarray:
+        """Coordinates of the tree (nq,), a copy: a state for `sim.rollout`, and what recordings keep of each row."""
+        return self.flow.q.copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        """Rates of the tree (nv,), a copy."""
+        return self.flow.v.copy()
+
+    @property
     def state(self) -> State:
         """Everything about the present state, by name."""
         return State(self.flow)

@@ -129,14 +129,17 @@ def _compiled_at(level: int, dispatcher: Any) -> Any:
     return dispatcher
 
 
-def _compile(function: Callable[..., Any], level: int, from_python: bool, inside: bool = False) -> Any:
+def _compile(
+    function: Callable[..., Any], level: int, from_python: bool, inside: bool = False, unlocked: bool = False
+) -> Any:
     if _interpret:
         return function
     _configure()
     import numba
 
     njit: Any = numba.njit
-    dispatcher = njit(cache=True, no_cpython_wrapper=not from_python, forceinline=inside, **_OPTIONS)(function)
+    wrapped = {"no_cpython_wrapper": not from_python, "nogil": unlocked}
+    dispatcher = njit(cache=True, forceinline=inside, **wrapped, **_OPTIONS)(function)
     if not from_python:
         _close(dispatcher)
     return _compiled_at(level, dispatcher)
@@ -183,6 +186,11 @@ def story(function: Callable[..., Any]) -> Any:
 def story_door(function: Callable[..., Any]) -> Any:
     """Compile a story that Python calls."""
     return _compile(function, 1, True)
+
+
+def unlocked_door(function: Callable[..., Any]) -> Any:
+    """Compile a story that Python calls, and that leaves the interpreter to other threads until it returns."""
+    return _compile(function, 1, True, unlocked=True)
 
 
 def chapter(function: Callable[..., Any]) -> Any:

@@ -20,6 +20,9 @@ from typing import Any, BinaryIO
 import h5py
 import numpy as np
 
+# Bytes copied at a time.  Larger: a long run keeps that much memory from the first copy on.
+PIECE = 1 << 20
+
 
 @dataclass(frozen=True)
 class Room:
@@ -130,12 +133,12 @@ class Container:
         self._write(slot.offset + first * slot.row_bytes, data)
 
     def copy(self, source: Container, name: str, count: int) -> None:
-        """Copy the first `count` entries of a dataset from another file, in pieces that fit in memory."""
+        """Copy the first `count` entries of a dataset from another file, piece by piece."""
         here, there = self.slots[name], source.slots[name]
         end = count * there.row_bytes
-        for begin in range(0, end, 1 << 24):
+        for begin in range(0, end, PIECE):
             source._stream.seek(there.offset + begin)
-            self._write(here.offset + begin, source._stream.read(min(1 << 24, end - begin)))
+            self._write(here.offset + begin, source._stream.read(min(PIECE, end - begin)))
 
     def _write(self, offset: int, data: memoryview | bytes) -> None:
         self._stream.seek(offset)

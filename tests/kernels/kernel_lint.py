@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-STORIES = {"story", "story_door", "chapter", "entry"}
+STORIES = {"story", "story_door", "unlocked_door", "chapter", "entry"}
 KERNELS = {"kernel", "part", "door"} | STORIES
 WHOLES = {"work", "stepper", "control", "guards"}
 WRITABLE = ("_out", "_work")
