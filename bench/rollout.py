@@ -153,5 +153,3 @@ def _choose(many: Many, states: States, exact: np.ndarray, theirs: Error) -> tup
 
 def _setting(method: str, value: float) -> str:
     return f"rtol {value:g}" if method == "dop853" else f"{1e3 * value:g} ms"
-
-

@@ -37,7 +37,7 @@ joints:
   knee: {type: rotational, parent: c, child: d, position: [1, 0, -0.6], axis: [0, 1, 0], damping: 0.02}
   grip: {type: spherical, parent: b, child: d, position: [0.5, 0.1, -1.1], damping: 0.05}
 forces:
-  strut: {type: spring, from: world.origin, to: a.end, stiffness: 5 N/m}
+  strut: {type: spring, from: c.com, to: a.end, stiffness: 5 N/m}
 initial: {other: {rate: [1, -2]}}
 simulate: {rtol: 1e-8}
 """

@@ -130,19 +130,25 @@ def test_loops_stay_closed():
 
 
 @pytest.mark.fast
-def test_stops_turn_a_pendulum_back():
-    """It swings against the stop, presses it as deep as its energy allows, and leaves it; another begins pressed."""
-    model = model_of(PENDULUM_ON_A_STOP)
-    found = sim.rollout(model, [[-0.2, 3.0], [0.52, 0.0], [-0.32, 0.0]], steps=200, dt=0.005)
-    q, v = found.q[:, :, 0], found.v[:, :, 0]
-    assert 0.5 < q[0].max() < 0.6
-    assert v[0, np.argmax(q[0] > 0.5)] > 0.0 > v[0].min()
-    stop = model.stops[model.stops.side > 0][0]
-    weight = 9.80665 * 0.5 * (np.cos(-0.2) - np.cos(q[0].max()))  # J, gained on the way
-    push = 0.5 * float(stop.stiffness) * (q[0].max() - 0.5) ** 2
-    lost = 0.5 * 0.35 * 3.0**2 - weight - push  # I about the hinge: 0.1 + 1 * 0.5^2
-    assert 0.0 <= lost < 0.2 * push  # dissipated on the way in
-    assert v[1, 1] < -0.1 < 0.1 < v[2, 1]
+def test_stops_act_as_closed_forms_say():
+    """A slide of 4 kg on stops of 400 N/m: half a sine while it presses one, straight on else; two begin pressed."""
+    limits = "limits: {range: [-0.5, 0.5], stiffness: 400 N/m, dissipation: 0}"
+    text = WHEEL.replace("axis: [1, 0, 0]}", f"axis: [1, 0, 0], {limits}}}")
+    found = sim.rollout(
+        model_of(text, rtol=1e-12), [[0, 0, 0, 2.0], [0, 0.6, 0, 0], [0, -0.52, 0, 0]], steps=60, dt=0.01
+    )
+    t, x, w = found.t, found.q[:, :, 1], 10.0
+    touched, left = 0.25, 0.25 + np.pi / w
+    pressed = (t > touched) & (t < left)
+    expected = np.where(
+        pressed, 0.5 + 2.0 / w * np.sin(w * (t - touched)), np.where(t <= touched, 2.0 * t, 0.5 - 2.0 * (t - left))
+    )
+    assert pressed.sum() > 20 and (t > left).sum() > 2
+    np.testing.assert_allclose(x[0], expected, rtol=0, atol=1e-10)
+    leaves = 0.5 * np.pi / w
+    for one, depth, side in ((x[1], 0.1, 1.0), (x[2], 0.02, -1.0)):
+        gap = np.where(t < leaves, depth * np.cos(w * t), -depth * w * (t - leaves))
+        np.testing.assert_allclose(side * one - 0.5, gap, rtol=0, atol=1e-10)
 
 
 def test_springs_do_what_closed_forms_say():
@@ -155,8 +161,8 @@ def test_springs_do_what_closed_forms_say():
 def test_compiled_controllers_and_formulas_act():
     """A pd controller makes an oscillator, a formula knows the time at which a rollout starts."""
     text = (
-        WHEEL + "controllers:\n  hold: {type: pd, joints: {axle: {target: 0, kp: 4.8, kd: 0}}}\n"
-        '  push: {type: torque, joints: {rail: "4 * t"}}\n'
+        WHEEL + "controllers:\n  hold: {type: pd, joints: axle, kp: 4.8, kd: 0}\n"
+        '  push: {type: torque, torques: {rail: "4 N/s * t"}}\n'
     )
     ensemble = sim.Ensemble(model_of(text, rtol=1e-11), threads=2)
     found = ensemble.rollout([[0.5, 0, 0, 0]] * 4, steps=20, dt=0.05, start=1.0)

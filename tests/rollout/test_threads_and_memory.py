@@ -92,12 +92,12 @@ def test_memory_is_flat_over_many_rollouts():
     """Of one ensemble, and of functions that make one and leave it."""
     ensemble = sim.Ensemble(model_of(EVERYTHING), threads=3)
     wheel = model_of(WHEEL)
-    y, u = np.tile(ensemble.start, (50, 1)), np.ones((50, 10, len(ensemble.columns)))
+    y, u = np.tile(ensemble.start, (12, 1)), np.ones((12, 4, len(ensemble.columns)))
 
     def some(count: int) -> None:
         for _ in range(count):
             ensemble.rollout(y, u, dt=0.01)
-            sim.rollout(wheel, np.ones((50, 4)), steps=10, threads=2)
+            sim.rollout(wheel, np.ones((12, 4)), steps=10, threads=2)
 
     some(20)
     before, threads = resident(), threading.active_count()
