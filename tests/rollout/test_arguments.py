@@ -134,7 +134,8 @@ def test_torques_of_absent_joints_are_refused():
     text = PENDULUM_ON_A_STOP.replace(
         "joints: {hinge",
         "joints: {tie: {type: fixed, parent: world, child: rod, connected: false, position: [0, 0, 0]}, "
-        "slot: {type: rotational, parent: world, child: rod, connected: false, position: [0, 0, 0], axis: [0, 1, 0]}, hinge",
+        "slot: {type: rotational, parent: world, child: rod, connected: false, position: [0, 0, 0], axis: [0, 1, 0]}, "
+        "hinge",
     )
     ensemble = sim.Ensemble(model_of(text), threads=1)
     assert ensemble.columns == ("slot", "hinge")
