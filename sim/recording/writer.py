@@ -174,7 +174,7 @@ class Recorder:
             self._write_block()
             self._write_states()
             self._write_events()
-            self._open().put("rows", 0, self._complete_rows())
+            self._open().put("rows", 0, self._complete_rows(self._epochs_laid))
         self._flushed = time.monotonic()
 
     def finish(self, complete: bool, run_attributes: Mapping[str, Any] | None = None) -> None:
@@ -232,10 +232,12 @@ class Recorder:
             raise RecordingError(f"{self.path} is closed")
         return self._file
 
-    def _complete_rows(self) -> int:
-        """Rows that are in the file with all that belongs to them."""
+    def _complete_rows(self, epochs: int) -> int:
+        """Rows that are in a file with all that belongs to them, where it has room for so many epochs' states."""
         if not self._epochs:
             return self._written
+        if epochs < len(self._epochs):
+            return min(self._written, self._epochs[epochs].first)
         return min(self._written, self._epochs[-1].last)
 
     def _may_copy(self) -> bool:
@@ -349,7 +351,7 @@ class Recorder:
             epoch.write(file, k)
         self._put_events(file, 0)
         self._put_impulses(file, 0)
-        file.put("rows", 0, self._complete_rows())
+        file.put("rows", 0, self._complete_rows(len(self._epochs)))
         file.put("complete", 0, int(complete))
 
     @contextlib.contextmanager

@@ -90,8 +90,7 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
         cwd=tmp_path,
         env=environment(),
     ) as process:
-        _wait_for(tmp_path / "swing.h5", process)
-        time.sleep(0.7)
+        _wait_for_rows(tmp_path / "swing.h5", process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
@@ -104,8 +103,8 @@ def test_ctrl_c_keeps_what_was_recorded(tmp_path):
 
 def test_kill_leaves_a_recording(tmp_path):
     with subprocess.Popen([*COMMAND, "run", "swing", "--duration", "1000"], cwd=tmp_path, env=environment()) as process:
-        _wait_for(tmp_path / "swing.h5", process)
-        time.sleep(1.5)
+        _wait_for_rows(tmp_path / "swing.h5", process)
+        time.sleep(0.5)
         process.kill()
     with load_recording(tmp_path / "swing.h5") as recording:
         assert not recording.complete and recording.rows > 10
@@ -113,11 +112,16 @@ def test_kill_leaves_a_recording(tmp_path):
         assert sum(len(epoch.q) for epoch in recording.epochs) == recording.rows
 
 
-def _wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+def _wait_for_rows(path: Path, process: subprocess.Popen[str], rows: int = 20) -> None:
+    """Wait until a run has recorded so many rows: on a busy machine that takes a while after the file is there."""
     until = time.monotonic() + 120
-    while not path.exists():
+    while True:
         assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.01)
+        if path.exists():
+            with load_recording(path) as recording:
+                if recording.rows > rows:
+                    return
+        time.sleep(0.02)
 
 
 @pytest.mark.film

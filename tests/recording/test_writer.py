@@ -141,6 +141,25 @@ def test_an_open_recording_can_be_read(tmp_path):
     recorder.close()
 
 
+def test_no_row_counts_before_its_state_has_room(tmp_path, monkeypatch):
+    """A run may die while the file waits to be copied for a new epoch: rows and states that can be read agree."""
+    monkeypatch.setattr(writer, "COPY_SHARE", 0.0)
+    layout = example.layout(3)
+    recorder = Recorder(tmp_path / "a.h5", layout, program="brachiate test")
+    for nq in (3, 4):
+        recorder.start_epoch(["pin0"], [], nq, 2)
+        for _ in range(3):
+            recorder.append_state(np.zeros((5, nq)), np.zeros((5, 2)))
+            recorder.append(example.rows(layout, recorder.count, 5))
+            recorder.flush()
+            with load_recording(tmp_path / "a.h5") as recording:
+                assert sum(len(epoch.q) for epoch in recording.epochs) == recording.rows
+    recorder.finish(True)
+    with load_recording(tmp_path / "a.h5") as recording:
+        assert recording.rows == 30
+        assert [len(epoch.q) for epoch in recording.epochs] == [15, 15]
+
+
 def test_between_growths_only_values_change(tmp_path):
     """The frame that HDF5 needs to open the file is never touched: killing cannot break it."""
     layout = example.layout(3, expected_rows=2000)
