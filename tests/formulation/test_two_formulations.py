@@ -45,7 +45,7 @@ def check_coordinates(both: Both) -> None:
     """m by rank is the loop joints' own columns and the rank of their rows; H and W map the present rates."""
     mechanism, g = both.mechanism, both.coordinates
     own = len(both.rates) - mechanism.structure.sizes.v
-    hard = mechanism.jacobian()[mechanism.hard()]
+    hard = mechanism.jacobian()[mechanism.locked()]
     size = np.linalg.svd(hard, compute_uv=False) if hard.size else np.zeros(0)
     assert g.rank == own + int((size > 1e-7 * size.max(initial=0.0)).sum())
     free = both.rates[g.independent]
