@@ -100,7 +100,7 @@ def test_events_are_refused():
         sim.rollout(model_of(EVENT), [[0.0, 0.0]], steps=1)
     (problem,) = caught.value.problems
     assert problem.path == "events.now" and "knows no events" in problem.what
-    assert problem.where is not None and problem.where.line == 8
+    assert problem.where is not None and problem.where.line == 9
     scene = replace(load_text(EVENT), events=())  # as the hint says
     assert sim.rollout(sim.compile(scene), [[0.0, 0.0]], steps=1).ok.all()
 
@@ -133,8 +133,9 @@ def test_plain_python_controllers_are_refused(tmp_path, name):
 def test_torques_of_absent_joints_are_refused():
     text = PENDULUM_ON_A_STOP.replace(
         "joints: {hinge",
-        "joints: {tie: {type: fixed, parent: world, child: rod, connected: false, position: [0, 0, 0]}, "
-        "slot: {type: rotational, parent: world, child: rod, connected: false, position: [0, 0, 0], axis: [0, 1, 0]}, hinge",
+        "joints: {tie: {type: fixed, parent: world, child: rod, position: [0, 0, 0], connected: false}, "
+        "slot: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0], connected: false}, "
+        "hinge",
     )
     ensemble = sim.Ensemble(model_of(text), threads=1)
     assert ensemble.columns == ("slot", "hinge")

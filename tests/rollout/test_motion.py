@@ -95,7 +95,7 @@ def test_the_same_bits_by_any_threads_in_any_order():
     expected = first.rollout(y, u, dt=0.02)
     assert expected.ok.all()
     touched = np.abs(expected.q[:, :, 4]).max(axis=1) > 0.2  # coordinate of the elbow, behind the ball joint's
-    assert 5 < touched.sum()
+    assert touched.sum() > 5
     order = np.random.default_rng(4).permutation(41)
     for threads in (1, 2, 3, 7):
         ensemble = sim.Ensemble(model, threads=threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -69,7 +70,7 @@ def test_threads_share_no_cache_line():
                 taken.append((at, at + array.nbytes))
     taken.sort()
     assert len(taken) > 30
-    assert all(end <= after for (_, end), (after, _) in zip(taken, taken[1:], strict=False))
+    assert all(end <= after for (_, end), (after, _) in itertools.pairwise(taken))
     turn = next(iter(in_one_piece(control)[1])).turn
     assert turn.tolist() == control.turn.tolist() and not np.shares_memory(turn, control.turn)
 
