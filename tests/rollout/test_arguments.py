@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +15,7 @@ from sim.scene.load import load_text
 from tests.rollout.scenes import PENDULUM_ON_A_STOP, WHEEL, model_of
 
 pytestmark = pytest.mark.fast
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +93,13 @@ def test_settings_of_the_scene_hold():
     exact = sim.rollout(model, [[-0.2, 0.0]], steps=5, dt=0.2, method="dop853", rtol=1e-11)
     assert np.array_equal(own.t, 0.2 * np.arange(6)) and np.array_equal(own.q, said.q)
     assert 1e-9 < np.abs(own.q - exact.q).max() < 1e-3
+
+
+def test_the_readmes_example():
+    (text,) = (t for t in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S) if "rollout" in t)
+    names = {"sim": sim}
+    exec(text.replace("scenes/", f"{ROOT}/scenes/").replace("1000", "10"), names)
+    assert names["motion"].q.shape == (10, 51, 2) and names["motion"].ok.all()
 
 
 EVENT = PENDULUM_ON_A_STOP + "events: {now: {at: 0.5 s, cut: hinge}}\n"
