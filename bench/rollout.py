@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -55,10 +56,10 @@ def cores(name: str, rounds: int) -> Iterator[Result]:
         raise RuntimeError("two threads find other motions than one")
     with ThreadPoolExecutor(THREADS) as pool:
         work: dict[str, Callable[[], int]] = {
-            "one": lambda: len(one.follow(states, SAMPLES, DT, "rk4", DT / 4)),
-            "two": lambda: len(two.follow(states, SAMPLES, DT, "rk4", DT / 4)),
-            "arithmetic, one": lambda: _arithmetic(pool, 1),
-            "arithmetic, two": lambda: _arithmetic(pool, THREADS),
+            "one": partial(_follow, one, states, ("rk4", DT / 4)),
+            "two": partial(_follow, two, states, ("rk4", DT / 4)),
+            "arithmetic, one": partial(_arithmetic, pool, 1),
+            "arithmetic, two": partial(_arithmetic, pool, THREADS),
         }
         samples = interleave(work, rounds)
     alone = statistics.median(samples["arithmetic, two"]) / statistics.median(samples["arithmetic, one"])
@@ -85,28 +86,25 @@ def figure(name: str, rounds: int) -> Iterator[Result]:
     exact = many.follow(states, SAMPLES, DT, *EXACT)
     work: dict[str, Callable[[], int]] = {}
     notes: dict[str, str] = {}
-    mine: dict[str, str] = {}
     for integrator, step in PEERS:
         peer = _peer(engine, states, integrator, step)
         if peer is None:
             continue
         theirs = Error.of(peer.follow(DT), exact)
         choice, error = _choose(many, states, exact, theirs)
-        mine[peer.name] = f"ours for {peer.name}"
         notes[peer.name] = (
-            f"ours {choice[0]}, {_setting(*choice)}; errors after {SAMPLES * DT:g} s, median (largest): {error}, "
-            f"its {theirs}"
+            f"ours {_said(choice)}; errors after {SAMPLES * DT:g} s, median (largest): {error}, its {theirs}"
         )
-        work[mine[peer.name]] = lambda choice=choice: len(many.follow(states, SAMPLES, DT, *choice))  # type: ignore[misc]
+        work[f"ours for {peer.name}"] = partial(_follow, many, states, choice)
         work[peer.name] = peer.run
     if not work:
-        work["ours"] = lambda: len(many.follow(states, SAMPLES, DT, *CHOICES[0]))
-        yield result(name, "ms", interleave(work, rounds)["ours"], scale=1e3, note="no peer is installed")
+        ours = interleave({"ours": partial(_follow, many, states, CHOICES[0])}, rounds)["ours"]
+        yield result(name, "ms", ours, scale=1e3, note=f"ours {_said(CHOICES[0])}; no peer is installed")
         return
     samples = interleave(work, rounds)
     for peer_name, note in notes.items():
         yield result(
-            name, "ms", samples[mine[peer_name]], scale=1e3, peer=peer_name, value=samples[peer_name], note=note
+            name, "ms", samples[f"ours for {peer_name}"], scale=1e3, peer=peer_name, value=samples[peer_name], note=note
         )
 
 
@@ -119,10 +117,8 @@ def two_loops(name: str, rounds: int) -> Iterator[Result]:
     peer = _peer(engine, states, *PEERS[0])
     for choice in (("rk4", DT / 4), ("dop853", 1e-8)):
         error = Error.of(many.follow(states, SAMPLES, DT, *choice), exact)
-        work: dict[str, Callable[[], int]] = {
-            "ours": lambda choice=choice: len(many.follow(states, SAMPLES, DT, *choice))  # type: ignore[misc]
-        }
-        note = f"ours {choice[0]}, {_setting(*choice)}, errors {error}"
+        work: dict[str, Callable[[], int]] = {"ours": partial(_follow, many, states, choice)}
+        note = f"ours {_said(choice)}, errors {error}"
         if peer is None:
             yield result(name, "ms", interleave(work, rounds)["ours"], scale=1e3, note=f"{note}; no peer is installed")
             continue
@@ -152,5 +148,11 @@ def _choose(many: Many, states: States, exact: np.ndarray, theirs: Error) -> tup
     raise RuntimeError(f"none of our choices errs less than {theirs}")
 
 
-def _setting(method: str, value: float) -> str:
-    return f"rtol {value:g}" if method == "dop853" else f"{1e3 * value:g} ms"
+def _follow(many: Many, states: States, choice: tuple[str, float]) -> int:
+    """Follow the states; returns how many."""
+    return len(many.follow(states, SAMPLES, DT, *choice))
+
+
+def _said(choice: tuple[str, float]) -> str:
+    method, value = choice
+    return f"{method}, rtol {value:g}" if method == "dop853" else f"{method}, {1e3 * value:g} ms"

@@ -27,15 +27,15 @@ def touch(g, guards, control):
 @chapter
 def finite(y):
     """Tell whether all numbers of a state are finite."""
-    for i in range(y.size):  # noqa: SIM110
-        if not math.isfinite(y[i]):
-            return False
-    return True
+    sound = True
+    for i in range(y.size):
+        sound = sound and math.isfinite(y[i])
+    return sound
 
 
 @chapter
 def set_out(answers, system, reply, stepper, guards, control):
-    """Count the turns of loop joints from here on, touch the stops that are pressed, begin.  Returns a status."""
+    """Begin: loop joints within half a turn, stops touched that are pressed, loops closed.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
     if not finite(y):
         return Status.NOT_FINITE

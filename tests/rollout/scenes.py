@@ -46,8 +46,8 @@ PENDULUM_ON_A_STOP = """
 schema: 1
 name: stopped
 bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.01]}}
-joints:
-  hinge: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0], limits: [-0.3, 0.5]}
+joints: {hinge: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0],
+                 limits: [-0.3, 0.5]}}
 initial: {hinge: -0.2}
 simulate: {duration: 1 s}
 """

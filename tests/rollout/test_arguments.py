@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +15,7 @@ from sim.scene.load import load_text
 from tests.rollout.scenes import PENDULUM_ON_A_STOP, WHEEL, model_of
 
 pytestmark = pytest.mark.fast
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +95,13 @@ def test_settings_of_the_scene_hold():
     assert 1e-9 < np.abs(own.q - exact.q).max() < 1e-3
 
 
+def test_the_readmes_example():
+    (text,) = (t for t in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S) if "rollout" in t)
+    names = {"sim": sim}
+    exec(text.replace("scenes/", f"{ROOT}/scenes/").replace("1000", "10"), names)
+    assert names["motion"].q.shape == (10, 51, 2) and names["motion"].ok.all()
+
+
 EVENT = PENDULUM_ON_A_STOP + "events: {now: {at: 0.5 s, cut: hinge}}\n"
 
 
@@ -100,7 +110,7 @@ def test_events_are_refused():
         sim.rollout(model_of(EVENT), [[0.0, 0.0]], steps=1)
     (problem,) = caught.value.problems
     assert problem.path == "events.now" and "knows no events" in problem.what
-    assert problem.where is not None and problem.where.line == 8
+    assert problem.where is not None and problem.where.line == 9
     scene = replace(load_text(EVENT), events=())  # as the hint says
     assert sim.rollout(sim.compile(scene), [[0.0, 0.0]], steps=1).ok.all()
 
@@ -133,8 +143,8 @@ def test_plain_python_controllers_are_refused(tmp_path, name):
 def test_torques_of_absent_joints_are_refused():
     text = PENDULUM_ON_A_STOP.replace(
         "joints: {hinge",
-        "joints: {tie: {type: fixed, parent: world, child: rod, connected: false, position: [0, 0, 0]}, "
-        "slot: {type: rotational, parent: world, child: rod, connected: false, position: [0, 0, 0], axis: [0, 1, 0]}, "
+        "joints: {tie: {type: fixed, parent: world, child: rod, position: [0, 0, 0], connected: false}, "
+        "slot: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0], connected: false}, "
         "hinge",
     )
     ensemble = sim.Ensemble(model_of(text), threads=1)

@@ -87,7 +87,7 @@ def test_torques_act_as_a_sampled_controllers_do():
     assert np.abs(found.q - alone.q).max() > 0.05
 
 
-def test_the_same_bits_by_any_threads_in_any_order():
+def test_the_same_bits_by_any_threads_in_any_order(monkeypatch):
     model = model_of(EVERYTHING)
     first = sim.Ensemble(model, threads=1)
     y = states_near(first, 41)
@@ -97,7 +97,8 @@ def test_the_same_bits_by_any_threads_in_any_order():
     touched = np.abs(expected.q[:, :, 4]).max(axis=1) > 0.2  # coordinate of the elbow, behind the ball joint's
     assert touched.sum() > 5
     order = np.random.default_rng(4).permutation(41)
-    for threads in (1, 2, 3, 7):
+    for threads, shares in ((1, 1), (2, 32), (3, 1), (7, 2)):  # few shares: many states follow each other
+        monkeypatch.setattr("sim.ensemble.SHARES", shares)
         ensemble = sim.Ensemble(model, threads=threads)
         for _ in range(2):  # the second time in memory that has been used
             for chosen in (np.arange(41), order, order[:3]):
