@@ -18,6 +18,7 @@ from sim.mechanism import Mechanism
 from sim.model import (
     ACCEPTED,
     ARMED,
+    AUTO,
     DISARMED,
     EVALUATIONS,
     FILLED,
@@ -42,6 +43,7 @@ from sim.model import (
     Stepper,
     T,
     Work,
+    implicit_work,
     make_stepper,
     make_work,
     table,
@@ -49,7 +51,7 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 
-METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2}
+METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3}
 
 
 class Flow:
@@ -96,12 +98,22 @@ class Flow:
             said.step,
             said.record,
         )
-        s.count[METHOD] = METHODS[said.method]
+        s.count[AUTO] = int(said.method == "auto")
+        self._use(METHODS.get(said.method, METHODS["dop853"]))
         self._put(q, v)
         self.mechanism.look(q, v)
         self.control.turn[:] = self.work.coordinate
         engage(self.model, self.structure, self.mechanism, self.control)
         self.arm(agenda)
+
+    def _use(self, method: int) -> None:
+        """Let a method step from now on, with the scratch that it needs."""
+        self.stepper.count[METHOD] = method
+        sizes = self.structure.sizes
+        if method == METHODS["radau"] and len(self.work.turning) != sizes.v:
+            self.work = self.work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
+            self.mechanism.work = self.work
+            self._system = None
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)
@@ -146,6 +158,7 @@ class Flow:
     def advance(self, stop: float, steps: int) -> tuple[int, int]:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
+        self._use(int(self.stepper.count[METHOD]))
         system = self.system
         status, guard = advance(
             system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
@@ -186,6 +199,7 @@ class Flow:
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
             self.stepper = new
+            self._use(int(new.count[METHOD]))
         self._put(after.q, v)
         self.look()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
