@@ -15,6 +15,7 @@ from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.system import SAMPLE, System, address
 from sim.mechanism import Mechanism
+from sim.methods import METHODS, Turn, account, first_turn, next_turn
 from sim.model import (
     ACCEPTED,
     ARMED,
@@ -31,9 +32,12 @@ from sim.model import (
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
+    RADIUS,
     RATE,
     REJECTED,
+    RETRY,
     RTOL,
+    STEP,
     STEP_FIXED,
     WAITING_TO_LEAVE,
     Control,
@@ -50,8 +54,6 @@ from sim.model import (
 )
 from sim.programs import Condition
 from sim.rows import Rows
-
-METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3}
 
 
 class Flow:
@@ -99,7 +101,8 @@ class Flow:
             said.record,
         )
         s.count[AUTO] = int(said.method == "auto")
-        self._use(METHODS.get(said.method, METHODS["dop853"]))
+        self.turns: list[Turn] = [first_turn(self.t, said.method)]
+        self._use(METHODS[self.turns[0].method])
         self._put(q, v)
         self.mechanism.look(q, v)
         self.control.turn[:] = self.work.coordinate
@@ -159,10 +162,16 @@ class Flow:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
         self._use(int(self.stepper.count[METHOD]))
-        system = self.system
+        system, clock, count = self.system, self.stepper.clock, self.stepper.count
+        method = count[METHOD]
         status, guard = advance(
             system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
         )
+        if count[METHOD] != method:
+            vain = bool(clock[RETRY] > 0.0)
+            self.turns.append(
+                next_turn(self.t, int(count[METHOD]), int(count[ACCEPTED]), float(clock[RADIUS]), float(clock[STEP]), vain)
+            )
         return int(status), int(guard if status == Status.GUARD else self.work.one.worst[0])
 
     @property
@@ -302,6 +311,10 @@ class Flow:
         """Return how much was done."""
         c = self.stepper.count
         return {"steps": int(c[ACCEPTED]), "rejected": int(c[REJECTED]), "evaluations": int(c[EVALUATIONS])}
+
+    def methods(self) -> list[str]:
+        """Return which method stepped from when to when, and why."""
+        return account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
 
     @property
     def next_step(self) -> float:
