@@ -168,10 +168,8 @@ class Flow:
             system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
         )
         if count[METHOD] != method:
-            vain = bool(clock[RETRY] > 0.0)
-            self.turns.append(
-                next_turn(self.t, int(count[METHOD]), int(count[ACCEPTED]), float(clock[RADIUS]), float(clock[STEP]), vain)
-            )
+            done, after = int(count[ACCEPTED]), int(count[METHOD])
+            self.turns.append(next_turn(self.t, after, done, clock[RADIUS], clock[STEP], vain=clock[RETRY] > 0.0))
         return int(status), int(guard if status == Status.GUARD else self.work.one.worst[0])
 
     @property

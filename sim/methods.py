@@ -34,12 +34,16 @@ def first_turn(t: float, said: str) -> Turn:
     return Turn(t, said, 0, "the scene says so")
 
 
-def next_turn(t: float, method: int, steps: int, radius: float, step: float, vain: bool) -> Turn:
-    """Return the turn to a method; radius: largest rate met [1/s], step: the last one [s], vain: a trial that did not pay."""
+def next_turn(t: float, method: int, steps: int, radius: float, step: float, *, vain: bool) -> Turn:
+    """Return the turn to a method.
+
+    radius, step : largest rate met [1/s], last step [s]
+    vain : the other method was tried, and did not pay
+    """
     if NAMES[method] == "radau":
         return Turn(
             t, "radau", steps,
-            f"stiff, stability holds the steps of dop853 at {step:.1e} s where motions join or part at {radius:.1e} 1/s",
+            f"stiff: stability holds the steps of dop853 at {step:.1e} s, as motions join or part at {radius:.1e} 1/s",
         )  # fmt: skip
     why = "implicit steps cost more than the explicit ones before" if vain else "no longer stiff"
     return Turn(t, "dop853", steps, f"{why} (largest rate {radius:.1e} 1/s)")

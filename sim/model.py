@@ -396,8 +396,9 @@ class Work(NamedTuple):
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
-    reply: Annotated[Any, "f8"]  # (5,) what a question is answered with besides what it fills
+    reply: Annotated[Any, "f8"]  # (6,) what a question is answered with besides what it fills
     # Of the implicit method, and empty without it; n = nq + nv + 2, m = nv.
+    answers: Annotated[Any, "i8"]  # addresses of who answers each question; interpreted: the functions
     newton: Annotated[Any, NEWTON_WORK]  # (1,)
     by_q: Annotated[Any, "f8", 2]  # (m + 2, m) derivatives of vdot and of the powers by positions, in freedoms' axes
     by_v: Annotated[Any, "f8", 2]  # (m + 2, m) by velocities
@@ -486,7 +487,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
         basis=np.zeros((7, 6)),
         stack=np.zeros(64), moved=np.zeros(sizes.v), saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
-        row=np.zeros(row), reply=np.zeros(5), **implicit_work(0, 0),
+        row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
@@ -495,7 +496,8 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
 def implicit_work(n: int, m: int) -> dict[str, Any]:
     """Return the members of Work that the implicit method needs: n numbers of a state, m freedoms."""
     return {
-        "newton": table(NEWTON_WORK, 1), "by_q": np.zeros((m + 2, m)), "by_v": np.zeros((m + 2, m)),
+        "answers": np.zeros(0, np.int64), "newton": table(NEWTON_WORK, 1),
+        "by_q": np.zeros((m + 2, m)), "by_v": np.zeros((m + 2, m)),
         "turning": np.zeros(m), "real": np.zeros((m, m)), "pair": np.zeros((m, m), np.complex128),
         "real_order": np.zeros(m, np.int64), "pair_order": np.zeros(m, np.int64), "real_x": np.zeros((3, m)),
         "pair_x": np.zeros((3, m), np.complex128), "stages": np.zeros((11, n)), "shape": np.ones((2, 2 * m)),

@@ -57,6 +57,7 @@ STALLED = 1e-8
 # where the motion quickens again.  Smaller: more steps after every quick moment.
 GROWTH = 1.6
 RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
+RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
@@ -214,16 +215,26 @@ def attempt(answers, system, reply, stepper, h):
 
 @kernel
 def radau_tolerance(rtol):
-    """Allowed for the estimate, which is of order three, so that the step, of order five, errs by about rtol (RADAU5)."""
+    """What an estimate of order three may be for a step of order five that errs by about rtol (RADAU5)."""
     return 0.1 * rtol ** (2.0 / 3.0)
 
 
 @kernel
-def growth(radau, h, error, iterations, clock_out):
+def bearable(theta):
+    """Ratio of the step to this one with which Newton's iteration would converge at the rate RADAU_RATE.
+
+    Where stiff directions turn during the step, the rate grows about with its cube.
+    """
+    return (RADAU_RATE / theta) ** (1.0 / 3.0) if theta > 1e-6 else RADAU_GROWTH
+
+
+@kernel
+def growth(radau, h, error, iterations, theta, clock_out):
     """Ratio of the next step to this one, after it was accepted; notes both for the one after it.
 
     Radau IIA: the smaller of the elementary and the predictive proposal (Hairer & Wanner II, (8.19), (8.25));
-    the same step again where it would grow a little only, so that the factors are kept.
+    no longer than Newton's iteration bears; the same step again where it would grow a little only, so that the
+    factors are kept.
     """
     if not radau:
         return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)
@@ -231,7 +242,8 @@ def growth(radau, h, error, iterations, clock_out):
     safety = min(0.9, 0.9 * (2.0 * 8.0 + 1.0) / (2.0 * 8.0 + iterations))
     grow = safety * error**-0.25
     if clock_out[H_BEFORE] > 0.0:
-        grow = min(grow, safety * h / clock_out[H_BEFORE] * (max(clock_out[ERROR_BEFORE], 1e-2) / (error * error)) ** 0.25)
+        grow = min(grow, safety * h / clock_out[H_BEFORE] * (clock_out[ERROR_BEFORE] / error**2) ** 0.25)
+    grow = min(grow, bearable(theta))
     clock_out[H_BEFORE], clock_out[ERROR_BEFORE] = h, max(error, 1e-2)
     return 1.0 if 1.0 <= grow < 1.2 else min(max(grow, 0.2), RADAU_GROWTH)
 
@@ -270,7 +282,7 @@ def step(answers, system, reply, stepper, t_stop):
         if h < 4.0 * EPSILON * max(abs(t), 1e-9) and not last:
             return Status.STEP_TOO_SMALL, h
         status, error = attempt(answers, system, reply, stepper, h)
-        iterations = reply[1]
+        iterations, theta = reply[1], reply[5]
         if status == Status.CALLBACK:
             return status, h
         good = status == Status.OK and error <= 1.0
@@ -281,7 +293,7 @@ def step(answers, system, reply, stepper, t_stop):
             good = status == Status.OK and error <= 1.0
         if good:
             if adaptive:
-                grow = growth(radau, h, error, iterations, clock)
+                grow = growth(radau, h, error, iterations, theta, clock)
                 if rejected:
                     grow = min(grow, 1.0)
                 proposal = h * grow
@@ -295,7 +307,12 @@ def step(answers, system, reply, stepper, t_stop):
         if h < 1e-12:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
         order = 4.0 if radau else 8.0
-        clock[H] = h * (max(0.2, 0.9 * error ** (-1.0 / order)) if status == Status.OK and error > 1.0 else 0.3)
+        if status == Status.OK and error > 1.0:
+            clock[H] = h * max(0.2, 0.9 * error ** (-1.0 / order))
+        elif status == Status.NOT_SOLVED and radau:
+            clock[H] = h * max(0.2, min(0.5, bearable(theta)))
+        else:
+            clock[H] = 0.3 * h
 
 
 @chapter

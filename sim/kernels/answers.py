@@ -21,7 +21,6 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.radau import radau
 
         answers[RADAU] = radau.address
-    return System(
-        answers=answers if interpreted() else np.array(answers, np.int64),
-        places=places_of(tables, control, work, guards), reply=work.reply,
-    )  # fmt: skip
+    addresses = answers if interpreted() else np.array(answers, np.int64)
+    places = places_of(tables, control, work._replace(answers=addresses), guards)
+    return System(answers=addresses, places=places, reply=work.reply)

@@ -139,7 +139,7 @@ def semi_implicit_step(answers, system, h, stepper):
 def radau_step(answers, system, reply, t, h, stepper):
     """Solve the stages, and make the step into y_new.  Returns (status, error in units of size).
 
-    reply[1:]: iterations, evaluations, cost in evaluations, spectral radius.
+    reply[1:]: iterations, evaluations, cost in evaluations, spectral radius, rate of convergence.
     """
     reply[0], reply[1], reply[2] = h, stepper.count[FOLLOWS], stepper.clock[RTOL]
     status = ask(answers, RADAU, system, t, stepper.y, stepper.rows)

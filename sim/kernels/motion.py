@@ -27,11 +27,11 @@ LANDING, AFAR = 0.05, 0.3
 @entry
 def motion(question, system, t, a, b):
     """Answer START, SLOPE, SETTLE, PROJECT, TURNS, NORM and LEAP.  Returns a status."""
+    if question == SLOPE:
+        return slope(system, t, a, b)
     tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y = vector(a, nq + nv + 2)
-    if question == SLOPE:
-        return slope(system, t, y, vector(b, nq + nv + 2))
     q, v = y[:nq], y[nq : nq + nv]
     if question == SETTLE:
         keep_rows(work)
@@ -64,10 +64,11 @@ def motion(question, system, t, a, b):
 
 
 @story
-def slope(system, t, y, k_out):
+def slope(system, t, a, b):
     """dy/dt at a stage; near singular positions at the stage brought to the constraints.  Returns a status."""
     tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
+    y, k_out = vector(a, nq + nv + 2), vector(b, nq + nv + 2)
     at, status = y, Status.OK
     if work.one.near[0]:
         at = work.stage

@@ -9,7 +9,7 @@ units of size.  The code is ours.
 Asked RADAU with y and the rows k: k[0] is the slope at y; k[1] to k[3] are filled with the stages less y, of
 which the last makes the step, and k[4] with the error.  `reply`: step, whether y is the end of the last trial
 (1), its start (0) or neither (-1), rtol; replied are the mean square of the error, iterations, evaluations, cost in
-evaluations, spectral radius.
+evaluations, spectral radius, rate of convergence.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import math
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.lu import factorise_lu, solve_lu
-from sim.kernels.motion import error_norm, slope
-from sim.kernels.newton import add_product, newton_matrix, spectral_radius, tangent, turn_back, turning_of
-from sim.kernels.system import unpack, vector
+from sim.kernels.motion import error_norm
+from sim.kernels.newton import add_product, newton_matrix, spectral_radius, tangent, turn_back
+from sim.kernels.system import SLOPE, ask, unpack, vector
 from sim.model import Status
 
 _ROOT = math.sqrt(6.0)
@@ -95,17 +95,10 @@ def start_values(h, h_old, old, w_out):
             w_out[s, i] = T_INVERSE[s][0] * a + T_INVERSE[s][1] * b + T_INVERSE[s][2] * c
 
 
-@chapter
-def shifted_slope(system, t, y, work):
-    """Slope at the state stages[9] into stages[10].  Returns a status."""
-    work.newton.evaluations[0] += 1
-    return slope(system, t, work.stages[9], work.stages[10])
-
-
 @story
 def linearise(system, t, y, base):
     """Derivatives of accelerations and powers at y by differences; base: slope there.  Returns a status."""
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     links, m, nq = tables.links, tables.one.nv[0], tables.one.nq[0]
     at, there, unit_v, unit_q = work.stages[9], work.stages[10], work.real_x[0], work.stages[3]
     for i in range(y.size):
@@ -119,7 +112,7 @@ def linearise(system, t, y, base):
         step = DIFFERENCE * unit
         for i in range(nq):
             at[i] = y[i] + step * unit_q[i]
-        status = slope(system, t, at, there)
+        status = ask(work.answers, SLOPE, system, t, at, there)
         for i in range(nq):
             at[i] = y[i]
         if status != Status.OK:
@@ -128,7 +121,7 @@ def linearise(system, t, y, base):
             work.by_q[i, k] = (there[nq + i] - base[nq + i]) / step
         step = DIFFERENCE * (unit + abs(y[nq + k]))
         at[nq + k] = y[nq + k] + step
-        status = slope(system, t, at, there)
+        status = ask(work.answers, SLOPE, system, t, at, there)
         at[nq + k] = y[nq + k]
         if status != Status.OK:
             return status
@@ -145,7 +138,7 @@ def linearise(system, t, y, base):
 @story
 def factorise_pair(system, h):
     """Factors of both Newton matrices for a step.  Returns a status."""
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     newton_matrix(tables.links, GAMMA / h, work.turning, work.by_q, work.by_v, work.real)
     newton_matrix(tables.links, complex(ALPHA / h, BETA / h), work.turning, work.by_q, work.by_v, work.pair)
     work.newton.h[0] = h
@@ -159,7 +152,7 @@ def factorise_pair(system, h):
 @story
 def solve_real(system, y, r_out):
     """r_out <- (GAMMA / h - J)^-1 r_out at the state y."""
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     links, m, nq = tables.links, tables.one.nv[0], tables.one.nq[0]
     s = GAMMA / work.newton.h[0]
     rho, u, delta = work.real_x[0], work.real_x[1], work.real_x[2]
@@ -189,7 +182,7 @@ def solve_real(system, y, r_out):
 @story
 def solve_pair(system, y, first_out, second_out):
     """(first, second) <- ((ALPHA + i BETA) / h - J)^-1 (first + i second) at the state y."""
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     links, m, nq = tables.links, tables.one.nv[0], tables.one.nq[0]
     s = complex(ALPHA / work.newton.h[0], BETA / work.newton.h[0])
     rho, u, delta = work.pair_x[0], work.pair_x[1], work.pair_x[2]
@@ -227,14 +220,14 @@ def correction(system, t, h, y, k):
 
     Returns a status.
     """
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     n = y.size
     w, dw, at = work.stages[:3], work.stages[3:6], work.stages[9]
     for s in range(3):
         for i in range(n):
             at[i] = y[i] + k[(1 + s) * n + i]
         work.newton.evaluations[0] += 1
-        status = slope(system, t + (C1 if s == 0 else C2 if s == 1 else 1.0) * h, at, dw[s])
+        status = ask(work.answers, SLOPE, system, t + (C1 if s == 0 else C2 if s == 1 else 1.0) * h, at, dw[s])
         if status != Status.OK:
             return status
     recombine(T_INVERSE, dw, dw)
@@ -261,7 +254,7 @@ def size_of(tables, y, three):
 @story
 def iterate(system, t, h, y, k_out, rtol):
     """Newton's iteration for the stages k_out[1] to k_out[3].  Returns (status, iterations)."""
-    tables, control, work, _ = unpack(system)
+    tables, _, work, _ = unpack(system)
     newton, w, dw = work.newton, work.stages[:3], work.stages[3:6]
     start_values(h, newton.h_old[0], work.stages[6:9], w)
     spread_rows(T, w, y.size, k_out)
@@ -298,7 +291,7 @@ def iterate(system, t, h, y, k_out, rtol):
 @story
 def estimate(system, t, h, y, k_out, first):
     """Filtered error of the step into k_out[4]; filtered twice where no step went before.  Returns a status."""
-    tables, control, work, _ = unpack(system)
+    _, _, work, _ = unpack(system)
     n = y.size
     e = k_out[4 * n : 5 * n]
     for i in range(n):
@@ -310,7 +303,7 @@ def estimate(system, t, h, y, k_out, first):
     for i in range(n):
         at[i] = y[i] + e[i]
     work.newton.evaluations[0] += 1
-    status = slope(system, t, at, there)
+    status = ask(work.answers, SLOPE, system, t, at, there)
     for i in range(n):
         e[i] = there[i] + (E[0] * k_out[n + i] + E[1] * k_out[2 * n + i] + E[2] * k_out[3 * n + i]) / h
     solve_real(system, y, e)
@@ -367,7 +360,7 @@ def radau(question, system, t, a, b):
     # multiplications of both factorisations, and of the solutions with them
     products = newton.factors[0] * 5.0 / 3.0 * m**3 + newton.solves[0] * 9.0 * m**2
     work.reply[3] = newton.evaluations[0] + products / (OPERATIONS * m)
-    work.reply[4] = newton.radius[0]
+    work.reply[4], work.reply[5] = newton.radius[0], newton.theta[0]
     if control.failed[0]:
         return Status.CALLBACK
     return status

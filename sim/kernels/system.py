@@ -45,7 +45,7 @@ class System(NamedTuple):
 
     answers: Any  # (10,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
-    reply: Any  # (5,) what a question is answered with besides what it fills
+    reply: Any  # (6,) what a question is answered with besides what it fills
 
 
 def fields() -> list[tuple[str, Any, int]]:
