@@ -141,7 +141,9 @@ def radau_step(answers, system, reply, t, h, stepper):
 
     reply[1:]: iterations, evaluations, cost in evaluations, spectral radius, rate of convergence.
     """
-    reply[0], reply[1], reply[2] = h, stepper.count[FOLLOWS], stepper.clock[RTOL]
+    wish = 5 * stepper.y.size
+    stepper.rows[wish], stepper.rows[wish + 1] = h, stepper.count[FOLLOWS]
+    stepper.rows[wish + 2] = stepper.clock[RTOL]
     status = ask(answers, RADAU, system, t, stepper.y, stepper.rows)
     stepper.count[FOLLOWS] = 0
     for i in range(stepper.y.size):

@@ -44,6 +44,20 @@ def tangent(links, q, rate, v_out):
 
 
 @kernel
+def lengthwise(links, q, e):
+    """Sum of the squared errors of quaternions along themselves, as angles: no motion, but part of the stages."""
+    total = 0.0
+    for b in range(1, links.kind.size):
+        first = turning_of(links, b)
+        if first >= 0:
+            a = links.q[b] + first - links.v[b]
+            w, x, y, z = q[a], q[a + 1], q[a + 2], q[a + 3]
+            along = w * e[a] + x * e[a + 1] + y * e[a + 2] + z * e[a + 3]
+            total += 4.0 * along**2 / (w * w + x * x + y * y + z * z) ** 2
+    return total
+
+
+@kernel
 def inverse_turning(s, x, y, z):
     """(s + [w]x)^-1 of w = (x, y, z), by rows."""
     d = 1.0 / (s * (s * s + (x * x + y * y + z * z)))

@@ -7,8 +7,8 @@ systems are solved in the freedoms' own axes and halved (`sim.kernels.newton`), 
 units of size.  The code is ours.
 
 Asked RADAU with y and the rows k: k[0] is the slope at y; k[1] to k[3] are filled with the stages less y, of
-which the last makes the step, and k[4] with the error.  `reply`: step, whether y is the end of the last trial
-(1), its start (0) or neither (-1), rtol; replied are the mean square of the error, iterations, evaluations, cost in
+which the last makes the step, and k[4] with the error.  k[5] begins with what is wished: step, whether y is the
+end of the last trial (1), its start (0) or neither (-1), rtol.  Replied are the mean square of the error, iterations, evaluations, cost in
 evaluations, spectral radius, rate of convergence.
 """
 
@@ -20,7 +20,7 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.motion import error_norm
-from sim.kernels.newton import add_product, newton_matrix, spectral_radius, tangent, turn_back
+from sim.kernels.newton import add_product, lengthwise, newton_matrix, spectral_radius, tangent, turn_back
 from sim.kernels.system import SLOPE, ask, unpack, vector
 from sim.model import Status
 
@@ -51,6 +51,7 @@ ITERATIONS = 8
 KEEP = 0.03
 STOP = 0.03  # of rtol: what Newton's iteration may leave
 ROUNDOFF = 2e-15  # of the size: below it nothing can be asked for
+STALL = 1e-12  # of the size: an iteration that stops converging below it has met the roundoff of the slopes
 DIFFERENCE = 1e-7  # of the unit: increment of the differences
 # Operations that take as long as one freedom's share of a slope.
 OPERATIONS = 600.0
@@ -220,7 +221,7 @@ def correction(system, t, h, y, k):
 
     Returns a status.
     """
-    tables, _, work, _ = unpack(system)
+    _, _, work, _ = unpack(system)
     n = y.size
     w, dw, at = work.stages[:3], work.stages[3:6], work.stages[9]
     for s in range(3):
@@ -248,6 +249,7 @@ def size_of(tables, y, three):
     total = 0.0
     for s in range(3):
         total += error_norm(tables.links, tables.one.length[0], y, three[s], tables.one.nq[0])
+        total += lengthwise(tables.links, y, three[s]) / (2.0 * tables.one.nv[0])
     return math.sqrt(total / 3.0)
 
 
@@ -273,6 +275,9 @@ def iterate(system, t, h, y, k_out, rtol):
             rate = size / before
             newton.theta[0] = rate if trial == 2 else math.sqrt(rate * rate_before)
             rate_before = rate
+            if rate >= 0.5 and size < STALL:
+                newton.theta[0] = 0.0
+                return Status.OK, trial
             if newton.theta[0] >= 0.99 and size > allowed:
                 return Status.NOT_SOLVED, trial
             newton.eta[0] = newton.theta[0] / max(1.0 - newton.theta[0], 0.01)
@@ -311,19 +316,19 @@ def estimate(system, t, h, y, k_out, first):
 
 
 @chapter
-def take_over(follows, newton, n, k, old_out):
+def take_over(follows, newton_work, n, k, old_out):
     """Note what the last trial has become: the step before this one, a rejected one, or nothing."""
-    newton.evaluations[0] = newton.factors[0] = newton.solves[0] = 0
+    newton_work.evaluations[0] = newton_work.factors[0] = newton_work.solves[0] = 0
     if follows > 0.0:
         for s in range(3):
             for i in range(n):
                 old_out[s, i] = k[(1 + s) * n + i]
-        newton.h_old[0] = newton.h[0]
-        newton.linearised[0] = 0
+        newton_work.h_old[0] = newton_work.h[0]
+        newton_work.linearised[0] = 0
     elif follows < 0.0:
-        newton.h_old[0] = 0.0
-        newton.eta[0] = 1.0
-        newton.linearised[0], newton.stale[0] = 0, 1
+        newton_work.h_old[0] = 0.0
+        newton_work.eta[0] = 1.0
+        newton_work.linearised[0], newton_work.stale[0] = 0, 1
 
 
 @entry
@@ -332,7 +337,7 @@ def radau(question, system, t, a, b):
     tables, control, work, _ = unpack(system)
     n, m = tables.one.nq[0] + tables.one.nv[0] + 2, tables.one.nv[0]
     y, k, newton = vector(a, n), vector(b, 16 * n), work.newton
-    h, follows, rtol = work.reply[0], work.reply[1], work.reply[2]
+    h, follows, rtol = k[5 * n], k[5 * n + 1], k[5 * n + 2]
     take_over(follows, newton, n, k, work.stages[6:9])
     status, iterations = Status.NOT_SOLVED, 0
     if not newton.stale[0] or newton.linearised[0]:
