@@ -1,18 +1,18 @@
 """Scenes with the method left open, beside the faster of the explicit and the implicit one.
 
-Wall time inside `advance`, kernels loaded, the same tolerance for all three; several runs to a round where a
-run is short.  The note says what was taken, and the error of the energy balance of all three.
+Wall time inside `advance`, kernels loaded, the same tolerance for all three; of several runs to a round, where
+a run is short, the quickest counts.  The note says what was taken, and the error of the energy balance of all three.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import sim
-from bench.measure import Result, interleave, result
+from bench.measure import Result, result
 from bench.ours import load
 
 METHODS = ("auto", "dop853", "radau")
@@ -54,42 +54,33 @@ def _simulator(problem: Problem, method: str) -> sim.Simulator:
     return sim.Simulator(sim.compile(replace(scene, simulate=replace(scene.simulate, method=method))))
 
 
-def _job(simulator: sim.Simulator, until: float) -> Callable[[], int]:
-    """Return what runs a scene to its end as often as fills a round; setting up is not timed apart from it."""
-    simulator.reset()
-    simulator.advance(until)  # loads the kernels
+def _run(simulator: sim.Simulator, until: float) -> float:
+    """Run a scene from its start; return the wall time of that alone [s]."""
     simulator.reset()
     began = time.perf_counter()
     simulator.advance(until)
-    times = max(1, int(LEAST / (time.perf_counter() - began)))
-
-    def call() -> int:
-        for _ in range(times):
-            simulator.reset()
-            simulator.advance(until)
-        return times
-
-    return call
+    return time.perf_counter() - began
 
 
 def measure(name: str, rounds: int) -> Iterator[Result]:
-    """Yield the time with the method left open beside the faster of both."""
+    """Yield the time with the method left open beside the faster of both, run by turns."""
     problem = PROBLEMS[name.rpartition(".")[2]]
     simulators = {method: _simulator(problem, method) for method in METHODS}
     until = problem.until or simulators["auto"].model.scene.simulate.duration
-    work: dict[str, Callable[[], int]] = {}
-    unable = []
+    times: dict[str, int] = {}
     for method, simulator in simulators.items():
-        try:
-            work[method] = _job(simulator, until)
-        except sim.SimulationError as error:
-            unable.append(f"{method} fails: {error}")
-    samples = interleave(work, rounds)
-    faster = min((m for m in METHODS[1:] if m in samples), key=lambda m: statistics.median(samples[m]))
-    costs = ", ".join(f"{m} {statistics.median(samples[m]):.3g} s" for m in METHODS if m in samples)
-    balance = ", ".join(f"{abs(simulators[m].energy['balance']):.0e}" for m in work)
+        _run(simulator, until)  # loads the kernels
+        times[method] = 1 + int(LEAST / _run(simulator, until))
+    samples: dict[str, list[float]] = {method: [] for method in METHODS}
+    for _ in range(rounds):
+        for method, simulator in simulators.items():
+            samples[method].append(min(_run(simulator, until) for _ in range(times[method])))
+    middle = {method: statistics.median(sample) for method, sample in samples.items()}
+    faster = min(METHODS[1:], key=lambda method: middle[method])
+    costs = ", ".join(f"{method} {middle[method]:.3g} s" for method in METHODS)
+    balance = ", ".join(f"{abs(simulators[method].energy['balance']):.0e}" for method in METHODS)
     told = "; ".join(simulators["auto"].flow.methods())
     yield result(
         name, "s", samples["auto"], peer=faster, value=samples[faster],
-        note="; ".join([f"{problem.about}: {costs}; energy to {balance} J", told, *unable]),
+        note=f"{problem.about}: {costs}; energy to {balance} J; {told}",
     )  # fmt: skip

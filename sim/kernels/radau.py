@@ -8,8 +8,8 @@ units of size.  The code is ours.
 
 Asked RADAU with y and the rows k: k[0] is the slope at y; k[1] to k[3] are filled with the stages less y, of
 which the last makes the step, and k[4] with the error.  k[5] begins with what is wished: step, whether y is the
-end of the last trial (1), its start (0) or neither (-1), rtol.  Replied are the mean square of the error, iterations, evaluations, cost in
-evaluations, spectral radius, rate of convergence.
+end of the last trial (1), its start (0) or neither (-1), rtol.  Replied are the mean square of the error,
+iterations, evaluations, cost in evaluations, spectral radius, rate of convergence.
 """
 
 from __future__ import annotations
