@@ -93,7 +93,7 @@ def steps(s: sim.Simulator, h: float, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("scene", "counts"), [("double_pendulum", (16, 24, 32, 48)), ("benchmarks/box", (8, 12, 16, 24))]
+    ("scene", "counts"), [("double_pendulum", (16, 24, 32, 48)), ("benchmarks/box", (12, 16, 24, 32))]
 )
 def test_order_is_five(scene, counts):
     """The second has a quaternion: its stages are solved in the axes of its freedoms."""
