@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ellipkinc
 
 import sim
-from sim.kernels import lu, newton, radau
+from sim.kernels import integrate, lu, newton, radau
 from sim.kernels.system import PROJECT, RADAU, SETTLE, START
 from sim.model import Status
 from sim.scene import library
@@ -104,6 +104,23 @@ def test_order_is_five(scene, counts):
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert 4.8 < slope < 5.3
     assert errors[-1] > 1e-11  # above roundoff
+
+
+def test_between_steps_the_error_is_of_order_five():
+    """The collocation polynomial alone would leave an error of order four in the middle of a step."""
+    lengths, errors = np.array([0.032, 0.023, 0.016, 0.011]), []
+    for h in lengths:
+        s = simulator("benchmarks/box")
+        steps(s, h, 1)
+        stepper = s.flow.stepper
+        s.reset()
+        y, found = s.flow.stepper.y.copy(), np.zeros(len(stepper.y))
+        plain(integrate.radau_dense)(y, stepper.y, stepper.k, stepper.dense)
+        plain(integrate.interpolate)(y, stepper.dense, 0.5, found)
+        exact = simulator("benchmarks/box", "dop853", 1e-13)
+        exact.advance(0.5 * h)
+        errors.append(np.linalg.norm((found - exact.flow.stepper.y)[:-2]))
+    assert np.polyfit(np.log(lengths), np.log(errors), 1)[0] > 4.7
 
 
 @pytest.mark.fast
