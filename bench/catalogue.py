@@ -84,6 +84,12 @@ def _rollout(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     return call(name, rounds)
 
 
+def _stiff(name: str, rounds: int) -> Iterator[Result]:
+    from bench import stiff
+
+    return stiff.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -134,6 +140,29 @@ BENCHMARKS = {
     "rollout.figure58.two_loops": Benchmark(
         "the same with its hands on two ropes", partial(_rollout, which="two_loops"), 5
     ),
+    **{
+        f"stiff.{scene}": Benchmark(f"method auto beside the faster of dop853 and radau: {about}", _stiff, 5)
+        for scene, about in (
+            ("governor", "stiff"),
+            ("governor_100", "a hundred times stiffer"),
+            ("rope", "soft"),
+            ("high_bar", "soft stops"),
+            ("rope_pullup", "soft"),
+            ("monkey_swing", "soft stops"),
+            ("swing", "soft, tears"),
+            ("pendulum", "not stiff"),
+            ("double_pendulum", "not stiff"),
+            ("four_bar", "not stiff"),
+            ("two_bodies", "not stiff"),
+            ("andrews", "not stiff"),
+            ("bricard", "not stiff"),
+            ("heavy_top", "not stiff"),
+            ("box", "not stiff"),
+            ("four_bars", "not stiff"),
+            ("dzhanibekov", "not stiff"),
+            ("three_links", "not stiff"),
+        )
+    },
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
     "startup.first_run": Benchmark(

@@ -15,9 +15,11 @@ from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.system import SAMPLE, System, address
 from sim.mechanism import Mechanism
+from sim.methods import METHODS, Turn, account, first_turn, next_turn
 from sim.model import (
     ACCEPTED,
     ARMED,
+    AUTO,
     DISARMED,
     EVALUATIONS,
     FILLED,
@@ -30,9 +32,12 @@ from sim.model import (
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
+    RADIUS,
     RATE,
     REJECTED,
+    RETRY,
     RTOL,
+    STEP,
     STEP_FIXED,
     WAITING_TO_LEAVE,
     Control,
@@ -42,14 +47,13 @@ from sim.model import (
     Stepper,
     T,
     Work,
+    implicit_work,
     make_stepper,
     make_work,
     table,
 )
 from sim.programs import Condition
 from sim.rows import Rows
-
-METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2}
 
 
 class Flow:
@@ -96,12 +100,23 @@ class Flow:
             said.step,
             said.record,
         )
-        s.count[METHOD] = METHODS[said.method]
+        s.count[AUTO] = int(said.method == "auto")
+        self.turns: list[Turn] = [first_turn(self.t, said.method)]
+        self._use(METHODS[self.turns[0].method])
         self._put(q, v)
         self.mechanism.look(q, v)
         self.control.turn[:] = self.work.coordinate
         engage(self.model, self.structure, self.mechanism, self.control)
         self.arm(agenda)
+
+    def _use(self, method: int) -> None:
+        """Let a method step from now on, with the scratch that it needs."""
+        self.stepper.count[METHOD] = method
+        sizes = self.structure.sizes
+        if method == METHODS["radau"] and len(self.work.turning) != sizes.v:
+            self.work = self.work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
+            self.mechanism.work = self.work
+            self._system = None
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)
@@ -147,10 +162,15 @@ class Flow:
     def advance(self, stop: float, steps: int) -> tuple[int, int]:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
-        system = self.system
+        self._use(int(self.stepper.count[METHOD]))
+        system, clock, count = self.system, self.stepper.clock, self.stepper.count
+        method = count[METHOD]
         status, guard = advance(
             system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
         )
+        if count[METHOD] != method:
+            done, after = int(count[ACCEPTED]), int(count[METHOD])
+            self.turns.append(next_turn(self.t, after, done, clock[RADIUS], clock[STEP], vain=clock[RETRY] > 0.0))
         return int(status), int(guard if status == Status.GUARD else self.work.one.worst[0])
 
     @property
@@ -187,6 +207,7 @@ class Flow:
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
             self.stepper = new
+            self._use(int(new.count[METHOD]))
         self._put(after.q, v)
         self.look()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
@@ -289,6 +310,10 @@ class Flow:
         """Return how much was done."""
         c = self.stepper.count
         return {"steps": int(c[ACCEPTED]), "rejected": int(c[REJECTED]), "evaluations": int(c[EVALUATIONS])}
+
+    def methods(self) -> list[str]:
+        """Return which method stepped from when to when, and why."""
+        return account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
 
     @property
     def next_step(self) -> float:

@@ -40,6 +40,7 @@ class Status(IntEnum):
     INCONSISTENT = 7  # index: the row whose redundant equation contradicts the others
     NO_CLOSURE = 8  # projection did not reach the constraints
     CALLBACK = 9  # a Python controller raised
+    NOT_SOLVED = 10  # Newton's iteration for the stages of an implicit step did not converge
 
 
 LINK = np.dtype(
@@ -298,9 +299,29 @@ ONE_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
+NEWTON_WORK = np.dtype(
+    [
+        ("h", "f8"),  # s: step that the factors are of
+        ("h_old", "f8"),  # s: step that the old stages are of
+        ("theta", "f8"),  # rate of convergence of the last iteration
+        ("eta", "f8"),  # theta / (1 - theta): what is left to correct, over the last correction
+        ("radius", "f8"),  # 1/s: spectral radius of the Jacobian
+        ("linearised", "i8"),  # 1: the Jacobian is of the start of this step
+        ("stale", "i8"),  # 1: the Jacobian has to be found anew, before another trial
+        ("evaluations", "i8"), ("factors", "i8"), ("solves", "i8"),  # of the last trial
+    ],
+    align=True,
+)  # fmt: skip
+
 # Places in Stepper.clock and Stepper.count.
-T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA, PASS = range(10)
-ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED = range(10)
+(
+    T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA, PASS,
+    H_BEFORE, ERROR_BEFORE, RADIUS, WINDOW, WINDOW_COST, EXPLICIT_COST, SPENT, RETRY,
+) = range(18)  # fmt: skip
+(
+    ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES,
+) = range(16)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -382,7 +403,21 @@ class Work(NamedTuple):
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
-    reply: Annotated[Any, "f8"]  # (2,) what a question is answered with besides what it fills
+    reply: Annotated[Any, "f8"]  # (6,) what a question is answered with besides what it fills
+    # Of the implicit method, and empty without it; n = nq + nv + 2, m = nv.
+    answers: Annotated[Any, "i8"]  # addresses of who answers each question; interpreted: the functions
+    newton: Annotated[Any, NEWTON_WORK]  # (1,)
+    by_q: Annotated[Any, "f8", 2]  # (m + 2, m) derivatives of vdot and of the powers by positions, in freedoms' axes
+    by_v: Annotated[Any, "f8", 2]  # (m + 2, m) by velocities
+    turning: Annotated[Any, "f8"]  # (m,) velocities where they were found
+    real: Annotated[Any, "f8", 2]  # (m, m) factors of the Newton matrix of the real eigenvalue
+    pair: Annotated[Any, "c16", 2]  # (m, m) and of the complex pair
+    real_order: Annotated[Any, "i8"]  # (m,) its pivots
+    pair_order: Annotated[Any, "i8"]
+    real_x: Annotated[Any, "f8", 2]  # (3, m) right-hand sides and scratch
+    pair_x: Annotated[Any, "c16", 2]  # (3, m)
+    stages: Annotated[Any, "f8", 2]  # (11, n) transformed stages, their corrections, old stages, a state, a slope
+    shape: Annotated[Any, "f8", 2]  # (2, 2 m) what the Jacobian stretches most
 
 
 class Stepper(NamedTuple):
@@ -393,15 +428,18 @@ class Stepper(NamedTuple):
     y_work: Any
     error: Any
     k: Any  # (16, n) slopes
+    rows: Any  # (16 n,) the same numbers
     dense: Any  # (7, n)
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
-    # (10,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
-    # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step
+    # (18,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
+    # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
+    # step and error of the implicit step before; see `sim.kernels.choice` for the rest
     clock: Any
-    # (10,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
-    # samples of the last step are still to be written, guard that ends it or -1
+    # (16,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
+    # (1), was tried from here (0), or neither (-1); see `sim.kernels.choice` for the rest
     count: Any
 
 
@@ -457,17 +495,29 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         basis=np.zeros((7, 6)),
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
-        row=np.zeros(row), reply=np.zeros(2),
+        row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
 
 
+def implicit_work(n: int, m: int) -> dict[str, Any]:
+    """Return the members of Work that the implicit method needs: n numbers of a state, m freedoms."""
+    return {
+        "answers": np.zeros(0, np.int64), "newton": table(NEWTON_WORK, 1),
+        "by_q": np.zeros((m + 2, m)), "by_v": np.zeros((m + 2, m)),
+        "turning": np.zeros(m), "real": np.zeros((m, m)), "pair": np.zeros((m, m), np.complex128),
+        "real_order": np.zeros(m, np.int64), "pair_order": np.zeros(m, np.int64), "real_x": np.zeros((3, m)),
+        "pair_x": np.zeros((3, m), np.complex128), "stages": np.zeros((11, n)), "shape": np.ones((2, 2 * m)),
+    }  # fmt: skip
+
+
 def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     """Allocate an integrator for one structure."""
     n = sizes.q + sizes.v + 2
+    k = np.zeros((16, n))
     return Stepper(
-        y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=np.zeros((16, n)),
+        y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=k, rows=k.reshape(-1),
         dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
-        clock=np.zeros(10), count=np.zeros(10, np.int64),
+        clock=np.zeros(18), count=np.zeros(16, np.int64),
     )  # fmt: skip

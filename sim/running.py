@@ -169,6 +169,7 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
             "started": stamp,
             "wall_time": time.perf_counter() - began,
             **simulator.flow.counts(),
+            "methods": "\n".join(simulator.flow.methods()),
             "host_cores": os.cpu_count() or 0,
         },
     )

@@ -80,7 +80,7 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             f"redundant rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
             "Give the loop real play, or start without that motion"
         )
-    if status == Status.STEP_TOO_SMALL:
+    if status in (Status.STEP_TOO_SMALL, Status.NOT_SOLVED):
         near = ""
         if flow.structure.loops:
             largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
@@ -93,7 +93,7 @@ def sentence(status: int, index: int, flow: Flow) -> str:
         return (
             f"{when}the step fell to {flow.next_step:.1e} s, so the motion cannot be followed; fastest is joint "
             f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. "
-            "Soften what is stiff there, raise `simulate.rtol`, or avoid the pose"
+            "Soften what is stiff there, take `method: auto`, raise `simulate.rtol`, or avoid the pose"
         )
     if status == Status.NO_CLOSURE and driven:
         return (

@@ -125,6 +125,8 @@ def describe(summary: dict[str, Any]) -> str:
         lines.append(f"  {name:<18}{text}")
 
     line("steps", f"{summary.get('steps')}, {summary.get('evaluations')} evaluations")
+    for k, text in enumerate(summary.get("methods") or ()):
+        line("method" if k == 0 else "", text)
     trust = summary.get("trust", {})
     if summary.get("largest_residual") is not None:
         speed = trust.get("velocity_residual")

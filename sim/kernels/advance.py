@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.choice import STEP_COST, choose, note_cost, note_rate
 from sim.kernels.integrate import (
     DOP853,
+    RADAU_IIA,
     RK4,
     dop853_dense,
     dop853_error,
     dop853_step,
     hermite,
     interpolate,
+    radau_dense,
+    radau_step,
     rk4_step,
     semi_implicit_step,
 )
@@ -19,15 +23,20 @@ from sim.kernels.jit import chapter, kernel, story, story_door
 from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, TURNS, WATCH, ask
 from sim.model import (
     ACCEPTED,
+    AUTO,
     CROSSED,
     END,
+    ERROR_BEFORE,
     EVALUATIONS,
     FILLED,
+    FOLLOWS,
     FRESH,
+    H_BEFORE,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
     PASS,
+    RADIUS,
     RATE,
     REJECTED,
     RTOL,
@@ -47,6 +56,8 @@ STALLED = 1e-8
 # Largest ratio of a step to the one before.  Larger: the interpolant, of one order less than the step, falls behind
 # where the motion quickens again.  Smaller: more steps after every quick moment.
 GROWTH = 1.6
+RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
+RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
@@ -170,7 +181,7 @@ def begin(answers, system, reply, stepper):
         stepper.clock[PASS] = t + reply[1]
         if stepper.clock[H] <= 0.0:
             stepper.clock[H] = min(reply[0], stepper.clock[MAX_STEP])
-        stepper.count[FRESH] = 1
+        stepper.count[FRESH], stepper.count[FOLLOWS] = 1, -1
     return status
 
 
@@ -181,9 +192,16 @@ def attempt(answers, system, reply, stepper, h):
     error = 0.0
     if method == DOP853:
         status = dop853_step(answers, system, t, h, stepper)
+        note_cost(stepper, STEP_COST)
         stepper.count[EVALUATIONS] += 11
         if status == Status.OK:
             error = dop853_error(answers, system, reply, h, stepper) / stepper.clock[RTOL]
+    elif method == RADAU_IIA:
+        status, error = radau_step(answers, system, reply, t, h, stepper)
+        error /= radau_tolerance(stepper.clock[RTOL])
+        stepper.count[EVALUATIONS] += int(reply[2])
+        note_cost(stepper, reply[3])
+        stepper.clock[RADIUS] = reply[4]
     elif method == RK4:
         status = rk4_step(answers, system, t, h, stepper)
         stepper.count[EVALUATIONS] += 3
@@ -194,6 +212,41 @@ def attempt(answers, system, reply, stepper, h):
             if not math.isfinite(stepper.y_new[i].real):
                 return Status.NOT_FINITE, math.inf
     return status, error
+
+
+@kernel
+def radau_tolerance(rtol):
+    """What an estimate of order three may be for a step of order five that errs by about rtol (RADAU5)."""
+    return 0.1 * rtol ** (2.0 / 3.0)
+
+
+@kernel
+def bearable(theta):
+    """Ratio of the step to this one with which Newton's iteration would converge at the rate RADAU_RATE.
+
+    Where stiff directions turn during the step, the rate grows about with its cube.
+    """
+    return (RADAU_RATE / theta) ** (1.0 / 3.0) if theta > 1e-6 else RADAU_GROWTH
+
+
+@kernel
+def growth(radau, h, error, iterations, theta, clock_out):
+    """Ratio of the next step to this one, after it was accepted; notes both for the one after it.
+
+    Radau IIA: the smaller of the elementary and the predictive proposal (Hairer & Wanner II, (8.19), (8.25));
+    no longer than Newton's iteration bears; the same step again where it would grow a little only, so that the
+    factors are kept.
+    """
+    if not radau:
+        return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)
+    error = max(error, 1e-6)
+    safety = min(0.9, 0.9 * (2.0 * 8.0 + 1.0) / (2.0 * 8.0 + iterations))
+    grow = safety * error**-0.25
+    if clock_out[H_BEFORE] > 0.0:
+        grow = min(grow, safety * h / clock_out[H_BEFORE] * (clock_out[ERROR_BEFORE] / error**2) ** 0.25)
+    grow = min(grow, bearable(theta))
+    clock_out[H_BEFORE], clock_out[ERROR_BEFORE] = h, max(error, 1e-2)
+    return 1.0 if 1.0 <= grow < 1.2 else min(max(grow, 0.2), RADAU_GROWTH)
 
 
 @kernel
@@ -213,7 +266,8 @@ def about(ahead, h):
 def step(answers, system, reply, stepper, t_stop):
     """Advance stepper.y_new by one accepted, projected step.  Returns (status, h [s])."""
     clock, count = stepper.clock, stepper.count
-    adaptive = count[METHOD] == DOP853
+    radau = count[METHOD] == RADAU_IIA
+    adaptive = count[METHOD] == DOP853 or radau
     t, rejected = clock[T], False
     while True:
         h = min(clock[H], clock[MAX_STEP]) if adaptive else clock[STEP_FIXED]
@@ -229,6 +283,7 @@ def step(answers, system, reply, stepper, t_stop):
         if h < 4.0 * EPSILON * max(abs(t), 1e-9) and not last:
             return Status.STEP_TOO_SMALL, h
         status, error = attempt(answers, system, reply, stepper, h)
+        iterations, theta = reply[1], reply[5]
         if status == Status.CALLBACK:
             return status, h
         good = status == Status.OK and error <= 1.0
@@ -239,10 +294,10 @@ def step(answers, system, reply, stepper, t_stop):
             good = status == Status.OK and error <= 1.0
         if good:
             if adaptive:
-                grow = GROWTH if error < 1e-9 else min(GROWTH, 0.9 * error ** (-1.0 / 8.0))
+                grow = growth(radau, h, error, iterations, theta, clock)
                 if rejected:
                     grow = min(grow, 1.0)
-                proposal = h * max(grow, 0.333)
+                proposal = h * grow
                 clock[H] = max(proposal, clock[H]) if last or shorter else proposal
             count[ACCEPTED] += 1
             return Status.OK, h
@@ -252,7 +307,13 @@ def step(answers, system, reply, stepper, t_stop):
         rejected = True
         if h < 1e-12:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
-        clock[H] = h * (max(0.2, 0.9 * error ** (-1.0 / 8.0)) if status == Status.OK and error > 1.0 else 0.3)
+        order = 4.0 if radau else 8.0
+        if status == Status.OK and error > 1.0:
+            clock[H] = h * max(0.2, 0.9 * error ** (-1.0 / order))
+        elif status == Status.NOT_SOLVED and radau:
+            clock[H] = h * max(0.2, min(0.5, bearable(theta)))
+        else:
+            clock[H] = 0.3 * h
 
 
 @chapter
@@ -280,6 +341,8 @@ def stride(answers, system, reply, stepper, t_stop):
     status = finish(answers, system, reply, stepper, h)
     if status != Status.OK:
         return status
+    if count[AUTO] == 1 and count[METHOD] == DOP853:
+        note_rate(stepper, h)
     clock[STEP], clock[END] = h, clock[T] + h
     if t_stop - clock[END] < 1e-6 * h:
         clock[END] = t_stop
@@ -288,6 +351,8 @@ def stride(answers, system, reply, stepper, t_stop):
         if count[METHOD] == DOP853:
             dop853_dense(answers, system, clock[T], h, stepper)
             count[EVALUATIONS] += 3
+        elif count[METHOD] == RADAU_IIA:
+            radau_dense(stepper.y, stepper.y_new, stepper.k, stepper.dense)
         else:
             hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
     count[CROSSED] = -1
@@ -331,10 +396,13 @@ def advance(answers, system, reply, stepper, rows_out, t_stop, max_steps):
             for i in range(stepper.y.size):
                 stepper.y[i] = stepper.y_new[i]
                 stepper.k[0, i] = stepper.k[12, i]
+            count[FOLLOWS] = 1
         clock[T] = clock[END]
         ask(answers, TURNS, system, clock[T], stepper.y, stepper.error)
         if guard >= 0:
             return Status.GUARD, guard
+        if choose(stepper, clock[T], clock[STEP]):
+            return Status.PAUSE, -1
     return Status.PAUSE, -1
 
 

@@ -1,8 +1,8 @@
 """One step of an integrator: stages, error, dense output.
 
 The state vector is y = (q, v, work put in, work dissipated).  Methods: Dormand-Prince 8(5,3), the
-classical Runge-Kutta method, and the papers' semi-implicit Euler step with eq. (25).  What moves is
-asked through `sim.kernels.system`.
+classical Runge-Kutta method, the papers' semi-implicit Euler step with eq. (25), and Radau IIA of order
+five, whose stages are solved behind an address.  What moves is asked through `sim.kernels.system`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import math
 
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import LEAP, NORM, SLOPE, ask
-from sim.model import Status
+from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, ask
+from sim.model import FOLLOWS, RTOL, Status
 
-DOP853, RK4, SEMI_IMPLICIT = range(3)
+DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA = range(4)
+# Nodes of Radau IIA and the real eigenvalue of the inverse of its matrix; see `sim.kernels.radau`.
+RADAU_1, RADAU_2 = (4.0 - math.sqrt(6.0)) / 10.0, (4.0 + math.sqrt(6.0)) / 10.0
+RADAU_GAMMA = 3.6378342527444957
 
 
 @kernel
@@ -130,3 +133,39 @@ def semi_implicit_step(answers, system, h, stepper):
     for i in range(stepper.y.size):
         stepper.y_new[i] = stepper.y[i]
     return ask(answers, LEAP, system, h, stepper.y_new, stepper.k[0])
+
+
+@chapter
+def radau_step(answers, system, reply, t, h, stepper):
+    """Solve the stages, and make the step into y_new.  Returns (status, error in units of size).
+
+    reply[1:]: iterations, evaluations, cost in evaluations, spectral radius, rate of convergence.
+    """
+    wish = 5 * stepper.y.size
+    stepper.rows[wish], stepper.rows[wish + 1] = h, stepper.count[FOLLOWS]
+    stepper.rows[wish + 2] = stepper.clock[RTOL]
+    status = ask(answers, RADAU, system, t, stepper.y, stepper.rows)
+    stepper.count[FOLLOWS] = 0
+    for i in range(stepper.y.size):
+        stepper.y_new[i] = stepper.y[i] + stepper.k[3, i]
+    return status, math.sqrt(reply[0])
+
+
+@kernel
+def radau_dense(y, y_new, k, dense_out):
+    """Collocation polynomial, corrected to order four.
+
+    Its slope at the start differs from the true one by the leading term of the error, whose shape inside
+    the step is the integral of (x - c1)(x - c2)(x - 1); k[4] is that difference, filtered.
+    """
+    for i in range(y.size):
+        d = y_new[i] - y[i]
+        g1 = (k[1, i] / RADAU_1 - d) / (1.0 - RADAU_1)
+        g2 = (k[2, i] / RADAU_2 - d) / (1.0 - RADAU_2)
+        slope = (g2 - g1) / (RADAU_2 - RADAU_1)
+        missing = -10.0 * RADAU_GAMMA * k[4, i]
+        dense_out[0, i] = d
+        dense_out[1, i] = g1 - RADAU_1 * slope - 0.1 * missing
+        dense_out[2, i] = slope + 0.1 * missing
+        dense_out[3, i] = 0.25 * missing
+        dense_out[4, i] = dense_out[5, i] = dense_out[6, i] = 0.0

@@ -32,8 +32,10 @@ from sim.model import Control, Guards, Tables, Work
     LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
-) = range(9)
-QUESTIONS = 9
+    # a trial step of the implicit method from y; see `sim.kernels.radau`.  Only this one needs its address where asked
+    RADAU,
+) = range(10)
+QUESTIONS = 10
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -41,9 +43,9 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (9,) i8: address of the function that answers each question
+    answers: Any  # (10,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
-    reply: Any  # (2,) what a question is answered with besides what it fills
+    reply: Any  # (6,) what a question is answered with besides what it fills
 
 
 def fields() -> list[tuple[str, Any, int]]:

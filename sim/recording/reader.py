@@ -247,6 +247,7 @@ class Recording:
             "simulated_time": span,
             "steps": run.get("steps"),
             "evaluations": run.get("evaluations"),
+            "methods": str(run.get("methods", "")).splitlines(),
             "wall_time": wall,
             "real_time_factor": span / wall if wall else None,
             "largest_residual": _largest(self.trust.position_residual),

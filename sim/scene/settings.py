@@ -28,10 +28,11 @@ def build_simulate(block: Block | None) -> Simulate:
 
 def _warn_of_idle_keys(block: Block, method: str) -> None:
     """Warn of what the chosen method does not use."""
-    adaptive = method == "dop853"
+    adaptive = method in ("dop853", "radau", "auto")
     for key in ("step",) if adaptive else ("rtol", "max_step"):
         if block.wrote(key):
-            other = "rk4 and semi_implicit have fixed steps" if adaptive else "only dop853 controls its error"
+            fixed, controlled = "rk4 and semi_implicit have fixed steps", "only dop853 and radau control their error"
+            other = fixed if adaptive else controlled
             block.problem(key, f"method {method} does not use '{key}'", other, severity="warning")
 
 

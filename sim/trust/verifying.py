@@ -97,7 +97,8 @@ def _run_again(seen: Seen, scene: Scene, verdict: Verdict, instants: int, stage:
     recording, settings = seen.recording, seen.recording.settings
     said = scene.simulate
     tight = max(said.rtol / TIGHTER, min(TIGHTEST, 0.5 * said.rtol))
-    model = compile(replace(scene, simulate=replace(said, rtol=tight, method="dop853")))
+    controlled = said.method if said.method in ("radau", "auto") else "dop853"
+    model = compile(replace(scene, simulate=replace(said, rtol=tight, method=controlled)))
     verdict.tolerances = (said.rtol, tight)
     again = functools.partial(
         rerun, seed=settings.get("seed"), triggers=[(str(key), float(at)) for key, at in settings.get("triggers", ())],
