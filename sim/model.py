@@ -100,8 +100,9 @@ ROW = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  limit: rows that may wait.
-FRONT = np.dtype([("first", "i8"), ("count", "i8"), ("limit", "i8")], align=True)
+# Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  open: rows that wait there
+# in any case, their other side being elsewhere (row 0: in the rim); limit: rows that may wait.
+FRONT = np.dtype([("first", "i8"), ("count", "i8"), ("open", "i8"), ("limit", "i8")], align=True)
 PAIR = np.dtype([("first", "i8"), ("second", "i8"), ("start", "i8"), ("count", "i8")], align=True)
 
 COLUMN = np.dtype(
@@ -223,6 +224,7 @@ BLOCK_WORK = np.dtype(
     [
         ("frame", "f8", (30,)),  # p_WM, R_WF, R_WM, relative angular velocity, velocity, position; world axes
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
+        ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],
     align=True,
 )
@@ -235,6 +237,7 @@ ROW_WORK = np.dtype(
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
         ("keeps", "i8"),  # 1: acts since the last accepted state
+        ("weak", "f8"), ("kept_weak", "f8"),  # combination of rows that is answered least; at the last accepted state
         ("acts", "i8"),  # when recorded: 1 acts, 0 repeats others, -1 is held by the tree alone
         ("whole", "f8"),  # G_rr without other rows
         # Of elimination along the tree: where a row is eliminated (twice the link, 1 more in the rim after that root)
@@ -288,6 +291,8 @@ ONE_WORK = np.dtype(
         ("energy", "f8", (2,)),  # J: kinetic, potential
         ("trust", "f8", (4,)),  # residuals of position and velocity, smallest singular value (relative), rank
         ("pivots", "f8", (2,)),  # smallest kept and largest pivot of G
+        ("scale", "f8"),  # the largest at the last accepted state
+        ("least", "f8"),  # smallest singular value of the acting rows, against a measure that does not jump
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state
         ("worst", "i8"),  # row or freedom that a status speaks of
         ("filled", "i8"), ("listed", "i8"), ("depth", "i8"), ("rim", "i8"),  # of J, ids, pile in use; rows in the rim

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.assembly import close_positions, driven_joints, massless, shown, start
+from sim.assembly import close_positions, massless, shown, start
 from sim.compiler import Model, compile
+from sim.drives import driven_joints
 from sim.formulation import Generalised, generalise
 from sim.kernels.constraints import direction
 from sim.kernels.project import add_freedoms

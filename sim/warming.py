@@ -107,6 +107,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         kinematics,
         motion,
         observe,
+        passes,
         programs,
         project,
         system,
@@ -154,8 +155,8 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
             n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.links, w.freedoms, w.blocks, w.rows,
             w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
         )),
-        (fronts.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
-        (fronts.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
+        (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
+        (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
     ]  # fmt: skip
     pages: list[Task] = [
         (elements.point_forces, (at, 0.0)),

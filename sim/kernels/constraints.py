@@ -21,6 +21,8 @@ from sim.model import UNIVERSAL_ROW
 CUT = 1e-12
 # Pivot, relative to the mobility of all masses together, below which a row is held by the tree alone: roundoff squared.
 NOTHING = 1e-26
+# m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.
+SLOW = 1e-3
 
 
 @door
@@ -354,7 +356,7 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
     A, B, x, frame, row, gamma = (
         link_work.A, link_work.B, link_work.x, block_work.frame, row_work.row, row_work.gamma,
     )  # fmt: skip
-    worst, at, size = 0.0, -1, 0.0
+    worst, at, size = 0.0, -1, SLOW
     for r in range(gamma.size):
         if rows.compliance[r] == 0.0:
             n = rows.block[r]
@@ -364,7 +366,7 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
             size = max(size, abs(gamma[r]), extent(k, B, b), extent(j, B, a), extent(k, A, b), extent(j, A, a))
             if abs(pull - hold - gamma[r]) > worst:
                 worst, at = abs(pull - hold - gamma[r]), r
-    return (worst / size if size > 0.0 else 0.0), at
+    return worst / size, at
 
 
 @kernel
@@ -375,11 +377,10 @@ def along(k, A, b):
 
 @kernel
 def extent(k, A, b):
-    """Return the sum of the magnitudes of the terms of k . A of link b."""
-    return (
-        abs(k[0] * A[b, 0]) + abs(k[1] * A[b, 1]) + abs(k[2] * A[b, 2]) + abs(k[3] * A[b, 3]) + abs(k[4] * A[b, 4])
-        + abs(k[5] * A[b, 5])
-    )  # fmt: skip
+    """Return how large k . A of link b could be, whatever the directions: rows may be square to all that moves."""
+    moment, force = k[0] ** 2 + k[1] ** 2 + k[2] ** 2, k[3] ** 2 + k[4] ** 2 + k[5] ** 2
+    turning, moving = A[b, 0] ** 2 + A[b, 1] ** 2 + A[b, 2] ** 2, A[b, 3] ** 2 + A[b, 4] ** 2 + A[b, 5] ** 2
+    return math.sqrt(moment * turning) + math.sqrt(force * moving)
 
 
 @kernel

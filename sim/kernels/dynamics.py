@@ -9,6 +9,8 @@ along the tree instead (`sim.kernels.fronts`).
 
 from __future__ import annotations
 
+import math
+
 from sim.kernels.articulated import articulate, inward, outward
 from sim.kernels.constraints import (
     apply_rows,
@@ -33,13 +35,17 @@ from sim.kernels.forces import (
     stop_torques,
     tree_columns,
 )
-from sim.kernels.fronts import eliminate_along, inward_along, outward_along
+from sim.kernels.fronts import eliminate_along
 from sim.kernels.inertia import link_inertias
 from sim.kernels.jets import drive
 from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import poses, velocities
+from sim.kernels.passes import inward_along, outward_along
 from sim.kernels.system import unpack
 from sim.model import Status
+
+# Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
+FRESH_SHARE, WEAK_TURNS = 1e-3, 3
 
 
 @story
@@ -103,6 +109,10 @@ def factorise(system, choose):
             for r in range(work.rows.order.size):
                 work.rows.order[r] = work.rows.kept[r]
         work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, tables.one.mobility[0], kept)
+        if choose:
+            work.one.least[0] = (
+                math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.rank[0] > 0 else 1.0
+            )
     return Status.OK
 
 
@@ -118,7 +128,43 @@ def factorise_along(system, choose):
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR
+    if choose:
+        find_weakest(system, tables, work)
     return Status.OK
+
+
+@chapter
+def find_weakest(system, tables, work):
+    """Find the smallest singular value of the acting rows by inverse iteration from the last accepted state's.
+
+    Pivots do not tell it: a row that is eliminated below links that would give it mobility has a small one.
+    """
+    first, mobility = work.one.pivots, tables.one.mobility[0]
+    work.one.least[0] = 1.0
+    if work.one.rank[0] > 0:
+        for s in range(work.rows.weak.size):
+            work.rows.weak[s] = 0.0
+        for s in range(work.one.rank[0]):
+            r = work.rows.order[s]
+            work.rows.weak[r] = work.rows.kept_weak[r] + FRESH_SHARE
+        size = turn_weak(work.rows.weak, work.rows)
+        for _ in range(WEAK_TURNS):
+            answer_rows(system)
+            size = turn_weak(work.rows.force, work.rows)
+        first[0, 0] = 1.0 / size
+        work.one.least[0] = math.sqrt(first[0, 0] / mobility)
+
+
+@kernel
+def turn_weak(vector, row_work):
+    """Let rhs and weak be a vector of rows at unit length; returns its length."""
+    size = 0.0
+    for r in range(vector.size):
+        size += vector[r] ** 2
+    size = math.sqrt(size)
+    for r in range(vector.size):
+        row_work.weak[r] = row_work.rhs[r] = vector[r] / size
+    return size
 
 
 @story

@@ -21,16 +21,10 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.articulated import add_square, climb, inward_at, outward_at, release, rigid
+from sim.kernels.articulated import add_square, climb, release, rigid
 from sim.kernels.constraints import CUT, NOTHING, wrench_about
 from sim.kernels.jit import kernel, part
-
-# A closed row waits while its pivot is below this share of what it would be without the rows before it, or of the
-# compliance of the link it would lock.  Smaller: roundoff of weak rows is taken for rank in later ones.  Larger:
-# more rows wait.
-DELAY = 1e-4
-# Squared wrench [1] of a row that its link does not feel.
-UNFELT = 1e-24
+from sim.kernels.pivots import DELAY, ripest, spare, spent, strongest, unfelt
 
 
 @kernel
@@ -42,8 +36,9 @@ def eliminate_along(
 
     choose: 1 to find the acting rows and their places anew; 0: those of the last accepted state, in their order.
     """
-    length, mobility, kept_rank = one.length[0], one.mobility[0], one_work.kept_rank[0]
-    open_rows(blocks, rows, choose, row_work, one_work)
+    length, kept_rank = one.length[0], one_work.kept_rank[0]
+    floor = max(CUT * one_work.scale[0], NOTHING * one.mobility[0])
+    open_rows(blocks, rows, choose, row_work, block_work, one_work)
     rigid(link_work.I, link_work.P)
     p = 0
     for b in range(links.parent.size - 1, 0, -1):
@@ -52,21 +47,21 @@ def eliminate_along(
             ids_out, pile_work, row_out, K_out, G_out,
         )  # fmt: skip
         p = eliminate_at(
-            b, p, choose, rows, kept_rank, length, mobility, fronts.limit[b], link_work, row_work, front_work,
+            b, p, choose, rows, kept_rank, length, floor, fronts.limit[b], link_work, row_work, block_work, front_work,
             one_work, ids_out, J_out, row_out, K_out, G_out, basis_work,
         )  # fmt: skip
         bad = release(b, links, freedoms, link_work, freedom_work)
         if bad >= 0:
             return bad
         give_way(
-            b, p, choose, links, freedoms, link_work, freedom_work, row_work, front_work, one_work, row_out, ids_out,
-            J_out, K_out, G_out,
+            b, p, choose, links, freedoms, rows, link_work, freedom_work, row_work, block_work, front_work, one_work,
+            row_out, ids_out, J_out, K_out, G_out,
         )  # fmt: skip
         if links.parent[b] == 0:
             reach_rim(p, row_work, one_work, row_out, G_out, rim_out, rim_K_out, rim_G_out)
             eliminate_rim(
-                b, choose, rows, kept_rank, mobility, fronts.limit[0], row_work, front_work, one_work, ids_out, J_out,
-                rim_out, rim_K_out, rim_G_out,
+                b, choose, rows, kept_rank, floor, fronts.limit[0], row_work, block_work, front_work, one_work, ids_out,
+                J_out, rim_out, rim_K_out, rim_G_out,
             )  # fmt: skip
             p = 0
         elif links.parent[b] < b - 1:
@@ -74,14 +69,14 @@ def eliminate_along(
                 hand_on(b, p, row_work, front_work, one_work, row_out, K_out, G_out, pile_work)
             p = 0
     eliminate_rim(
-        0, choose, rows, kept_rank, mobility, 0, row_work, front_work, one_work, ids_out, J_out, rim_out, rim_K_out,
-        rim_G_out,
+        0, choose, rows, kept_rank, floor, 0, row_work, block_work, front_work, one_work, ids_out, J_out, rim_out,
+        rim_K_out, rim_G_out,
     )  # fmt: skip
     return -1
 
 
 @part
-def open_rows(blocks, rows, choose, row_work, one_work):
+def open_rows(blocks, rows, choose, row_work, block_work, one_work):
     """Start a pass: no row has entered a front; places are forgotten where they are chosen anew."""
     block, a, b = rows.block, blocks.a, blocks.b
     for s in range(block.size if choose else one_work.kept_rank[0]):
@@ -90,9 +85,10 @@ def open_rows(blocks, rows, choose, row_work, one_work):
         row_work.at[r] = row_work.rim[r] = row_work.place[r] = -1
         row_work.closed[r] = int(a[n] == 0 or b[n] == 0)
         row_work.whole[r] = rows.compliance[r]
+        block_work.whole[n] = 0.0
     one_work.rank[0] = one_work.filled[0] = one_work.listed[0] = one_work.depth[0] = one_work.rim[0] = 0
     if choose:
-        one_work.pivots[0, 0] = one_work.pivots[0, 1] = 1.0
+        one_work.pivots[0, 0] = one_work.pivots[0, 1] = 0.0
 
 
 @part
@@ -162,88 +158,6 @@ def add_compliance(n, first, o, ids, pile, at, G_out):
 
 
 @part
-def ripest(b, p, P, K, G, row, row_work, mobility):
-    """Return the closed row of the front of link b whose pivot is best and good enough, or -1."""
-    turning = DELAY / max(P[b, 0] + P[b, 1] + P[b, 2], 1e-300)
-    moving = DELAY / max(P[b, 15] + P[b, 16] + P[b, 17], 1e-300)
-    best, at = 1.0, -1
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r]:
-            pivot = G[j, j].real
-            felt = turning * (K[j, 0].real ** 2 + K[j, 1].real ** 2 + K[j, 2].real ** 2) + moving * (
-                K[j, 3].real ** 2 + K[j, 4].real ** 2 + K[j, 5].real ** 2
-            )
-            least = max(felt, DELAY * row_work.whole[r].real, NOTHING * mobility)
-            if pivot > best * least:
-                best, at = pivot / least, j
-    return at
-
-
-@part
-def unfelt(p, K, G, row, row_work, length, mobility):
-    """Return a closed row that neither its link nor the links below can answer, or -1."""
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r]:
-            turning = (K[j, 0].real ** 2 + K[j, 1].real ** 2 + K[j, 2].real ** 2) / length**2
-            moving = K[j, 3].real ** 2 + K[j, 4].real ** 2 + K[j, 5].real ** 2
-            if turning + moving < UNFELT and G[j, j].real <= max(CUT * row_work.whole[r].real, NOTHING * mobility):
-                return j
-    return -1
-
-
-@part
-def spare(p, K, G, row, row_work, length, mobility, basis_work):
-    """Return a closed row whose wrench is a sum of others', all of them without any pivot, or -1.
-
-    There are six independent ones; more would go up to the root together.
-    """
-    count = 0
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r] and G[j, j].real <= max(CUT * row_work.whole[r].real, NOTHING * mobility):
-            size = 0.0
-            for i in range(6):
-                basis_work[6, i] = K[j, i].real / (length if i < 3 else 1.0)
-                size += basis_work[6, i] ** 2
-            left = reduce(count, basis_work)
-            if left < 1e-20 * size or count == 6:
-                return j
-            for i in range(6):
-                basis_work[count, i] = basis_work[6, i] / math.sqrt(left)
-            count += 1
-    return -1
-
-
-@part
-def reduce(count, basis_work):
-    """Take out of the last row of a basis what lies along its first ones; returns the square of what is left."""
-    left = 0.0
-    for _ in range(2):
-        for u in range(count):
-            dot = 0.0
-            for i in range(6):
-                dot += basis_work[u, i] * basis_work[6, i]
-            for i in range(6):
-                basis_work[6, i] -= dot * basis_work[u, i]
-    for i in range(6):
-        left += basis_work[6, i] ** 2
-    return left
-
-
-@part
-def strongest(p, G, row, row_work, mobility, cut):
-    """Return the closed row of the rim whose pivot keeps the largest share of its whole, if more than cut, or -1."""
-    best, at = cut, -1
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r] and G[j, j].real > max(best * row_work.whole[r].real, NOTHING * mobility):
-            best, at = G[j, j].real / row_work.whole[r].real, j
-    return at
-
-
-@part
 def remove(j, p, at_out, row_out, K_out, G_out):
     """Put row j of a front of p rows last and take it off; the others keep their compliances.  Returns p - 1."""
     q = p - 1
@@ -263,7 +177,7 @@ def remove(j, p, at_out, row_out, K_out, G_out):
 
 
 @part
-def eliminate(place, j, p, rows, at_out, row_work, one_work, ids_out, J_out, row_out, K_out, G_out):
+def eliminate(place, j, p, choose, rows, at_out, row_work, one_work, ids_out, J_out, row_out, K_out, G_out):
     """Eliminate row j of a front of p rows; k, l and who l belongs to are kept with the row.  Returns p - 1."""
     q = remove(j, p, at_out, row_out, K_out, G_out)
     r, m, n = row_out[q], one_work.filled[0], one_work.listed[0]
@@ -272,8 +186,8 @@ def eliminate(place, j, p, rows, at_out, row_work, one_work, ids_out, J_out, row
     row_work.place[r], row_work.ip[r], row_work.l[r], row_work.ids[r], row_work.count[r] = place, ip, m, n, q
     row_work.order[one_work.rank[0]] = r
     one_work.rank[0] += 1
-    if rows.compliance[r] == 0.0 and pivot.real < one_work.pivots[0, 0] * row_work.whole[r].real:
-        one_work.pivots[0, 0] = pivot.real / row_work.whole[r].real
+    if choose and rows.compliance[r] == 0.0:
+        one_work.pivots[0, 1] = max(one_work.pivots[0, 1], row_work.whole[r].real)
     k0, k1, k2 = ip * K_out[q, 0], ip * K_out[q, 1], ip * K_out[q, 2]
     k3, k4, k5 = ip * K_out[q, 3], ip * K_out[q, 4], ip * K_out[q, 5]
     row_work.k[r, 0], row_work.k[r, 1], row_work.k[r, 2] = k0, k1, k2
@@ -301,30 +215,30 @@ def stiffen(b, r, row_work, P_out):
 
 @part
 def eliminate_at(
-    b, p, choose, rows, kept_rank, length, mobility, limit, link_work, row_work, front_work, one_work, ids_out, J_out,
-    row_out, K_out, G_out, basis_work,
+    b, p, choose, rows, kept_rank, length, floor, limit, link_work, row_work, block_work, front_work, one_work,
+    ids_out, J_out, row_out, K_out, G_out, basis_work,
 ):  # fmt: skip
     """Eliminate what is ripe in the front of link b, or what was chosen there.  Returns the rows that wait on."""
     place = 2 * b
     front_work.first[b] = one_work.rank[0]
     while p > 0:
         if choose:
-            j = unfelt(p, K_out, G_out, row_out, row_work, length, mobility)
+            j = unfelt(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor)
             if j < 0 and p > 6:
-                j = spare(p, K_out, G_out, row_out, row_work, length, mobility, basis_work)
+                j = spare(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor, basis_work)
             if j >= 0:
                 p = remove(j, p, row_work.at, row_out, K_out, G_out)
                 continue
-            j = ripest(b, p, link_work.P, K_out, G_out, row_out, row_work, mobility)
+            j = ripest(b, p, link_work.P, K_out, G_out, row_out, rows, row_work, block_work, floor)
             if j < 0 and p > limit:  # no room: the best there is
-                j = strongest(p, G_out, row_out, row_work, mobility, 0.0)
+                j = strongest(p, G_out, row_out, rows, row_work, block_work, floor, CUT)
         else:
             j = next_kept(place, kept_rank, row_work, one_work)
         if j < 0:
             break
         r = row_out[j]
         p = eliminate(
-            place, j, p, rows, row_work.at, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
+            place, j, p, choose, rows, row_work.at, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
         )  # fmt: skip
         stiffen(b, r, row_work, link_work.P)
     front_work.end[b] = one_work.rank[0]
@@ -343,8 +257,8 @@ def next_kept(place, kept_rank, row_work, one_work):
 
 @part
 def give_way(
-    b, p, choose, links, freedoms, link_work, freedom_work, row_work, front_work, one_work, row, ids_out, J_out, K_out,
-    G_out,
+    b, p, choose, links, freedoms, rows, link_work, freedom_work, row_work, block_work, front_work, one_work, row,
+    ids_out, J_out, K_out, G_out,
 ):  # fmt: skip
     """Let the freedoms of link b give way under the p rows that wait: x into J, K and G to the parent's side."""
     m, n, count = one_work.filled[0], one_work.listed[0], links.nv[b]
@@ -364,6 +278,10 @@ def give_way(
                 row_work.whole[row[s]] += x * x
             for u in range(s + 1):
                 G_out[s, u] += x * J_out[m + e * p + u]
+    if choose:
+        for s in range(p):
+            owner = rows.block[row[s]]
+            block_work.whole[owner] = max(block_work.whole[owner], row_work.whole[row[s]].real)
     one_work.filled[0], one_work.listed[0] = m + count * p, n + p
 
 
@@ -406,16 +324,18 @@ def reach_rim(p, row_work, one_work, row, G, row_out, K_out, G_out):
 
 @part
 def eliminate_rim(
-    b, choose, rows, kept_rank, mobility, limit, row_work, front_work, one_work, ids_out, J_out, row_out, K_out, G_out
+    b, choose, rows, kept_rank, floor, limit, row_work, block_work, front_work, one_work, ids_out, J_out, row_out,
+    K_out, G_out,
 ):  # fmt: skip
     """Eliminate closed rows of the rim after root b was added, or at the end (b = 0) all that have a pivot."""
     place, p = 2 * b + 1, one_work.rim[0]
     front_work.rim_first[b] = one_work.rank[0]
     while p > 0:
         if choose:
-            j = strongest(p, G_out, row_out, row_work, mobility, DELAY if b > 0 and p <= limit else CUT)
+            cut = DELAY if b > 0 and p <= limit else CUT
+            j = strongest(p, G_out, row_out, rows, row_work, block_work, floor, cut)
             if j < 0:
-                j = spent(p, G_out, row_out, row_work, mobility)
+                j = spent(p, G_out, row_out, rows, row_work, block_work, floor)
                 if j >= 0:
                     p = remove(j, p, row_work.rim, row_out, K_out, G_out)
                     continue
@@ -424,95 +344,7 @@ def eliminate_rim(
         if j < 0:
             break
         p = eliminate(
-            place, j, p, rows, row_work.rim, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
+            place, j, p, choose, rows, row_work.rim, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
         )  # fmt: skip
     front_work.rim_end[b] = one_work.rank[0]
     one_work.rim[0] = p
-
-
-@part
-def spent(p, G, row, row_work, mobility):
-    """Return a closed row of the rim whose pivot is lost to the rows before it, or -1."""
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r] and not G[j, j].real > max(CUT * row_work.whole[r].real, NOTHING * mobility):
-            return j
-    return -1
-
-
-@kernel
-def inward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J):
-    """`inward` with the rows' right-hand sides in rhs, which it uses up."""
-    for b in range(links.parent.size - 1, 0, -1):
-        answer_rows_of(b, front_work.first[b], front_work.end[b], row_work, ids, J, link_work.F)
-        inward_at(b, links, freedoms, link_work, freedom_work)
-        if front_work.pending[b] > 0:
-            shift_rows(links.v[b], links.nv[b], b, front_work, freedom_work.y, ids, J, row_work)
-        if links.parent[b] == 0:
-            answer_rows_of(0, front_work.rim_first[b], front_work.rim_end[b], row_work, ids, J, link_work.F)
-    answer_rows_of(0, front_work.rim_first[0], front_work.rim_end[0], row_work, ids, J, link_work.F)
-
-
-@part
-def answer_rows_of(b, first, end, row_work, ids, J, F_out):
-    """Going inward, answer rows first ... end of the order, which were eliminated at link b (0: in the rim)."""
-    order, ip, k, rhs_out = row_work.order, row_work.ip, row_work.k, row_work.rhs
-    for s in range(first, end):
-        r = order[s]
-        z = ip[r] * rhs_out[r]
-        rhs_out[r] = z
-        for i in range(6):
-            F_out[b, i] -= k[r, i] * z
-        for i in range(row_work.count[r]):
-            rhs_out[ids[row_work.ids[r] + i]] -= J[row_work.l[r] + i] * z
-
-
-@part
-def shift_rows(k, count, b, front_work, y, ids, J, row_work):
-    """Going inward, take what freedoms k ... of link b do out of the right-hand sides of the rows that wait."""
-    p, m, n, rhs_out = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.rhs
-    for e in range(count):
-        a = y[k + count - 1 - e]
-        for s in range(p):
-            rhs_out[ids[n + s]] -= J[m + e * p + s] * a
-
-
-@kernel
-def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J):
-    """`outward` with the forces of the rows; rows that do not act have none."""
-    parent, force_out = links.parent, row_work.force
-    for r in range(force_out.size):
-        force_out[r] = 0.0
-    for b in range(parent.size):
-        if parent[b] == 0 or b == 0:
-            forces_of(0, front_work.rim_first[b], front_work.rim_end[b], link_work.B, ids, J, row_work)
-    for b in range(1, parent.size):
-        if front_work.pending[b] > 0:
-            push_freedoms(links.v[b], links.nv[b], b, front_work, row_work, ids, J, freedom_work.y)
-        outward_at(b, links, freedoms, link_work, freedom_work)
-        forces_of(b, front_work.first[b], front_work.end[b], link_work.B, ids, J, row_work)
-
-
-@part
-def forces_of(b, first, end, B, ids, J, row_work):
-    """Going outward, find the forces of rows first ... end, eliminated at link b with acceleration B (0: the rim)."""
-    order, k, force_out = row_work.order, row_work.k, row_work.force
-    for s in range(end - 1, first - 1, -1):
-        r = order[s]
-        z = row_work.rhs[r]
-        for i in range(6):
-            z -= k[r, i] * B[b, i]
-        for i in range(row_work.count[r]):
-            z -= J[row_work.l[r] + i] * force_out[ids[row_work.ids[r] + i]]
-        force_out[r] = row_work.ip[r] * z
-
-
-@part
-def push_freedoms(k, count, b, front_work, row_work, ids, J, y_out):
-    """Going outward, add what the forces of the waiting rows do to freedoms k ... of link b."""
-    p, m, n, force = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.force
-    for e in range(count):
-        a = y_out[k + count - 1 - e]
-        for s in range(p):
-            a += J[m + e * p + s] * force[ids[n + s]]
-        y_out[k + count - 1 - e] = a

@@ -119,13 +119,14 @@ def write_slope(tables, work, q, v, k_out):
 @chapter
 def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
-    work.one.kept_rank[0] = work.one.rank[0]
+    work.one.kept_rank[0], work.one.scale[0] = work.one.rank[0], work.one.pivots[0, 1]
     for r in range(work.rows.order.size):
         work.rows.keeps[r] = 0
     for s in range(work.one.rank[0]):
         work.rows.keeps[work.rows.order[s]] = 1
     for r in range(work.rows.order.size):
         work.rows.kept[r], work.rows.kept_place[r] = work.rows.order[r], work.rows.place[r]
+        work.rows.kept_weak[r] = work.rows.weak[r]
 
 
 @chapter
@@ -158,23 +159,16 @@ def settle(system, tables, control, work, t, q, v, k_out):
 
 
 @kernel
-def singular_value(one_work):
-    """Smallest singular value of the acting rows, relative to the largest."""
-    smallest, largest = one_work.pivots[0, 0], one_work.pivots[0, 1]
-    return math.sqrt(smallest / largest) if one_work.rank[0] > 0 and largest > 0.0 else 1.0
-
-
-@kernel
 def lands_on_singular(one_work):
     """Tell whether a state just factorised is much nearer to a singular position than the last accepted one."""
-    sigma = singular_value(one_work)
+    sigma = one_work.least[0]
     return sigma < LANDING * one_work.widest[0] and sigma < AFAR * one_work.sigma[0]
 
 
 @kernel
 def approach(one_work, t):
     """Note how near a singular position is; returns the time until it is reached, as far as can be told [s]."""
-    sigma, before, span = singular_value(one_work), one_work.sigma[0], t - one_work.settled[0]
+    sigma, before, span = one_work.least[0], one_work.sigma[0], t - one_work.settled[0]
     one_work.settled[0] = t
     one_work.widest[0] = max(one_work.widest[0], sigma)
     if sigma > NEAR * one_work.widest[0]:

@@ -12,6 +12,7 @@ functions in place of their addresses.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
@@ -48,6 +49,7 @@ class System(NamedTuple):
     reply: Any  # (6,) what a question is answered with besides what it fills
 
 
+@cache
 def fields() -> list[tuple[str, Any, int]]:
     """Return name, dtype and dimensions of every array of the four wholes, in order."""
     out = []

@@ -1,0 +1,124 @@
+"""Driven joints at the start: they stand and move as their motions say, and what contradicts that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sim.mechanism import Mechanism
+from sim.scene.problem import Problem
+from sim.scene.spec import Value
+
+
+def driven_joints(mechanism: Mechanism) -> list[str]:
+    """Return the names of the joints that are driven and connected."""
+    model, rows = mechanism.model, mechanism.structure.tables.rows
+    joints = model.columns.joint[rows.column[mechanism.driven()]]
+    return list(dict.fromkeys(model.joint_names[int(joint)] for joint in joints))
+
+
+def held_by(mechanism: Mechanism) -> str:
+    """Return what a value has to fit, as the subject of a sentence."""
+    names = driven_joints(mechanism)
+    return f"the loops and the motion of {', '.join(map(repr, names))}" if names else "the loops"
+
+
+def place_drives(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
+    """Write coordinates and rates of driven joints of the tree into q and v; loops follow when they are closed."""
+    structure, rows = mechanism.structure, mechanism.structure.tables.rows
+    for r in np.flatnonzero(mechanism.driven()):
+        block = structure.tables.blocks[rows.block[r]]
+        if block.motor:
+            link = structure.tables.links[block.b]
+            k = int(rows.column[r] - link.column)
+            q[link.q + k], v[link.v + k] = mechanism.work.rows.want[r, :2]
+
+
+def _of_motion(mechanism: Mechanism, row: int, what: str, hint: str) -> Problem:
+    """Return a problem with the motion of a driven row."""
+    model = mechanism.model
+    column = int(mechanism.structure.tables.rows.column[row])
+    joint = int(model.columns.joint[column])
+    spec = model.joint_specs[joint]
+    return Problem(
+        where=spec.places.get("motion", spec.place) if spec else None,
+        path=f"joints.{model.joint_names[joint]}.motion", what=what, hint=hint,
+    )  # fmt: skip
+
+
+def motions_without_value(mechanism: Mechanism) -> list[Problem]:
+    """Return a problem for each motion that is not a finite number, with its two derivatives, at the start."""
+    out = []
+    for r in np.flatnonzero(mechanism.driven()):
+        for name, value in zip(("value", "rate", "acceleration"), mechanism.work.rows.want[r], strict=True):
+            if not np.isfinite(value):
+                what = f"the {name} of this motion is not a finite number at the start"
+                out.append(_of_motion(mechanism, int(r), what, "give a formula that is smooth there"))
+                break
+    return out
+
+
+def against_motions(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Problem]:
+    """Return a problem for each value of `initial` that the joint's own motion contradicts."""
+    model, rows, out = mechanism.model, mechanism.structure.tables.rows, []
+    for r in np.flatnonzero(mechanism.driven()):
+        column = int(rows.column[r])
+        joint = int(model.columns.joint[column])
+        for name, i in (("coordinate", 0), ("rate", 1)):
+            said = getattr(values[joint], name) if joint in values else None
+            starts = float(mechanism.work.rows.want[r, i])
+            if said is not None and not abs(said[column - model.columns_of(joint).start] - starts) <= 1e-9 * (
+                1.0 + abs(starts)
+            ):
+                spec = model.joint_specs[joint]
+                at = spec.places.get("motion", spec.place) if spec else None
+                out.append(
+                    Problem(
+                        where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
+                        what=f"joint {model.column_names[column]!r} is driven, and its motion ({at}) starts with the "
+                        f"{name} {starts:.6g}",
+                        hint="leave the joint out here, or change its motion",
+                    )
+                )  # fmt: skip
+    return out
+
+
+def unfollowed(mechanism: Mechanism, what: str) -> list[Problem]:
+    """Return a problem for each driven freedom that is not where its motion is, or not so fast, as last looked at."""
+    rows, work, out = mechanism.structure.tables.rows, mechanism.work, []
+    column, i = (work.coordinate, 0) if what == "coordinate" else (work.rate, 1)
+    for r in np.flatnonzero(mechanism.driven()):
+        found, wanted = float(column[rows.column[r]]), float(work.rows.want[r, i])
+        if not abs(found - wanted) <= 1e-9 * (1.0 + abs(wanted)):
+            names = [n for n in driven_joints(mechanism) if n != mechanism.model.column_names[rows.column[r]]]
+            also = f" and the motion of {', '.join(map(repr, names))}" if names else ""
+            text = f"the loops{also} do not allow its {what} at the start, {wanted:.6g}; the nearest is {found:.6g}"
+            out.append(_of_motion(mechanism, int(r), text, "drive fewer joints, or with motions that fit together"))
+    return out
+
+
+def moved_by_drives(
+    mechanism: Mechanism, asked: np.ndarray, fixed: np.ndarray, values: Mapping[int, Value]
+) -> list[Problem]:
+    """Return a problem for each coordinate of `initial` that had to give way in a mechanism that is driven."""
+    model, structure, out = mechanism.model, mechanism.structure, []
+    names = driven_joints(mechanism)
+    for joint, value in values.items():
+        if not names or joint in structure.loops or not np.any(fixed[structure.v_of(model, joint)]):
+            continue
+        got, was = (a[model.columns_of(joint)] for a in (mechanism.work.coordinate, asked))
+        if np.abs(got - was).max(initial=0.0) > 1e-9 * (1.0 + np.abs(was).max(initial=0.0)):
+            out.append(
+                Problem(
+                    where=value.place, path=f"initial.{model.joint_names[joint]}",
+                    what=f"{held_by(mechanism)} do not allow this coordinate; the nearest pose has {numbers(got)}",
+                    hint="leave it out, or change the motion",
+                )
+            )  # fmt: skip
+    return out
+
+
+def numbers(values: np.ndarray) -> str:
+    """Return numbers as a sentence lists them."""
+    return ", ".join(f"{x:.6g}" for x in np.atleast_1d(values))
