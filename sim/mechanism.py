@@ -65,7 +65,7 @@ class Mechanism:
             self._follow()
             constraints.block_frames(tables.blocks, work.links, work.blocks)
             forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
-            constraints.build_rows(tables.blocks, tables.rows, 1, work.links, work.blocks, work.rows)
+            constraints.build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
             constraints.residuals(tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(

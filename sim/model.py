@@ -236,7 +236,6 @@ ROW_WORK = np.dtype(
         ("want", "f8", (3,)),  # of a driven freedom now: coordinate, rate, acceleration; m or rad
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]
         ("order", "i8"), ("kept", "i8"),  # pivot order here; at the last accepted state
-        ("keeps", "i8"),  # 1: acts since the last accepted state
         ("weak", "f8"), ("kept_weak", "f8"),  # combination of rows that is answered least; at the last accepted state
         ("acts", "i8"),  # when recorded: 1 acts, 0 repeats others, -1 is held by the tree alone
         ("whole", "f8"),  # G_rr without other rows
@@ -391,6 +390,7 @@ class Work(NamedTuple):
     torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
     control: Annotated[Any, "f8"]  # (columns,) what controllers apply
     J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows; along the tree: of what waits
+    keeps: Annotated[Any, "i8"]  # (rows,) 1: acts since the last accepted state; by itself, since stages read all
     G: Annotated[Any, "f8", 2]  # (rows, rows); along the tree: (waiting rows, waiting rows) of one front
     fronts: Annotated[Any, FRONT_WORK]  # (links,)
     ids: Annotated[Any, "i8"]  # rows that wait, link by link
@@ -493,7 +493,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
-        J=np.zeros(room.J), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
+        J=np.zeros(room.J), keeps=np.zeros(m, np.int64), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
         fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),

@@ -136,7 +136,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
     ]  # fmt: skip
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
-        (constraints.build_rows, (t.blocks, t.rows, n, w.links, w.blocks, w.rows)),
+        (constraints.build_rows, (t.blocks, t.rows, n, w.keeps, w.links, w.blocks, w.rows)),
         (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
         (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
@@ -152,8 +152,8 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
     ]  # fmt: skip
     along: list[Task] = [
         (fronts.eliminate_along, (
-            n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.links, w.freedoms, w.blocks, w.rows,
-            w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
+            n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.keeps, w.links, w.freedoms,
+            w.blocks, w.rows, w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
         )),
         (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
         (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),

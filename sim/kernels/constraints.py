@@ -86,7 +86,7 @@ def direction(code, frame, n):
 
 
 @door
-def build_rows(blocks, rows, every, link_work, block_work, row_work):
+def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
     Driven rows: J v less the wanted rate, and the wanted acceleration besides, from row_work.want.
@@ -97,7 +97,7 @@ def build_rows(blocks, rows, every, link_work, block_work, row_work):
     a_links, b_links = blocks.a, blocks.b
     block, code, scale, motion, want = rows.block, rows.code, rows.scale, rows.motion, row_work.want
     for r in range(block.size):
-        if not (every or row_work.keeps[r]):
+        if not (every or keeps[r]):
             continue
         n, c, s = block[r], code[r], scale[r]
         a, b = a_links[n], b_links[n]

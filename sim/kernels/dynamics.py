@@ -75,10 +75,10 @@ def follow(system, t):
 
 
 @kernel
-def drive_power(rows, row_work, one_work):
+def drive_power(rows, keeps, row_work, one_work):
     """Add what drives put in to one_work.power [W]: their forces times the wanted rates."""
     for r in range(rows.motion.size):
-        if rows.motion[r] >= 0:
+        if rows.motion[r] >= 0 and keeps[r]:
             one_work.power[0, 0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
 
 
@@ -92,7 +92,7 @@ def factorise(system, choose):
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, choose, work.links, work.blocks, work.rows)
+        build_rows(tables.blocks, tables.rows, choose, work.keeps, work.links, work.blocks, work.rows)
         if tables.one.along[0]:
             return factorise_along(system, choose)
     bad = articulate(links, freedoms, work.links, work.freedoms)
@@ -122,8 +122,8 @@ def factorise_along(system, choose):
     tables, _, work, _ = unpack(system)
     bad = eliminate_along(
         choose, tables.links, tables.freedoms, tables.fronts, tables.entries, tables.blocks, tables.rows, tables.one,
-        work.links, work.freedoms, work.blocks, work.rows, work.fronts, work.one, work.ids, work.J, work.pile,
-        work.front, work.K, work.G, work.rim, work.rim_K, work.rim_G, work.basis,
+        work.keeps, work.links, work.freedoms, work.blocks, work.rows, work.fronts, work.one, work.ids, work.J,
+        work.pile, work.front, work.K, work.G, work.rim, work.rim_K, work.rim_G, work.basis,
     )  # fmt: skip
     if bad >= 0:
         work.one.worst[0] = bad
@@ -240,8 +240,13 @@ def free_response(system):
         for b in range(1, vadr.size):
             for i in range(nv[b]):
                 y[vadr[b] + i] = work.torque[column[b] + i]
-    for r in range(work.rows.rhs.size):
-        work.rows.rhs[r] = work.rows.gamma[r]
+    if tables.one.along[0]:
+        for s in range(work.one.rank[0]):
+            r = work.rows.order[s]
+            work.rows.rhs[r] = work.rows.gamma[r]
+    else:
+        for r in range(work.rows.rhs.size):
+            work.rows.rhs[r] = work.rows.gamma[r]
     go_inward(tables, work)
 
 
@@ -287,7 +292,7 @@ def forward_dynamics(system, tables, work, t, q, v):
         return status
     free_response(system)
     solve_loops(system)
-    drive_power(tables.rows, work.rows, work.one)
+    drive_power(tables.rows, work.keeps, work.rows, work.one)
     return Status.OK
 
 

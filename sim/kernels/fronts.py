@@ -29,7 +29,7 @@ from sim.kernels.pivots import DELAY, ripest, spare, spent, strongest, unfelt
 
 @kernel
 def eliminate_along(
-    choose, links, freedoms, fronts, entries, blocks, rows, one, link_work, freedom_work, block_work, row_work,
+    choose, links, freedoms, fronts, entries, blocks, rows, one, keeps, link_work, freedom_work, block_work, row_work,
     front_work, one_work, ids_out, J_out, pile_work, row_out, K_out, G_out, rim_out, rim_K_out, rim_G_out, basis_work,
 ):  # fmt: skip
     """Factorise: freedoms and rows give way link by link.  Returns -1, or a freedom without inertia.
@@ -43,8 +43,8 @@ def eliminate_along(
     p = 0
     for b in range(links.parent.size - 1, 0, -1):
         p = gather(
-            b, p, choose, links, fronts, entries, blocks, rows, link_work, block_work, row_work, front_work, one_work,
-            ids_out, pile_work, row_out, K_out, G_out,
+            b, p, choose, links, fronts, entries, blocks, rows, keeps, link_work, block_work, row_work, front_work,
+            one_work, ids_out, pile_work, row_out, K_out, G_out,
         )  # fmt: skip
         p = eliminate_at(
             b, p, choose, rows, kept_rank, length, floor, fronts.limit[b], link_work, row_work, block_work, front_work,
@@ -83,6 +83,7 @@ def open_rows(blocks, rows, choose, row_work, block_work, one_work):
         r = s if choose else row_work.kept[s]
         n = block[r]
         row_work.at[r] = row_work.rim[r] = row_work.place[r] = -1
+        row_work.force[r] = 0.0
         row_work.closed[r] = int(a[n] == 0 or b[n] == 0)
         row_work.whole[r] = rows.compliance[r]
         block_work.whole[n] = 0.0
@@ -107,8 +108,8 @@ def join(r, p, at_out, row_work, row_out, K_out, G_out):
 
 @part
 def gather(
-    b, p, choose, links, fronts, entries, blocks, rows, link_work, block_work, row_work, front_work, one_work, ids,
-    pile, row_out, K_out, G_out,
+    b, p, choose, links, fronts, entries, blocks, rows, keeps, link_work, block_work, row_work, front_work, one_work,
+    ids, pile, row_out, K_out, G_out,
 ):  # fmt: skip
     """Make the front of link b of what its children handed up and of rows that begin there.  Returns its size.
 
@@ -129,7 +130,7 @@ def gather(
     one_work.depth[0] = depth
     for e in range(fronts.first[b], fronts.first[b] + fronts.count[b]):
         r, side = entries[e] // 2, 1.0 - 2.0 * (entries[e] % 2)
-        if choose or row_work.keeps[r]:
+        if choose or keeps[r]:
             K = wrench_about(frame, x, row, rows.block[r], r, b)
             p = join(r, p, row_work.at, row_work, row_out, K_out, G_out)
             j = at[r]

@@ -121,9 +121,9 @@ def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
     work.one.kept_rank[0], work.one.scale[0] = work.one.rank[0], work.one.pivots[0, 1]
     for r in range(work.rows.order.size):
-        work.rows.keeps[r] = 0
+        work.keeps[r] = 0
     for s in range(work.one.rank[0]):
-        work.rows.keeps[work.rows.order[s]] = 1
+        work.keeps[work.rows.order[s]] = 1
     for r in range(work.rows.order.size):
         work.rows.kept[r], work.rows.kept_place[r] = work.rows.order[r], work.rows.place[r]
         work.rows.kept_weak[r] = work.rows.weak[r]
@@ -139,10 +139,10 @@ def settle(system, tables, control, work, t, q, v, k_out):
     move(system, q, v)
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, 1, work.links, work.blocks, work.rows)
+        build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
     free_response(system)
     solve_loops(system)
-    drive_power(tables.rows, work.rows, work.one)
+    drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0
     if work.one.rank[0] < tables.rows.block.size:
         worst, row = mismatch(tables.blocks, tables.rows, work.links, work.blocks, work.rows)

@@ -74,6 +74,7 @@ def null_vectors(system, tables, work):
         row_work.force[c] = 1.0  # what the rows that act do against a unit force of this one
         if orthonormal(count, row_work.force, work.N):
             count += 1
+        row_work.force[c] = 0.0
     return count
 
 

@@ -45,10 +45,8 @@ def shift_rows(k, count, b, front_work, y, ids, J, row_work):
 
 @kernel
 def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J):
-    """`outward` with the forces of the rows; rows that do not act have none."""
-    parent, force_out = links.parent, row_work.force
-    for r in range(force_out.size):
-        force_out[r] = 0.0
+    """`outward` with the forces of the rows that act; those of others are left as `eliminate_along` set them."""
+    parent = links.parent
     for b in range(parent.size):
         if parent[b] == 0 or b == 0:
             forces_of(0, front_work.rim_first[b], front_work.rim_end[b], link_work.B, ids, J, row_work)
