@@ -216,6 +216,8 @@ def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], 
         J = R_CM.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R_CM
         links.inertia_K[link] = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]
         q, v = q + NQ[kind], v + NV[kind]
+    links.leaf = ~np.isin(np.arange(len(order)), links.parent[1:])
+    links.leads[[np.flatnonzero(links.parent == above)[-1] for above in np.unique(links.parent[1:])]] = 1
     return links
 
 

@@ -51,6 +51,7 @@ LINK = np.dtype(
         ("column", "i8"), ("joint", "i8"),  # first column of its joint; its joint
         ("ball", "i8"),  # first of three turning freedoms without armature at the joint, or -1
         ("body", "i8"),  # model body
+        ("leaf", "i8"), ("leads", "i8"),  # 1: no link hangs on it; of its parent's children it comes first, inward
         ("p_PF", "f8", (3,)),  # m, parent's K frame
         ("R_PF", "f8", (9,)),
         ("mass", "f8"),  # kg

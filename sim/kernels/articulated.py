@@ -24,8 +24,9 @@ from sim.kernels.jit import kernel, part
 @kernel
 def articulate(links, freedoms, link_work, freedom_work):
     """Fill g and root of freedom_work from the links' inertias I.  Returns -1, or a freedom without inertia."""
-    rigid(link_work.I, link_work.P)
     for b in range(links.parent.size - 1, 0, -1):
+        if links.leaf[b]:
+            rigid(link_work.I, b, link_work.P)
         i = release(b, links, freedoms, link_work, freedom_work)
         if i >= 0:
             return i
@@ -48,6 +49,8 @@ def release(b, links, freedoms, link_work, freedom_work):
         ):
             return i
     if above > 0:
+        if links.leads[b]:
+            rigid(link_work.I, above, P_out)
         if t >= 0:
             hand_up_mass(P_out, b, above, link_work.d)
         else:
@@ -56,17 +59,19 @@ def release(b, links, freedoms, link_work, freedom_work):
 
 
 @part
-def rigid(own, P_out):
-    """Write rigid inertias (m, m c, J) as P: J (xx yy zz xy xz yz), coupling (3 x 3), mass matrix, in 21 numbers."""
-    for b in range(1, own.shape[0]):
-        m, hx, hy, hz = own[b, 0], own[b, 1], own[b, 2], own[b, 3]
-        for i in range(6):
-            P_out[b, i] = own[b, 4 + i]
-        P_out[b, 6], P_out[b, 7], P_out[b, 8] = 0.0, -hz, hy
-        P_out[b, 9], P_out[b, 10], P_out[b, 11] = hz, 0.0, -hx
-        P_out[b, 12], P_out[b, 13], P_out[b, 14] = -hy, hx, 0.0
-        P_out[b, 15], P_out[b, 16], P_out[b, 17] = m, m, m
-        P_out[b, 18], P_out[b, 19], P_out[b, 20] = 0.0, 0.0, 0.0
+def rigid(own, b, P_out):
+    """Begin P of link b with its own inertia, given as (m, m c, J).
+
+    In 21 numbers: J (xx yy zz xy xz yz), coupling (3 x 3), mass matrix.
+    """
+    m, hx, hy, hz = own[b, 0], own[b, 1], own[b, 2], own[b, 3]
+    for i in range(6):
+        P_out[b, i] = own[b, 4 + i]
+    P_out[b, 6], P_out[b, 7], P_out[b, 8] = 0.0, -hz, hy
+    P_out[b, 9], P_out[b, 10], P_out[b, 11] = hz, 0.0, -hx
+    P_out[b, 12], P_out[b, 13], P_out[b, 14] = -hy, hx, 0.0
+    P_out[b, 15], P_out[b, 16], P_out[b, 17] = m, m, m
+    P_out[b, 18], P_out[b, 19], P_out[b, 20] = 0.0, 0.0, 0.0
 
 
 @part

@@ -39,9 +39,10 @@ def eliminate_along(
     length, kept_rank = one.length[0], one_work.kept_rank[0]
     floor = max(CUT * one_work.scale[0], NOTHING * one.mobility[0])
     open_rows(blocks, rows, choose, row_work, block_work, one_work)
-    rigid(link_work.I, link_work.P)
     p = 0
     for b in range(links.parent.size - 1, 0, -1):
+        if links.leaf[b]:
+            rigid(link_work.I, b, link_work.P)
         p = gather(
             b, p, choose, links, fronts, entries, blocks, rows, keeps, link_work, block_work, row_work, front_work,
             one_work, ids_out, pile_work, row_out, K_out, G_out,
