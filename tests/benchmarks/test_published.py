@@ -43,7 +43,7 @@ WINDOWS = {
     ("windows", "rtol", "allowed"),
     [
         (2, 1e-6, 5e-4), (2, None, 3e-6), (2, 1e-9, 3e-7), (2, 1e-10, 3e-8), (2, 1e-11, 3e-9), (2, 1e-12, 3e-10),
-        (40, 1e-6, 5e-4), (40, None, 5e-6),
+        (40, 1e-6, 5e-4), (40, None, 5e-6), (40, 1e-9, 5e-7), (40, 1e-10, 3e-8),
     ],
 )  # fmt: skip
 def test_windows_keep_the_parallelogram_through_flat_positions(windows, rtol, allowed):
@@ -56,6 +56,17 @@ def test_windows_keep_the_parallelogram_through_flat_positions(windows, rtol, al
     assert s.flow.counts()["steps"] < 400  # no creeping up to the flat positions
     if rtol is None:
         np.testing.assert_allclose(s.position["crank_0.B"][:2], WINDOWS[windows][-1][1:3], rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("windows", [2, 40])
+@pytest.mark.parametrize("exponent", [-10.4, -10.24, -10.19, -9.98, -9.74])
+def test_windows_leap_over_flat_positions_wherever_steps_happen_to_end(windows, exponent):
+    """Tolerances at which steps crept up to a flat position until roundoff in directions stopped them."""
+    s = simulator("four_bars", 10.0**exponent, windows=windows)
+    s.advance(10.0)
+    _, x, y, *_ = WINDOWS[windows][-1]
+    np.testing.assert_allclose(s.position["crank_0.B"], [x, y, 0], rtol=0, atol=200.0 * 10.0**exponent)
+    assert s.flow.counts()["steps"] < 400
 
 
 @pytest.mark.parametrize(("rtol", "allowed"), [(None, 2e-8), (1e-11, 1e-10)])
