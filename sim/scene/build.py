@@ -10,6 +10,7 @@ from sim.scene import events as event_builder
 from sim.scene.blocks import BAD, Thing
 from sim.scene.bodies import build_body
 from sim.scene.colors import color_of
+from sim.scene.contacts import Touchable, build_contact
 from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
 from sim.scene.events import Names, names_under
@@ -22,7 +23,7 @@ from sim.scene.names import Unreadable, is_pattern, matching
 from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
-from sim.scene.spec import Body, ControllerUse, Event, Force, Joint, Part, Quat, Shape, Value, Vec3, World
+from sim.scene.spec import Body, Contact, ControllerUse, Event, Force, Joint, Part, Quat, Shape, Value, Vec3, World
 from sim.scene.values import Pose, read_value
 from sim.scene.vocabulary import definition
 
@@ -45,6 +46,7 @@ class Builder:
         self.loose: set[str] = set()  # joints that are not connected from the start
         self.unreadable: set[str] = set()  # bodies and joints
         self.made: dict[str, list[str]] = {}  # event to the joints that it makes
+        self.still: tuple[Shape, ...] = ()  # of the world
 
     # ---- parts and the world ----
 
@@ -83,9 +85,14 @@ class Builder:
                 if point.full in points:
                     point.problem(f"a second point named '{point.full}'")
                 points[point.full] = _placed_point(value, position, orientation)
-            built = build_shapes(block.get("shapes"), color_of(block))
-            shapes += [placed(shape, position, orientation) for shape in built]
-        return World(gravity=gravity, points=points, shapes=tuple(shapes))
+            built = build_shapes(block.get("shapes"), color_of(block), still=True)
+            for shape in built:
+                name = scope.full(shape.name) if shape.name else ""
+                if name and name in {other.name for other in shapes}:
+                    block.problem("shapes", f"a second shape named '{name}'")
+                shapes.append(dataclasses.replace(placed(shape, position, orientation), name=name))
+        self.still = tuple(shapes)
+        return World(gravity=gravity, points=points, shapes=self.still)
 
     def parts(self, names: Names) -> tuple[Part, ...]:
         """Return the files of the scene, with the poses that including files give."""
@@ -226,6 +233,7 @@ class Builder:
             cuttable=tuple(self.types),
             loose=frozenset(self.loose),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
+            contacts=tuple(thing.full for thing in self.draft.things["contacts"]),
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
             unreadable=unreadable,
@@ -294,6 +302,13 @@ class Builder:
         """Return the forces in file order."""
         built = [build_force(thing, names) for thing in _unique(self.draft.things["forces"], "force")]
         return [force for force in built if force is not None]
+
+    def contacts(self, names: Names) -> list[Contact]:
+        """Return the rules of contact in file order."""
+        known = Touchable(tuple(self.bodies), tuple(f"world.{shape.name}" for shape in self.still if shape.name))
+        things = _unique(self.draft.things["contacts"], "contact")
+        built = [build_contact(thing, known, names.unreadable) for thing in things]
+        return [contact for contact in built if contact is not None]
 
     def controllers(self, names: Names) -> list[ControllerUse]:
         """Return the controllers in file order."""

@@ -15,7 +15,7 @@ from sim.scene.reading import Reader
 from sim.scene.spec import Action, Event, Expression, Value, Vec3
 from sim.scene.values import Pose, read_value
 
-_ACTIONS = ("connect", "cut", "enable", "disable", "set", "impulse", "stop")
+_ACTIONS = ("connect", "cut", "touch", "release", "enable", "disable", "set", "impulse", "stop")
 _TRIGGERS = ("at", "after", "when", "key")
 
 
@@ -28,6 +28,7 @@ class Names:
     loose : joints that are not connected from the start
     driven : joints with a motion
     controllers : names, in the scene's order
+    contacts : names of their rules, in the scene's order
     events : names
     drawn : function from a free joint's name to its pose in the drawing
     unreadable : names whose blocks could not be read; what they have is not known
@@ -37,6 +38,7 @@ class Names:
     cuttable: tuple[str, ...]
     loose: frozenset[str]
     controllers: tuple[str, ...]
+    contacts: tuple[str, ...]
     events: tuple[str, ...]
     drawn: Callable[[str], Pose | None]
     unreadable: Unreadable
@@ -176,6 +178,8 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
         targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
     elif kind in ("enable", "disable"):
         targets = expand(block.nodes[kind], reader, path, "controller", names.controllers, names.unreadable)
+    elif kind in ("touch", "release"):
+        targets = expand(block.nodes[kind], reader, path, "contact", names.contacts, names.unreadable)
     elif kind == "set":
         settings = read_settings(block.get("set"), names)
         targets, values = list(settings), tuple(settings.values())

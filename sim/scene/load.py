@@ -86,6 +86,7 @@ def _load(
     simulate = build_simulate(draft.settings.get("simulate"))
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
+    contacts = builder.contacts(names)
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
@@ -104,6 +105,7 @@ def _load(
         initial=initial,
         events=tuple(events),
         forces=tuple(forces),
+        contacts=tuple(contacts),
         controllers=tuple(controllers),
         simulate=simulate,
         render=render,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from sim.scene.blocks import Block
@@ -9,12 +10,22 @@ from sim.scene.colors import Color, color_of
 from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
 
-_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid")
+_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane")
 
 
-def build_shapes(blocks: Any, color: Color) -> list[Shape]:
-    """Return the shapes of a list of blocks; `color` is for those without one.  Bad ones are left out."""
-    built = [build_shape(block, color) for block in blocks or ()]
+def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shape]:
+    """Return the shapes of a list of blocks; `color` is for those without one.  Bad ones are left out.
+
+    still : they are of the world, so they may be planes and have names
+    """
+    built = []
+    for block in blocks or ():
+        if not still and block.wrote("plane"):
+            block.problem("plane", "a plane stands still", "write it under world.shapes, or give the body a box")
+        elif not still and block.wrote("name"):
+            block.problem("name", "only shapes of the world have names", "contacts name the body")
+        else:
+            built.append(build_shape(block, color))
     return [shape for shape in built if shape is not None]
 
 
@@ -26,15 +37,22 @@ def build_shape(block: Block, color: Color) -> Shape | None:
     if kind is None or solid is None or solid.bad(*solid.nodes):
         return None
     if kind in ("capsule", "cylinder"):
-        return _rod(kind, solid, own)
+        return _rod(kind, solid, own, block.get("name", ""))
+    if kind == "plane":
+        normal, edge = solid.get("normal"), solid.get("edge")
+        return Shape(
+            kind=kind, position=solid.get("center"), orientation=along_z(normal), size=(edge, edge, 0.0), color=own,
+            name=block.get("name", ""),
+        )  # fmt: skip
     size = {"box": solid.get("size"), "ellipsoid": solid.get("radii"), "sphere": (solid.get("radius"),) * 3}[kind]
     if size is None or size[0] is None:
         return None
     orientation = orientation_of(solid, "orientation")
-    return Shape(kind=kind, position=solid.get("center"), orientation=orientation, size=size, color=own)
+    position, name = solid.get("center"), block.get("name", "")
+    return Shape(kind=kind, position=position, orientation=orientation, size=size, color=own, name=name)
 
 
-def _rod(kind: str, solid: Block, color: Color) -> Shape | None:
+def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:
     """Return a capsule or cylinder given by its ends, or by centre and length."""
     ends = solid.wrote("from", "to")
     if ends and solid.wrote("center", "length", "orientation"):
@@ -51,7 +69,8 @@ def _rod(kind: str, solid: Block, color: Color) -> Shape | None:
     if not ends:
         orientation = orientation_of(solid, "orientation")
         size = (radius, radius, solid.get("length"))
-        return Shape(kind=kind, position=solid.get("center"), orientation=orientation, size=size, color=color)
+        position = solid.get("center")
+        return Shape(kind=kind, position=position, orientation=orientation, size=size, color=color, name=name)
     a, b = solid.get("from"), solid.get("to")
     along: Vec3 = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
     length = norm(along)
@@ -60,8 +79,9 @@ def _rod(kind: str, solid: Block, color: Color) -> Shape | None:
         return None
     middle: Vec3 = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
     return Shape(
-        kind=kind, position=middle, orientation=along_z(unit(along)), size=(radius, radius, length), color=color
-    )
+        kind=kind, position=middle, orientation=along_z(unit(along)), size=(radius, radius, length), color=color,
+        name=name,
+    )  # fmt: skip
 
 
 def placed(shape: Shape, position: Vec3, orientation: Quat) -> Shape:
@@ -71,4 +91,4 @@ def placed(shape: Shape, position: Vec3, orientation: Quat) -> Shape:
     x, y, z = rotate(orientation, shape.position)
     moved = (x + position[0], y + position[1], z + position[2])
     turned = multiply(orientation, shape.orientation)
-    return Shape(kind=shape.kind, position=moved, orientation=turned, size=shape.size, color=shape.color)
+    return dataclasses.replace(shape, position=moved, orientation=turned)

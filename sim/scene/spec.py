@@ -43,15 +43,16 @@ class Expression:
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A solid that is drawn, weighed and (later) touched."""
+    """A solid that is drawn, weighed and touched."""
 
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid; plane: of the world alone
     position: Vec3  # m, centre, file coordinates
     orientation: Quat  # shape axes to file axes; capsules and cylinders lie along their z
     # m; box: full edges; sphere: (r, r, r); ellipsoid: half axes; capsule, cylinder: (r, r, length between
-    # the end centres)
+    # the end centres); plane (all below z = 0 of its axes): (edge, edge, 0) of the square that is drawn
     size: Vec3
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]; not-a-number: the film chooses
+    name: str = ""  # of a shape of the world, for contacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +143,8 @@ class Action:
     cut      | joint names        |
     enable   | controller names   |
     disable  | controller names   |
+    touch    | contact names      |
+    release  | contact names      |
     set      | joint names        | one Value each
     impulse  | body names         | one (linear N s world, angular N m s world, point name or None) each
     stop     |                    |
@@ -226,6 +229,20 @@ Force = Spring | TorsionSpring | Wrench | Drag
 
 
 @dataclass(frozen=True, kw_only=True)
+class Contact:
+    """A rule of which pairs touch, and the law of their contact."""
+
+    name: str
+    # Two sides: names of bodies, and of shapes of the world: "world" (all of them) or "world.ground".
+    between: tuple[tuple[str, ...], tuple[str, ...]]
+    friction: float  # 1
+    restitution: float  # 1
+    rest_speed: float  # m/s
+    active: bool  # from the start
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerUse:
     """A controller of the scene: which class, with which parameters (SI, patterns resolved)."""
 
@@ -276,6 +293,7 @@ class Scene:
     initial: Mapping[str, Value]  # joint name (a free body's joint bears the body's name)
     events: tuple[Event, ...]
     forces: tuple[Force, ...]
+    contacts: tuple[Contact, ...]
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data
