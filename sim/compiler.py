@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.connectivity import Frames
+from sim.contact.solids import Pair, Solid, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
@@ -43,6 +44,8 @@ class Model:
     gravity_W: np.ndarray
     length: float
     programs: Programs
+    solids: tuple[Solid, ...] = ()
+    pairs: tuple[Pair, ...] = ()  # of solids that may touch
 
     def joint(self, name: str) -> int:
         """Return the row of a joint by name."""
@@ -87,6 +90,7 @@ def compile(scene: Scene) -> Model:
     )
     forces = compile_forces(scene, poses, points, programs)
     _enter_motions(specs, joints, columns, programs)
+    solids = solids_of(scene, origins)
     programs.acts = bool(len(stops) or len(forces) or np.any(columns.stiffness) or np.any(columns.damping))
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
@@ -95,6 +99,7 @@ def compile(scene: Scene) -> Model:
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=frozenset(i for i, joint in enumerate(scene.joints) if joint.connected),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
+        solids=solids, pairs=pairs_of(scene, solids),
     )  # fmt: skip
 
 

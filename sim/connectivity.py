@@ -8,7 +8,7 @@ child to another active joint in which it is the child, else to a free joint (se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,15 @@ from sim.model import (
     NQ,
     NV,
     ONE,
+    OPEN,
     PAIR,
     POINT,
     ROW,
+    SLIP,
     SPHERICAL,
+    STICK,
     TORSION,
+    TOUCH,
     UNIVERSAL_ROW,
     Numbers,
     Tables,
@@ -40,6 +44,7 @@ from sim.model import (
 
 if TYPE_CHECKING:
     from sim.compiler import Model
+    from sim.contact.touch import Touch
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Structure:
     real: np.ndarray
     tables: Tables
     sizes: Numbers
+    touches: tuple[Touch, ...] = ()  # points of contact
 
     def q_of(self, model: Model, joint: int) -> slice:
         """Return the addresses in q of a tree joint."""
@@ -125,10 +131,13 @@ def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None,
     return out
 
 
-def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray) -> Structure:
+def build(
+    model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray, touches: Sequence[Touch] = ()
+) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
 
     Springs, dampers, armatures and stops of joints that are not connected are taken out.
+    touches : points of contact, those that only may touch included
     """
     model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
     n = len(model.bodies)
@@ -146,7 +155,8 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links = _links(model, frames, carrier, order, link_of)
     freedoms = _freedoms(model, links)
-    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links)
+    points_of_contact = _touches(touches, link_of, links)
+    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, points_of_contact)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
         link = link_of[model.points.body[i]]
@@ -160,17 +170,18 @@ def build(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarr
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        forces=model.forces.copy(),
+        forces=model.forces.copy(), touches=points_of_contact,
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(bool(np.any(rows.motion >= 0)))
+    one.sliding[0] = int(np.count_nonzero(points_of_contact.mode == SLIP))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=n, columns=len(model.columns), joints=len(model.joints), waiting=waiting if one.along[0] else None,
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)
-    return Structure(carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes)
+    return Structure(carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches))
 
 
 def _of_present(model: Model, present: set[int]) -> Model:
@@ -289,37 +300,57 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     return out
 
 
-def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any) -> Any:
-    """Lay out the rows: a block for each loop, in their order, then one for each driven joint of the tree."""
+def _touches(touches: Sequence[Touch], link_of: np.ndarray, links: Any) -> Any:
+    """Lay out points of contact, their features carried from their bodies' axes into those of links."""
+    out = table(TOUCH, len(touches))
+    for k, touch in enumerate(touches):
+        out.kind[k], out.mode[k], out.friction[k], out.slip_W[k] = touch.kind, touch.mode, touch.friction, touch.slip_W
+        out.block[k] = -1
+        for side, body, feature in (("a", touch.a, touch.feature_a), ("b", touch.b, touch.feature_b)):
+            link = int(link_of[body])
+            out[side][k] = link
+            out[f"data_{side}"][k] = feature.numbers(links.p_KB[link], links.R_KB[link].reshape(3, 3))
+    return out
+
+
+def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
+    """Return the rows of a point of contact, as `_rows_of`: two along the surface where it sticks, the normal."""
+    return [(code, 1.0, 0.0, 0, -1, 0) for code in ((0, 1, 2) if mode == STICK else (2,))]
+
+
+def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
+    """Lay out the rows: a block for each loop, for each driven joint of the tree, for each closed point of contact."""
     motors = _motors(model, links)
-    blocks = table(BLOCK, len(loops) + len(motors))
+    closed = [k for k in range(len(touches)) if touches.mode[k] != OPEN]
+    joints = [*loops, *motors]
+    blocks = table(BLOCK, len(joints) + len(closed))
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     support: list[int] = []
     jacobian = 0
-    for n, joint in enumerate([*loops, *motors]):
-        motor = n >= len(loops)
-        kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
-        a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
+    for n in range(len(blocks)):
+        first_row = len(row_list)
+        if n < len(joints):
+            joint, motor, touch = joints[n], n >= len(loops), -1
+            kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
+            a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
+            row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
+            _bind(blocks, n, frames, joint, links, a, b)
+        else:
+            joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
+            a, b = int(touches.a[touch]), int(touches.b[touch])
+            row_list += [(n, *row) for row in _rows_of_touch(int(touches.mode[touch]))]
+            touches.block[touch] = n
         fork = _fork(links, a, b)
         below_b, below_a, above = (_climbed(links, *ends) for ends in ((b, fork), (a, fork), (fork, 0)))
-        first_row = len(row_list)
-        row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
         hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
         for name, value in (
             ("kind", 0 if motor else kind), ("freedoms", 0 if motor else NV[kind]), ("joint", joint),
-            ("column", column), ("a", a), ("b", b), ("motor", int(motor)),
+            ("column", column), ("a", a), ("b", b), ("motor", int(motor)), ("touch", touch),
             ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
             ("nb", len(below_b)), ("na", len(below_a)), ("nc", len(above)), ("jacobian", jacobian), ("fork", fork),
         ):  # fmt: skip
             blocks[name][n] = value
-        for link, p_out, R_out, p, R in (
-            (a, "p_aF", "R_aF", frames.p_PF[joint], frames.R_PF[joint]),
-            (b, "p_bM", "R_bM", frames.p_CM[joint], frames.R_CM[joint]),
-        ):
-            R_KB = links.R_KB[link].reshape(3, 3)
-            blocks[p_out][n] = links.p_KB[link] + R_KB @ p
-            blocks[R_out][n] = (R_KB @ R).ravel()
         support.extend(entries)
         jacobian += len(entries) * (len(row_list) - first_row)
     rows = table(ROW, len(row_list))
@@ -330,6 +361,17 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             rows[name][i] = number
     pairs, shared = _pairs(blocks, support) if len(blocks) <= MANY else (table(PAIR, 0), np.zeros((0, 2), np.int64))
     return blocks, rows, np.array(support, np.int64), pairs, shared
+
+
+def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b: int) -> None:
+    """Fill F in a and M in b of a joint's block."""
+    for link, p_out, R_out, p, R in (
+        (a, "p_aF", "R_aF", frames.p_PF[joint], frames.R_PF[joint]),
+        (b, "p_bM", "R_bM", frames.p_CM[joint], frames.R_CM[joint]),
+    ):
+        R_KB = links.R_KB[link].reshape(3, 3)
+        blocks[p_out][n] = links.p_KB[link] + R_KB @ p
+        blocks[R_out][n] = (R_KB @ R).ravel()
 
 
 def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:

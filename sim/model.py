@@ -41,6 +41,7 @@ class Status(IntEnum):
     NO_CLOSURE = 8  # projection did not reach the constraints
     CALLBACK = 9  # a Python controller raised
     NOT_SOLVED = 10  # Newton's iteration for the stages of an implicit step did not converge
+    JAMMED = 11  # friction of sliding points has no finite answer: Painleve's paradox
 
 
 LINK = np.dtype(
@@ -77,6 +78,7 @@ BLOCK = np.dtype(
         ("freedoms", "i8"),
         ("hard", "i8"),  # how many of them are hard
         ("motor", "i8"),  # 1: driven freedoms of a tree joint, which leaves no freedom of its own; 0: a loop
+        ("touch", "i8"),  # row in `touches` where the block is a point of contact, or -1
         ("support", "i8"),  # start in `support`
         ("nb", "i8"), ("na", "i8"), ("nc", "i8"),  # freedoms of b below the fork, of a below it, at and above it
         ("jacobian", "i8"),  # start in the flat array of scaled Jacobians
@@ -100,6 +102,21 @@ ROW = np.dtype(
     ],
     align=True,
 )  # fmt: skip
+
+# A point of contact: two features that touch, or may.  Features are given in the axes K of their links.
+TOUCH = np.dtype(
+    [
+        ("kind", "i8"),  # of the pair of features: see `sim.kernels.features`
+        ("a", "i8"), ("b", "i8"),  # links
+        ("data_a", "f8", (8,)), ("data_b", "f8", (8,)),  # features, of a and of b
+        ("mode", "i8"),  # OPEN: watched; STICK: three rows; SLIP: the normal row, and friction that follows its force
+        ("block", "i8"),  # its rows, or -1
+        ("friction", "f8"),
+        ("slip_W", "f8", (3,)),  # direction in which it slid when it was last decided on, or starts to slide
+    ],
+    align=True,
+)  # fmt: skip
+OPEN, STICK, SLIP = 0, 1, 2
 
 # Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  open: rows that wait there
 # in any case, their other side being elsewhere (row 0: in the rim); limit: rows that may wait.
@@ -158,15 +175,16 @@ FORCE = np.dtype(
 )  # fmt: skip
 GUARD = np.dtype(
     [
-        ("kind", "i8"),  # PROGRAM or STOP_DEPTH
-        ("owner", "i8"),  # program or stop
+        ("kind", "i8"),  # a condition, a stop's depth; of a point of contact its gap, pull, grip or slip
+        ("owner", "i8"),  # program, stop or touch
         ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
         ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
         ("peak", "f8"),  # largest magnitude of the value since it fired
+        ("allowed", "f8"),  # m: how deep an open point may be that rests on others and carries nothing
     ],
     align=True,
 )
-GUARD_PROGRAM, GUARD_STOP = 0, 1
+GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP = range(6)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
@@ -192,6 +210,7 @@ ONE = np.dtype(
         ("nq", "i8"), ("nv", "i8"),  # coordinates and freedoms of the tree
         ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
         ("driven", "i8"),  # 1 when some row is that of a driven freedom
+        ("sliding", "i8"),  # points of contact that slide
     ],
     align=True,
 )  # fmt: skip
@@ -255,6 +274,18 @@ FRONT_WORK = np.dtype(
         ("rim_first", "i8"), ("rim_end", "i8"),  # rows eliminated in the rim after this root; row 0: at the end
         ("pending", "i8"), ("ids", "i8"), ("X", "i8"),  # rows that wait under its freedoms; which; x in `J`, last first
         ("pile", "i8"), ("stack", "i8"),  # where they stand for the parent; links whose rows stand there
+    ],
+    align=True,
+)  # fmt: skip
+
+TOUCH_WORK = np.dtype(
+    [
+        ("gap", "f8"),  # m
+        ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # of the point of contact, world axes
+        ("R", "f8", (9,)), ("R_dot", "f8", (9,)),  # two tangents and the normal, from a to b, as columns
+        ("u", "f8", (3,)), ("slip", "f8", (3,)),  # m/s: of b's material there against a's; unit direction of sliding
+        ("force", "f8", (3,)),  # N, on b, world axes
+        ("pressing", "f8"), ("holding", "f8"),  # N: normal force; friction
     ],
     align=True,
 )  # fmt: skip
@@ -342,6 +373,7 @@ class Tables(NamedTuple):
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
     forces: Annotated[Any, FORCE]  # (forces,) that the scene names
     one: Annotated[Any, ONE]  # (1,)
+    touches: Annotated[Any, TOUCH]  # (points of contact,)
     fronts: Annotated[Any, FRONT]  # (links,)
     entries: Annotated[Any, "i8"]  # (sides of rows,)
     support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
@@ -382,6 +414,9 @@ class Work(NamedTuple):
     freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
     blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
     rows: Annotated[Any, ROW_WORK]  # (rows,)
+    touches: Annotated[Any, TOUCH_WORK]  # (points of contact,)
+    feedback: Annotated[Any, "f8", 2]  # (sliding + 1, sliding) normal forces that each one's friction makes; theirs
+    feedback_order: Annotated[Any, "i8"]  # (sliding,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
     joints: Annotated[Any, JOINT_WORK]  # (joints,)
     forces: Annotated[Any, FORCE_WORK]  # (forces,)
@@ -484,13 +519,15 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     row: numbers of a recorded row, where rows are wanted.
     """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
-    room = sizes.waiting
+    room, sliding = sizes.waiting, int(tables.one.sliding[0])
     if room is None:
         jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
         room = Waiting(m, 0, jacobian, 0, 0)
     work = Work(
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
+        touches=table(TOUCH_WORK, len(tables.touches)), feedback=np.zeros((sliding + 1, sliding)),
+        feedback_order=np.zeros(sliding, np.int64),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),

@@ -89,6 +89,8 @@ def direction(code, frame, n):
 def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
+    Rows of contacts are left to `sim.kernels.touches`.
+
     Driven rows: J v less the wanted rate, and the wanted acceleration besides, from row_work.want.
     link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].
     """
@@ -97,7 +99,7 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     a_links, b_links = blocks.a, blocks.b
     block, code, scale, motion, want = rows.block, rows.code, rows.scale, rows.motion, row_work.want
     for r in range(block.size):
-        if not (every or keeps[r]):
+        if not (every or keeps[r]) or blocks.touch[block[r]] >= 0:
             continue
         n, c, s = block[r], code[r], scale[r]
         a, b = a_links[n], b_links[n]

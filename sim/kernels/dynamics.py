@@ -42,6 +42,7 @@ from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.passes import inward_along, outward_along
 from sim.kernels.system import unpack
+from sim.kernels.touches import touch_frames, touch_rows
 from sim.model import Status
 
 # Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
@@ -64,6 +65,8 @@ def move(system, q, v):
         block_frames(tables.blocks, work.links, work.blocks)
         if tables.one.driven[0]:
             columns(system, q, v)
+    if tables.touches.kind.size > 0:
+        touch_frames(tables.touches, work.links, work.touches, work.blocks)
 
 
 @story
@@ -82,6 +85,14 @@ def drive_power(rows, keeps, row_work, one_work):
             one_work.power[0, 0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
 
 
+@chapter
+def rows_now(tables, work, every):
+    """Build all rows, or those that were kept."""
+    build_rows(tables.blocks, tables.rows, every, work.keeps, work.links, work.blocks, work.rows)
+    if tables.touches.kind.size > 0:
+        touch_rows(tables.touches, tables.blocks, tables.rows, every, work.keeps, work.links, work.rows, work.touches)
+
+
 @story
 def factorise(system, choose):
     """Articulated inertias; rows, scaled Jacobians and the factor of G.  Returns a status.
@@ -92,7 +103,7 @@ def factorise(system, choose):
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, choose, work.keeps, work.links, work.blocks, work.rows)
+        rows_now(tables, work, choose)
         if tables.one.along[0]:
             return factorise_along(system, choose)
     bad = articulate(links, freedoms, work.links, work.freedoms)
@@ -276,24 +287,6 @@ def solve_loops(system):
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
-
-
-@chapter
-def forward_dynamics(system, tables, work, t, q, v):
-    """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
-
-    closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
-    `sim.formulation` and both are tested against each other.
-    """
-    move(system, q, v)
-    apply_forces(system, t, q, v)
-    status = factorise(system, 0)
-    if status != Status.OK:
-        return status
-    free_response(system)
-    solve_loops(system)
-    drive_power(tables.rows, work.keeps, work.rows, work.one)
-    return Status.OK
 
 
 @story

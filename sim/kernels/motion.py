@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.constraints import build_rows, mismatch
-from sim.kernels.dynamics import (
-    apply_forces,
-    columns,
-    drive_power,
-    factorise,
-    follow,
-    forward_dynamics,
-    free_response,
-    move,
-    solve_loops,
-)
+from sim.kernels.accelerations import forward_dynamics, respond
+from sim.kernels.constraints import mismatch
+from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
@@ -140,9 +131,8 @@ def settle(system, tables, control, work, t, q, v, k_out):
     move(system, q, v)
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
-        build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
-    free_response(system)
-    solve_loops(system)
+        rows_now(tables, work, 1)
+    status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0
     if work.one.rank[0] < tables.rows.block.size:
@@ -156,7 +146,7 @@ def settle(system, tables, control, work, t, q, v, k_out):
         return Status.CALLBACK
     if worst > CONTRADICTION:
         return Status.INCONSISTENT
-    return Status.OK
+    return status
 
 
 @kernel

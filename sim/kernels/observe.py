@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.constraints import wrench_about
+from sim.kernels.accelerations import respond
+from sim.kernels.chosen import least_norm, null_vectors
 from sim.kernels.dynamics import (
     apply_forces,
     body_poses,
     columns,
     factorise,
     follow,
-    free_response,
-    go_inward,
     move,
     position_residual,
-    solve_loops,
     velocity_residual,
 )
 from sim.kernels.elements import spring_energy
@@ -24,10 +22,8 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import SAMPLE, unpack, vector
-from sim.model import ARMED, DISARMED, GUARD_PROGRAM, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
-
-# Share of a row's wrench below which a freedom does not move it: roundoff.
-UNMOVED = 1e-12
+from sim.kernels.touches import touch_forces, touch_guard
+from sim.model import ARMED, DISARMED, GUARD_PROGRAM, GUARD_STOP, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -44,120 +40,6 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
             f0, f1, f2 = f0 + s * row[r, 3], f1 + s * row[r, 4], f2 + s * row[r, 5]
         add_wrench(frame, x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
         add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-
-
-@chapter
-def null_vectors(system, tables, work):
-    """Row forces that do nothing: one vector for each cut row, orthonormal.  Returns their number.
-
-    work.N: (rows, rows), vectors in its first rows.  Needs `factorise`; uses up the links' F, B and vdot.
-    Rows that the tree alone holds are left out: a force along one is a vector by itself.
-    """
-    rows, row_work, F_work, count = tables.rows, work.rows, work.links.F, 0
-    mark_acting(
-        work.one.rank[0], tables.links, tables.freedoms, tables.blocks, rows, work.links, work.freedoms, work.blocks,
-        row_work,
-    )  # fmt: skip
-    for c in range(rows.block.size):
-        if row_work.acts[c] != 0:
-            continue
-        for r in range(row_work.rhs.size):
-            row_work.rhs[r] = 0.0
-        for k in range(work.freedoms.y.size):
-            work.freedoms.y[k] = 0.0
-        for b in range(F_work.shape[0]):
-            for i in range(6):
-                F_work[b, i] = 0.0
-        pull(rows.block[c], c, -1.0, tables.blocks, work.links, work.blocks, row_work, F_work)
-        go_inward(tables, work)
-        solve_loops(system)
-        row_work.force[c] = 1.0  # what the rows that act do against a unit force of this one
-        if orthonormal(count, row_work.force, work.N):
-            count += 1
-        row_work.force[c] = 0.0
-    return count
-
-
-@kernel
-def mark_acting(rank, links, freedoms, blocks, rows, link_work, freedom_work, block_work, row_work):
-    """Fill acts: 1 for the rows that act, -1 for those that the tree alone holds, 0 for those that repeat others."""
-    for r in range(row_work.acts.size):
-        row_work.acts[r] = -1
-    for s in range(rank):
-        row_work.acts[row_work.order[s]] = 1
-    for r in range(row_work.acts.size):
-        n = rows.block[r]
-        if row_work.acts[r] < 0 and (
-            moves(r, n, blocks.a[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
-            or moves(r, n, blocks.b[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
-        ):
-            row_work.acts[r] = 0
-
-
-@kernel
-def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, row_work):
-    """Tell whether a freedom from link b up to its ancestor `top` changes what row r of block n holds."""
-    frame, axis, row = block_work.frame, freedom_work.axis, row_work.row
-    while b != top:
-        k = wrench_about(frame, link_work.x, row, n, r, b)
-        size = abs(k[0]) + abs(k[1]) + abs(k[2]) + abs(k[3]) + abs(k[4]) + abs(k[5])
-        for i in range(links.v[b], links.v[b] + links.nv[b]):
-            if freedoms.linear[i]:
-                rate = k[3] * axis[i, 0] + k[4] * axis[i, 1] + k[5] * axis[i, 2]
-            else:
-                rate = k[0] * axis[i, 0] + k[1] * axis[i, 1] + k[2] * axis[i, 2]
-            if abs(rate) > UNMOVED * size:
-                return True
-        b = links.parent[b]
-    return False
-
-
-@kernel
-def pull(n, r, size, blocks, link_work, block_work, row_work, wrench_out):
-    """Add a force of row r of block n to the wrenches on both links."""
-    row = row_work.row
-    m0, m1, m2, f0, f1, f2 = (
-        size * row[r, 0], size * row[r, 1], size * row[r, 2], size * row[r, 3], size * row[r, 4], size * row[r, 5],
-    )  # fmt: skip
-    add_wrench(block_work.frame, link_work.x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-    add_wrench(block_work.frame, link_work.x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-
-
-@kernel
-def orthonormal(count, vector, N_out):
-    """Put a vector behind `count` orthonormal ones; tells whether anything of it was left."""
-    m = vector.size
-    for r in range(m):
-        N_out[count, r] = vector[r]
-    for _ in range(2):
-        for p in range(count):
-            dot = 0.0
-            for r in range(m):
-                dot += N_out[p, r] * N_out[count, r]
-            if dot != 0.0:
-                for r in range(m):
-                    N_out[count, r] -= dot * N_out[p, r]
-    size = 0.0
-    for r in range(m):
-        size += N_out[count, r] ** 2
-    if not size > 0.0:
-        return False
-    size = 1.0 / math.sqrt(size)
-    for r in range(m):
-        N_out[count, r] *= size
-    return True
-
-
-@kernel
-def least_norm(N, count, row_work):
-    """Take out of the row forces what does nothing: the least norm in newtons."""
-    force = row_work.force
-    for p in range(count):
-        dot = 0.0
-        for r in range(force.size):
-            dot += N[p, r] * force[r]
-        for r in range(force.size):
-            force[r] -= dot * N[p, r]
 
 
 @kernel
@@ -193,7 +75,8 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
     for n in range(blocks.rows.size):
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             if row_work.acts[r] < 0:
-                determinate_out[blocks.joint[n]] = 0.0
+                if blocks.touch[n] < 0:
+                    determinate_out[blocks.joint[n]] = 0.0
                 mark_path(links, blocks.a[n], blocks.fork[n], determinate_out)
                 mark_path(links, blocks.b[n], blocks.fork[n], determinate_out)
                 break
@@ -211,7 +94,7 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
                 determinate_out[links.joint[b]] = 0.0
         for n in range(blocks.rows.size):
             for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
-                if abs(N[p, r]) > 1e-7:
+                if abs(N[p, r]) > 1e-7 and blocks.touch[n] < 0:
                     determinate_out[blocks.joint[n]] = 0.0
 
 
@@ -241,7 +124,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
         for i in range(3):
             p_out[j, i] = x[b, i]
     for n in range(blocks.rows.size):
-        if blocks.motor[n]:
+        if blocks.motor[n] or blocks.touch[n] >= 0:
             continue
         j = blocks.joint[n]
         for i in range(6):
@@ -310,10 +193,11 @@ def observe(system, tables, work, t, q, v):
         return status
     count = 0
     if tables.rows.block.size > 0:
-        count = null_vectors(system, tables, work)
-    free_response(system)
-    solve_loops(system)
+        count = null_vectors(system)
+    status = respond(system)
     least_norm(work.N, count, work.rows)
+    if tables.touches.kind.size > 0:
+        touch_forces(tables.touches, tables.blocks, tables.rows, work.rows, work.touches)
     drive_torques(tables.rows, work.rows, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
@@ -322,7 +206,7 @@ def observe(system, tables, work, t, q, v):
         math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan
     )
     work.one.trust[0, 3] = work.one.rank[0]
-    return Status.OK
+    return status
 
 
 @chapter
@@ -380,8 +264,12 @@ def guard_values(tables, work, control, guards_out, t, values_out):
             values_out[g] = -1.0
         elif guards_out.kind[g] == GUARD_PROGRAM:
             values_out[g] = guards_out.direction[g] * run_program(tables, work, guards_out.owner[g], t)
-        else:
+        elif guards_out.kind[g] == GUARD_STOP:
             values_out[g] = guards_out.direction[g] * stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
+        else:
+            values_out[g] = touch_guard(
+                guards_out.kind[g], guards_out.owner[g], guards_out.allowed[g], tables.touches, work.touches
+            )
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             guards_out.peak[g] = max(guards_out.peak[g], abs(values_out[g]))
             if values_out[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):
