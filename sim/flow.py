@@ -25,13 +25,18 @@ from sim.model import (
     FILLED,
     FRESH,
     GUARD,
+    GUARD_CONE,
+    GUARD_GAP,
     GUARD_PROGRAM,
+    GUARD_PULL,
+    GUARD_SLIP,
     GUARD_STOP,
     HYSTERESIS,
     LEAST_HYSTERESIS,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
+    OPEN,
     RADIUS,
     RATE,
     REJECTED,
@@ -39,6 +44,7 @@ from sim.model import (
     RTOL,
     STEP,
     STEP_FIXED,
+    STICK,
     WAITING_TO_LEAVE,
     Control,
     Guards,
@@ -54,6 +60,9 @@ from sim.model import (
 )
 from sim.programs import Condition
 from sim.rows import Rows
+
+CLOSED = 1e-9  # m: gap at which a point of contact touches
+RESTING = 5e-10  # m: how deep a point may get that touches and carries nothing
 
 
 class Flow:
@@ -185,24 +194,33 @@ class Flow:
         system = self.system
         return int(answer(system.answers, question, address(system.places), self.t, a, b))
 
-    def crossed(self) -> tuple[list[str], list[int]]:
-        """Return the events and the stops whose guards crossed zero in the last bracket."""
+    def crossed(self) -> tuple[list[str], list[int], list[int]]:
+        """Return the events, stops and points of contact whose guards crossed zero in the last bracket."""
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
-        n = len(self.conditions)
-        return [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if i >= n]
+        n, m = len(self.conditions), len(self.conditions) + len(self.model.stops)
+        return (
+            [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
+            [(int(i) - m) // 2 for i in fired if i >= m],
+        )  # fmt: skip
 
     def restart(self) -> None:
         """Let the kernel find the slope anew: something changed besides the state."""
         self.stepper.count[FRESH] = 0
 
     def adopt(self, after: Instant, v: np.ndarray, agenda: Agenda) -> None:
+        """Take over another structure and state, and watch what is to be watched there."""
+        self.take(after, v)
+        self.arm(agenda)
+
+    def take(self, after: Instant, v: np.ndarray) -> None:
         """Take over another structure and state."""
         old = self.stepper
         self.frames, self.active = after.frames, after.active
         self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
         if after.structure is not self.structure:
             self._share_work(after.structure)
+            self._make_room_for_guards(len(after.structure.touches))
             new = make_stepper(after.structure.sizes, len(self.guards.table))
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
@@ -213,7 +231,15 @@ class Flow:
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
         self.control.turn[loops] = self.work.coordinate[loops]
         engage(self.model, self.structure, self.mechanism, self.control)
-        self.arm(agenda)
+
+    def _make_room_for_guards(self, touches: int) -> None:
+        """Have two guards for each point of contact, behind those of conditions and stops."""
+        kept = len(self.conditions) + len(self.model.stops)
+        if len(self.guards.table) != kept + 2 * touches:
+            new = table(GUARD, kept + 2 * touches)
+            new[:kept] = self.guards.table[:kept]
+            self.guards = self.guards._replace(table=new)
+            self._system = None
 
     def arm(self, agenda: Agenda) -> None:
         """Set which guards are watched, and in which direction."""
@@ -231,6 +257,21 @@ class Flow:
             guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
             guards.direction[n + i] = -1.0 if self.control.engaged[i] else 1.0
             guards.armed[n + i] = int(int(stop.joint) in present)
+        self._arm_touches(n + len(self.model.stops))
+
+    def _arm_touches(self, first: int) -> None:
+        """Watch the gap of every open point of contact; of closed ones whether they pull, and slip or stop slipping."""
+        guards, gap = self.guards.table, self.work.touches.gap
+        for k, touch in enumerate(self.structure.touches):
+            g, h = first + 2 * k, first + 2 * k + 1
+            guards.owner[g] = guards.owner[h] = k
+            guards.kind[g] = GUARD_GAP if touch.mode == OPEN else GUARD_PULL
+            guards.kind[h] = GUARD_CONE if touch.mode == STICK else GUARD_SLIP
+            guards.armed[g], guards.armed[h] = ARMED, int(touch.mode != OPEN and touch.friction > 0.0)
+            guards.direction[g] = guards.direction[h] = 1.0
+            guards.allowed[g] = RESTING if touch.mode == OPEN and gap[k] <= CLOSED else 0.0
+            if touch.mode != OPEN:
+                self.guards.forces[0] = 1
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""

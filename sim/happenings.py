@@ -75,7 +75,7 @@ class Happenings:
 
     def at_start(self) -> None:
         """Serve what is due at t = 0: timed events, conditions that hold, controllers."""
-        self._pass(self._holding({}), ())
+        self._pass(self._holding({}), (), True)
 
     def due(self) -> None:
         """Serve what is due by time or key now."""
@@ -83,24 +83,32 @@ class Happenings:
 
     def instant(self) -> None:
         """Serve the guards that crossed zero, and all that is due with them."""
-        events, stops = self.s.flow.crossed()
-        self._pass(tuple(events), tuple(stops))
+        events, stops, touches = self.s.flow.crossed()
+        self._pass(tuple(events), tuple(stops), bool(touches))
 
     # --- one instant ----------------------------------------------------------------------------
 
-    def _pass(self, crossed: Any, stops: tuple[int, ...]) -> None:
-        """One instant from x- to x+; nothing is recorded when only controllers sample."""
+    def _pass(self, crossed: Any, stops: tuple[int, ...], touched: bool = False) -> None:
+        """One instant from x- to x+; nothing is recorded when only controllers sample.
+
+        touched : points of contact are to be decided on
+        """
         s, t = self.s, self.s.t
         for _ in range(ROUNDS):
             before = self._values()
             events = s.agenda.take(t, crossed)
-            if not events and not stops:
+            touched = touched and bool(s.model.pairs)
+            if not events and not stops and not touched:
                 break
             s.flow.sample_now()
             s._tell_rows()
             s.flow.wait_to_leave(crossed)
             lines = [self._touch(stop) for stop in stops]
+            lines += self._decide_contacts() if touched else []
             lines += self._do(events)
+            if events and s.model.pairs:
+                lines += self._decide_contacts()
+            touched = False
             s.flow.sample_now()
             s._tell_rows()
             if s.journal is not None:
@@ -164,6 +172,23 @@ class Happenings:
             raise SimulationError(f"t = {t:.9g} s: {fault}") from fault
         if not np.array_equal(before, s.flow.control.held):
             s.flow.restart()
+
+    def _decide_contacts(self) -> list[Happening]:
+        """Let bodies collide, stick, slide and part; returns what is told of it."""
+        flow = self.s.flow
+        done = self.s.touching.decide(flow)
+        flow.arm(self.s.agenda)
+        flow.impact += done.lost
+        lines = []
+        if done.struck and done.impulse is not None and done.mechanism is not None and done.change is not None:
+            through = joint_impulses(done.mechanism, done.change, done.impulse)
+            size = float(np.linalg.norm(done.impulse))
+            lines.append(
+                Happening(flow.t, done.struck[0], "impact", "", done.lost, size, "; ".join(done.struck), through)
+            )
+        if done.changed:
+            lines.append(Happening(flow.t, done.changed[0].partition(" [")[0], "mode", text="; ".join(done.changed)))
+        return lines
 
     def _touch(self, stop: int) -> Happening:
         flow = self.s.flow

@@ -36,7 +36,8 @@ def joint_impulses(
             continue
         r = slice(int(block.row), int(block.row + block.rows))
         wrench = rows[r] @ work.rows.row[r]
-        out[block.joint] = wrench
+        if block.touch < 0:
+            out[block.joint] = wrench
         for link, sign in ((int(block.b), 1.0), (int(block.a), -1.0)):
             through[link] -= sign * _moved(wrench, work.blocks.frame[n, :3] - work.links.x[link])
     for body, wrench in (applied or {}).items():

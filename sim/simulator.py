@@ -14,6 +14,7 @@ from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.compiler import Model
 from sim.connectivity import build
+from sim.contact.touching import Touching
 from sim.controllers import Controllers
 from sim.flow import Flow
 from sim.happenings import Happening, Happenings
@@ -85,6 +86,7 @@ class Simulator:
             self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
         )
         self.flow.begin(start.q, start.v, self.agenda)
+        self.touching = Touching(model)
         self._began = False
         self._told = math.nan  # time of the last row
 

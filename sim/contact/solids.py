@@ -67,7 +67,7 @@ def pairs_of(scene: Scene, solids: tuple[Solid, ...]) -> tuple[Pair, ...]:
         return [
             k
             for k, solid in enumerate(solids)
-            if (solid.body in bodies if solid.body else "world" in names or solid.name in still and solid.name)
+            if (solid.body in bodies if solid.body else "world" in names or (solid.name in still and solid.name))
         ]
 
     for n, contact in enumerate(scene.contacts):

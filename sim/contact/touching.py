@@ -20,6 +20,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
+from sim.flow import CLOSED
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import OPEN, STICK, Status
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.flow import Flow
 
-CLOSED = 1e-9  # m: gap at which a point touches
 AT_REST = 1e-9  # m/s: normal rate at which it stays
 
 
@@ -37,14 +37,13 @@ class Outcome:
     """What an instant did at points of contact.
 
     struck : names of pairs that collided; changed: modes that changed, as text
-    impulse : (rows,) of all rows of `mechanism`, or None; before, after : (nv,)
+    lost : J; change : (nv,) of v, or None; impulse : (rows,) of all rows of `mechanism`, or None
     """
 
     struck: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     lost: float = 0.0
-    v_before: np.ndarray | None = None
-    v_after: np.ndarray | None = None
+    change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
     status: Status = Status.OK
@@ -64,7 +63,9 @@ class Touching:
     def watched(self, present: set[int]) -> tuple[Touch, ...]:
         """Return all points that may touch while these joints are connected, open."""
         joints, rules = self.model.joints, self.model.scene.contacts
-        held = {frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present if j not in self.model.free_joint}
+        held = {
+            frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present if j not in self.model.free_joint
+        }
         out: list[Touch] = []
         for number, pair in enumerate(self.model.pairs):
             rule = next((n for n in reversed(pair.rules) if self.active[n]), -1)
@@ -122,7 +123,7 @@ class Touching:
         after: np.ndarray = v + kinetics.change(P)
         out.struck = sorted({self.name(touch) for touch, p in zip(law, answer.P, strict=True) if p[0] > 0.0})
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
-        out.v_before, out.v_after = v, after
+        out.change = after - v
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
