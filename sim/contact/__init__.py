@@ -1,1 +1,1 @@
-"""Contacts, decided in plain Python: which points touch, how they give way, what an impact leaves."""
+"""Contacts, decided at events: one problem on two levels (impacts, accelerations), its solver, and impacts."""

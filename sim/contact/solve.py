@@ -1,0 +1,156 @@
+"""Solve a contact problem: full constraint first, then relax what it cannot give, until the law holds everywhere.
+
+The paper's order (dynamics filter, 1999): all points stick; infeasible forces loosen constraints one after the other,
+face -> edge -> point -> slide -> open.  Made rigorous: what a point does next is read off a projection on its own law,
+points close again, slip directions are found by Newton's method, and where modes come back without an answer
+Gauss-Seidel sweeps go on from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.contact.active import Active, solve
+from sim.contact.law import de_saxce, regions
+from sim.contact.problem import ContactProblem, Mode
+from sim.contact.redundancy import share
+from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
+from sim.contact.sweeps import sweep
+
+# Residual [share of rate] that counts as solved; iterations stop below EXACT, for the rest of Newton's is cheap.
+SOLVED, EXACT = 1e-10, 1e-14
+ITERATIONS = 20
+# Sweeps in all, and the residuals at which modes are tried again.
+SWEEPS = 500
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+POLISHING = 6
+
+
+@dataclass
+class Search:
+    """The best impulses so far, and what was spent."""
+
+    P: np.ndarray
+    merit: float
+    iterations: int = 0
+    sweeps: int = 0
+    cycling: bool = False
+
+
+def solve_contacts(problem: ContactProblem) -> ContactSolution:
+    """Return impulses (level V) or forces (level A) of all points; never silent about a residual.
+
+    The same problem gives the same bits.  Frictionless and all-stick problems have a unique motion; with friction a
+    solution exists at level V with shift 0, perhaps several; at level A there may be none (`ContactStatus.PAINLEVE`).
+    """
+    nothing = np.zeros((problem.points, 3))
+    search = Search(nothing, regions(problem, nothing, problem.free3).merit)
+    if search.merit > 0.0:
+        relax(problem, Active.first(problem), search, ITERATIONS)
+    if search.merit > SOLVED:
+        search.cycling = True
+        sweep_and_polish(problem, search)
+    return conclude(problem, search)
+
+
+def relax(problem: ContactProblem, active: Active, search: Search, iterations: int) -> None:
+    """Solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
+    first = search.iterations
+    P, merit, seen, last = None, np.inf, set(), b""
+    while search.iterations < first + iterations:
+        search.iterations += 1
+        new = solve(problem, active)
+        found = regions(problem, new, problem.rates(new))
+        if P is not None and found.merit >= merit:
+            new, found = damped(problem, P, new, merit)
+        P, merit = new, found.merit
+        if merit < search.merit:
+            search.P, search.merit = P, merit
+        elif search.merit <= SOLVED:
+            return
+        if search.merit <= EXACT:
+            return
+        wanted = Active.of(found)
+        if search.iterations == 1:
+            wanted = wanted.only(worst_of_patches(problem, active, wanted, found.violation), active)
+        active = wanted
+        key = active.key()
+        if key != last and key in seen:
+            return
+        seen.add(key)
+        last = key
+
+
+def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float):  # noqa: ANN201
+    """Return impulses between two guesses at which the law is nearer than at the first, else the second."""
+    share = 0.5
+    while share > 0.05:
+        between = P + share * (new - P)
+        found = regions(problem, between, problem.rates(between))
+        if found.merit < merit:
+            return between, found
+        share *= 0.5
+    return new, regions(problem, new, problem.rates(new))
+
+
+def worst_of_patches(problem: ContactProblem, old: Active, new: Active, violation: np.ndarray) -> np.ndarray:
+    """Return the mask (k,) of the most violated point of each patch, among those whose mode would change."""
+    changes = (old.closed != new.closed) | (old.slips != new.slips)
+    weight = np.where(changes, violation, -1.0)
+    worst = np.zeros(problem.points, bool)
+    for patch in np.unique(problem.patch):
+        members = np.flatnonzero(problem.patch == patch)
+        worst[members[np.argmax(weight[members])]] = True
+    return worst
+
+
+def sweep_and_polish(problem: ContactProblem, search: Search) -> None:
+    """Sweep to smaller and smaller residuals, and try modes again at each."""
+    P = search.P
+    for level in LEVELS:
+        P, made, merit = sweep(problem, P, SWEEPS - search.sweeps, level)
+        search.sweeps += made
+        if merit < search.merit:
+            search.P, search.merit = P, merit
+        found = regions(problem, P, problem.rates(P))
+        relax(problem, Active.of(found), search, POLISHING)
+        if search.merit <= SOLVED or search.sweeps >= SWEEPS:
+            return
+
+
+def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
+    """Name modes, share what is redundant, and measure."""
+    P, z = search.P, problem.rates(search.P)
+    mode, d = name_modes(problem, z)
+    sharing = share(problem, P, mode, d)
+    found = regions(problem, sharing.P, problem.rates(sharing.P))
+    if found.merit <= max(SOLVED, search.merit):
+        P, z = sharing.P, problem.rates(sharing.P)
+    found = regions(problem, P, z)
+    status, painleve = ContactStatus.SOLVED, np.zeros(problem.points, bool)
+    if found.merit > SOLVED:
+        status, painleve = ContactStatus.RESIDUAL, driven_in(problem)
+        if painleve.any():
+            status = ContactStatus.PAINLEVE
+    plain = z.copy()
+    plain[:, 0] -= problem.shift
+    return ContactSolution(
+        status=status, P=P, z=plain, mode=mode, d=d, iterations=search.iterations, sweeps=search.sweeps,
+        cycling=search.cycling, residuals=residuals(problem, P, z, mode, d, found.merit, de_saxce(problem, P, z)),
+        chosen=sharing.chosen, indeterminate=sharing.chosen & (mode == Mode.SLIP), motion_unique=sharing.motion_unique,
+        painleve=painleve,
+    )  # fmt: skip
+
+
+def driven_in(problem: ContactProblem) -> np.ndarray:
+    """Return the mask (k,) of points whose friction along the given slip presses them in more than P_n lifts them.
+
+    G_nn - mu d.G_tn <= 0; where no single point does, all that slide are named: they do so together.
+    """
+    own = problem.blocks[np.arange(problem.points), np.arange(problem.points)]
+    gain = own[:, 0, 0] - problem.mu * np.einsum("ki,ki->k", problem.sliding, own[:, 1:, 0])
+    sliding = problem.given & problem.closed
+    alone = sliding & (gain <= 0.0)
+    return alone if alone.any() else sliding

@@ -1,0 +1,35 @@
+"""Block Gauss-Seidel over the points of one problem: slow, but it goes on where modes run in circles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim.contact.problem import ContactProblem
+
+
+def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) -> tuple[np.ndarray, int, float]:
+    """Return impulses (k, 3), sweeps made and the residual, from a first guess P (k, 3).
+
+    enough: residual [share of rate] at which it stops.
+    """
+    from sim.kernels.cones import sweep_cones
+
+    inside = np.flatnonzero(problem.closed)
+    k = len(inside)
+    if not k:
+        return np.zeros_like(P), 0, 0.0
+    blocks = problem.blocks[np.ix_(inside, inside)].reshape(-1, 3, 3)
+    first = np.arange(k + 1, dtype=np.int64) * k
+    partner = np.tile(np.arange(k, dtype=np.int64), k)
+    own = np.arange(k, dtype=np.int64) * (k + 1)
+    P_out = np.ascontiguousarray(P[inside])
+    outside = np.zeros_like(P)
+    outside[inside] = P_out
+    z_out = np.ascontiguousarray(problem.rates(outside)[inside])
+    reply = np.zeros(2)
+    made = sweep_cones(
+        first, partner, own, blocks, problem.mu[inside], problem.least[inside], problem.given[inside].astype(np.int64),
+        problem.sliding[inside], P_out, z_out, reply, sweeps, enough, problem.rate,
+    )  # fmt: skip
+    outside[inside] = P_out
+    return outside, int(made), float(reply[0])

@@ -1,0 +1,251 @@
+"""Many contacts at once: block Gauss-Seidel over points, each solved exactly on its Coulomb cone.
+
+The law of a point, in its frame (n, t1, t2), between its impulse P and its rate z = (G P)_k + free (a velocity at an
+impact, an acceleration in a smooth phase; what the normal rate is asked to exceed is part of free):
+
+    0 <= P_n  _|_  z_n >= 0,    |P_t| <= r,    P_t = -r z_t / |z_t| where it slips,    r = least + mu P_n.
+
+`least` is friction that is there without P_n: that of a normal impulse already given.  A point with `known` slips along
+its direction d whatever z_t is: P_t = -r d.
+
+G is read by block rows (`first`, `partner`, `blocks`): point k meets points partner[i], i = first[k] ... first[k + 1],
+through the (3, 3) blocks[i]; its own block is blocks[own[k]].  A dense G is one whose rows have all partners; a time
+step of many bodies fills in only the partners that share a body.  G is symmetric: blocks of the other side are not read.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.jit import door, kernel
+
+# A point's own block counts as singular where a pivot is below this share of its trace; it then moves against an
+# inertia of that share beside, which changes the way to the answer but not the answer.
+SINGULAR = 1e-9
+# Directions at which the slip condition is looked at for changes of sign; it has four roots at most.
+LOOKS = 16
+# Steps to one root: bisection alone would need 50.
+REFINING = 60
+
+
+@door
+def sweep_cones(first, partner, own, blocks, mu, least, known, d, P_out, z_out, reply_out, sweeps, enough, rate):
+    """Visit all points in turn until the residual is small enough, or for a number of sweeps.
+
+    P_out: (k, 3) N s or N, the first guess; z_out: (k, 3) free + G P of that guess, kept up to date.
+    rate: scale of z.  reply_out[0]: residual, reply_out[1]: points that slide along a known direction in which no
+    impulse helps.  Returns the sweeps made.
+    """
+    reply_out[0] = residual_of(own, blocks, mu, least, known, d, P_out, z_out, rate)
+    for sweep in range(sweeps):
+        if reply_out[0] <= enough:
+            return sweep
+        reply_out[1] = 0.0
+        for k in range(mu.size):
+            pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+            reply_out[1] += solve_point(blocks, own[k], mu[k], least[k], known[k], d, P_out, z_out, k)
+            pn, px, py = P_out[k, 0] - pn, P_out[k, 1] - px, P_out[k, 2] - py
+            if pn != 0.0 or px != 0.0 or py != 0.0:
+                for i in range(first[k], first[k + 1]):
+                    j = partner[i]
+                    for c in range(3):
+                        z_out[j, c] += blocks[i, 0, c] * pn + blocks[i, 1, c] * px + blocks[i, 2, c] * py
+        reply_out[0] = residual_of(own, blocks, mu, least, known, d, P_out, z_out, rate)
+    return sweeps
+
+
+@kernel
+def residual_of(own, blocks, mu, least, known, d, P, z, rate):
+    """Return how far the worst point is from its law, in units of rate times its own mass (Alart-Curnier)."""
+    worst = 0.0
+    for k in range(mu.size):
+        m = own[k]
+        trace = blocks[m, 0, 0] + blocks[m, 1, 1] + blocks[m, 2, 2]
+        if trace <= 0.0:
+            continue
+        r = least[k] + mu[k] * max(P[k, 0], 0.0)
+        en = P[k, 0] - max(P[k, 0] - z[k, 0] / trace, 0.0)
+        if known[k]:
+            tx, ty = -r * d[k, 0], -r * d[k, 1]
+        else:
+            tx, ty = P[k, 1] - z[k, 1] / trace, P[k, 2] - z[k, 2] / trace
+            size = math.sqrt(tx * tx + ty * ty)
+            if size > r:
+                tx, ty = tx * r / size, ty * r / size
+        off = en * en + (P[k, 1] - tx) ** 2 + (P[k, 2] - ty) ** 2
+        worst = max(worst, math.sqrt(off) * trace / rate)
+    return worst
+
+
+@kernel
+def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
+    """Give point k the impulse that fulfils its law while all others stay; returns 1.0 where there is none.
+
+    m: its own block.  z is read before the change: it contains what the old P_out[k] does.
+    """
+    a, gx, gy = blocks[m, 0, 0], blocks[m, 0, 1], blocks[m, 0, 2]
+    xx, xy, yy = blocks[m, 1, 1], blocks[m, 1, 2], blocks[m, 2, 2]
+    trace = a + xx + yy
+    if trace <= 0.0:
+        P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
+        return 0.0
+    rough = mu > 0.0 or least > 0.0
+    if a < SINGULAR * trace or (rough and not known and singular(a, gx, gy, xx, xy, yy, SINGULAR * trace)):
+        a, xx, yy = a + SINGULAR * trace, xx + SINGULAR * trace, yy + SINGULAR * trace
+    # What z would be without this point's impulse.
+    pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+    bn = z[k, 0] - a * pn - gx * px - gy * py
+    bx = z[k, 1] - gx * pn - xx * px - xy * py
+    by = z[k, 2] - gy * pn - xy * px - yy * py
+    if known:
+        return slide(a, gx, gy, bn, mu, least, d[k, 0], d[k, 1], P_out, k)
+    # Open, with friction of given size at most.
+    P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
+    if least > 0.0:
+        det = xx * yy - xy * xy
+        tx, ty = (xy * by - yy * bx) / det, (xy * bx - xx * by) / det
+        if tx * tx + ty * ty <= least * least:
+            P_out[k, 1], P_out[k, 2] = tx, ty
+        else:
+            slip(1.0, 0.0, 0.0, xx, xy, yy, 0.0, bx, by, 0.0, least, P_out, k)
+            P_out[k, 0] = 0.0
+    if bn + gx * P_out[k, 1] + gy * P_out[k, 2] >= 0.0:
+        return 0.0
+    if not rough:
+        P_out[k, 0] = -bn / a
+        return 0.0
+    # Closed and sticking: P = -G_kk^-1 b by elimination.
+    lx, ly = gx / a, gy / a
+    sxx, sxy, syy = xx - lx * gx, xy - lx * gy, yy - ly * gy
+    cx, cy = lx * bn - bx, ly * bn - by
+    det = sxx * syy - sxy * sxy
+    tx, ty = (syy * cx - sxy * cy) / det, (sxx * cy - sxy * cx) / det
+    pn = -bn / a - lx * tx - ly * ty
+    if pn >= 0.0 and tx * tx + ty * ty <= (least + mu * pn) ** 2:
+        P_out[k, 0], P_out[k, 1], P_out[k, 2] = pn, tx, ty
+        return 0.0
+    return slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k)
+
+
+@kernel
+def singular(a, gx, gy, xx, xy, yy, floor):
+    """Tell whether a pivot of a symmetric (3, 3) block is below a floor."""
+    sxx, sxy, syy = xx - gx * gx / a, xy - gx * gy / a, yy - gy * gy / a
+    first, other = max(sxx, syy), min(sxx, syy)
+    return first < floor or other - sxy * sxy / first < floor
+
+
+@kernel
+def slide(a, gx, gy, bn, mu, least, dx, dy, P_out, k):
+    """Solve a point that slides along a known direction; returns 1.0 where pressing drives it in (Painleve)."""
+    along = gx * dx + gy * dy
+    gain, need = a - mu * along, least * along - bn
+    jammed = 0.0
+    pn = 0.0
+    if need > 0.0:
+        if gain > 0.0:
+            pn = need / gain
+        else:
+            jammed = 1.0
+    P_out[k, 0] = pn
+    P_out[k, 1], P_out[k, 2] = -(least + mu * pn) * dx, -(least + mu * pn) * dy
+    return jammed
+
+
+@kernel
+def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+    """Give point k the impulse with which it slips and neither leaves nor sinks in; returns 1.0 where there is none.
+
+    With P_t = -(least + mu P_n) d, z_n = 0 gives P_n = N(d) / A(d), A = G_nn - mu g.d, N = least g.d - b_n.  Then
+    A z_t = w(d) is linear in d: w = G_nn b_t - b_n g + K d, K = (least g - mu b_t) g^T + (mu b_n - least G_nn) G_tt.
+    Slip wants w parallel to d: f(phi) = w x d = 0, w.d >= 0, a trigonometric polynomial of degree two.
+    Of several such directions it takes the one nearest to that of b_t, the slip without an impulse.
+    """
+    wx, wy, s = a * bx - bn * gx, a * by - bn * gy, mu * bn - least * a
+    kxx, kxy = (least * gx - mu * bx) * gx + s * xx, (least * gx - mu * bx) * gy + s * xy
+    kyx, kyy = (least * gy - mu * by) * gx + s * xy, (least * gy - mu * by) * gy + s * yy
+    best, bestx, besty = -1e300, 0.0, 0.0
+    turn = 2.0 * math.pi / LOOKS
+    old = 0.0
+    f_old = off_line(wx, wy, kxx, kxy, kyx, kyy, old)
+    for i in range(1, LOOKS + 1):
+        new = i * turn
+        f_new = off_line(wx, wy, kxx, kxy, kyx, kyy, new)
+        # Two roots may hide between two looks of one sign: cut there where f turns toward zero and back.
+        middle = new
+        if f_old * f_new > 0.0:
+            middle = turn_between(kxx, kxy, kyx, kyy, wx, wy, old, new, f_old)
+        f_middle = off_line(wx, wy, kxx, kxy, kyx, kyy, middle)
+        for half in range(2):
+            low, high = (old, middle) if half == 0 else (middle, new)
+            f_low, f_high = (f_old, f_middle) if half == 0 else (f_middle, f_new)
+            if low < high and (f_low == 0.0 or f_low * f_high < 0.0):
+                phi = root_between(wx, wy, kxx, kxy, kyx, kyy, low, high, f_low)
+                c, q = math.cos(phi), math.sin(phi)
+                gain, need = a - mu * (gx * c + gy * q), least * (gx * c + gy * q) - bn
+                along = (wx + kxx * c + kxy * q) * c + (wy + kyx * c + kyy * q) * q
+                if along >= 0.0 and gain > 0.0 and need >= 0.0 and c * bx + q * by > best:
+                    best, bestx, besty = c * bx + q * by, c, q
+        old, f_old = new, f_new
+    if best == -1e300:
+        return 1.0
+    pn = (least * (gx * bestx + gy * besty) - bn) / (a - mu * (gx * bestx + gy * besty))
+    P_out[k, 0] = pn
+    P_out[k, 1], P_out[k, 2] = -(least + mu * pn) * bestx, -(least + mu * pn) * besty
+    return 0.0
+
+
+@kernel
+def off_line(wx, wy, kxx, kxy, kyx, kyy, phi):
+    """Return d x (w + K d) for the direction d of angle phi."""
+    c, s = math.cos(phi), math.sin(phi)
+    return c * (wy + kyx * c + kyy * s) - s * (wx + kxx * c + kxy * s)
+
+
+@kernel
+def off_line_slope(wx, wy, kxx, kxy, kyx, kyy, phi):
+    """Return the derivative of `off_line` by phi."""
+    c, s = math.cos(phi), math.sin(phi)
+    return -(s * wy + c * wx) + (kyx + kxy) * -2.0 * c * s + (kyy - kxx) * (c * c - s * s)
+
+
+@kernel
+def turn_between(kxx, kxy, kyx, kyy, wx, wy, low, high, f_low):
+    """Return where, between two angles, `off_line` is nearest to zero if it turns there; else the upper one."""
+    sign = 1.0 if f_low > 0.0 else -1.0
+    if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, low) >= 0.0:
+        return high
+    if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, high) <= 0.0:
+        return high
+    end = high
+    for _ in range(REFINING):
+        middle = 0.5 * (low + high)
+        if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, middle) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return low if low < end else end
+
+
+@kernel
+def root_between(wx, wy, kxx, kxy, kyx, kyy, low, high, f_low):
+    """Return the root of `off_line` between two angles of different signs: Newton kept in the bracket."""
+    if f_low == 0.0:
+        return low
+    phi = 0.5 * (low + high)
+    for _ in range(REFINING):
+        f = off_line(wx, wy, kxx, kxy, kyx, kyy, phi)
+        if f == 0.0:
+            return phi
+        if f * f_low > 0.0:
+            low = phi
+        else:
+            high = phi
+        slope = off_line_slope(wx, wy, kxx, kxy, kyx, kyy, phi)
+        new = 0.5 * (low + high)
+        if slope != 0.0 and low < phi - f / slope < high:
+            new = phi - f / slope
+        if abs(new - phi) <= 1e-16 * (1.0 + abs(phi)):
+            return new
+        phi = new
+    return phi
