@@ -284,6 +284,7 @@ TOUCH_WORK = np.dtype(
         ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # of the point of contact, world axes
         ("R", "f8", (9,)), ("R_dot", "f8", (9,)),  # two tangents and the normal, from a to b, as columns
         ("u", "f8", (3,)), ("slip", "f8", (3,)),  # m/s: of b's material there against a's; unit direction of sliding
+        ("start", "f8", (3,)),  # the same where the step began
         ("force", "f8", (3,)),  # N, on b, world axes
         ("pressing", "f8"), ("holding", "f8"),  # N: normal force; friction
     ],

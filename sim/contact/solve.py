@@ -83,7 +83,7 @@ def relax(problem: ContactProblem, active: Active, search: Search, iterations: i
         last = key
 
 
-def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float):  # noqa: ANN201
+def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float):
     """Return impulses between two guesses at which the law is nearer than at the first, else the second."""
     share = 0.5
     while share > 0.05:

@@ -15,9 +15,8 @@ import numpy as np
 from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.candidates import candidates
-from sim.contact.impact import collide
 from sim.contact.kinetics import Kinetics
-from sim.contact.problem import acceleration
+from sim.contact.problem import acceleration, impact
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
 from sim.flow import CLOSED
@@ -62,7 +61,7 @@ class Touching:
 
     def watched(self, present: set[int]) -> tuple[Touch, ...]:
         """Return all points that may touch while these joints are connected, open."""
-        joints, rules = self.model.joints, self.model.scene.contacts
+        joints, rules, free = self.model.joints, self.model.scene.contacts, set(self.model.free_joint.tolist())
         held = {
             frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present if j not in self.model.free_joint
         }
@@ -103,7 +102,7 @@ class Touching:
             out.status = status
             return out
         answer, d_W = self._hold(kinetics, law, v, vdot)
-        final = [replace(watch[k], mode=int(m), slip_W=tuple(d)) for k, m, d in zip(closed, answer, d_W, strict=True)]
+        final = [replace(watch[k], mode=int(m), slip_W=tuple(d.tolist())) for k, m, d in zip(closed, answer, d_W, strict=True)]
         touches = list(watch)
         for k, touch in zip(closed, final, strict=True):
             touches[k] = touch
@@ -115,10 +114,12 @@ class Touching:
         u = kinetics.rates(v)
         if not (u[::3] < -AT_REST).any():
             return v
-        answer = collide(
-            kinetics.G, u, _of(law, "friction"), _of(law, "restitution"), rest=_of(law, "rest_speed"),
+        un = u[::3]
+        e = np.where(un < -_of(law, "rest_speed"), _of(law, "restitution"), 0.0)
+        answer = solve_contacts(impact(
+            kinetics.G, u, _of(law, "friction"), shift=np.where(un < 0, e * un, 0.0),
             patch=np.array([touch.key[0] for touch in law]),
-        )  # fmt: skip
+        ))  # fmt: skip
         P = answer.P.ravel()
         after: np.ndarray = v + kinetics.change(P)
         out.struck = sorted({self.name(touch) for touch, p in zip(law, answer.P, strict=True) if p[0] > 0.0})

@@ -39,7 +39,7 @@ def forward_dynamics(system, tables, work, t, q, v):
 @chapter
 def respond(system):
     """Multipliers and vdot to what was applied; needs `factorise`.  Returns a status."""
-    tables, _, work, _ = unpack(system)
+    tables, _, _, _ = unpack(system)
     if tables.one.sliding[0] > 0:
         return slide(system)
     free_response(system)
@@ -59,6 +59,8 @@ def slide(system):
     spare = 0
     if work.one.rank[0] < tables.rows.block.size:
         spare = null_vectors(system)
+    for r in range(work.rows.force.size):
+        work.rows.force[r] = 0.0
     free_response(system)
     solve_loops(system)
     least_norm(work.N, spare, work.rows)
@@ -78,6 +80,8 @@ def slide(system):
         if touches.mode[k] == SLIP:
             rub(touches, k, S[n, i], work.links, work.touches, work.links.wrench)
             i += 1
+    for r in range(work.rows.force.size):
+        work.rows.force[r] = 0.0
     free_response(system)
     solve_loops(system)
     rubbing_power(touches, work.touches, S, work.one.power)
@@ -109,7 +113,7 @@ def lone_friction(system, k):
     """Forces of rows to the friction of a unit normal force at sliding point k, and nothing else."""
     tables, _, work, _ = unpack(system)
     for r in range(work.rows.rhs.size):
-        work.rows.rhs[r] = 0.0
+        work.rows.rhs[r] = work.rows.force[r] = 0.0
     for i in range(work.freedoms.y.size):
         work.freedoms.y[i] = 0.0
     for b in range(work.links.F.shape[0]):

@@ -11,6 +11,7 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
 from sim.kernels.system import LEAP, NORM, SETTLE, SLOPE, START, TURNS, unpack, vector
+from sim.kernels.touches import go_on
 from sim.model import FREE, SPHERICAL, Status
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
@@ -132,6 +133,8 @@ def settle(system, tables, control, work, t, q, v, k_out):
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
         rows_now(tables, work, 1)
+    if tables.one.sliding[0] > 0:
+        go_on(tables.touches, work.touches)
     status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0

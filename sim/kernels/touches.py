@@ -13,7 +13,8 @@ from sim.kernels.features import feature_pair
 from sim.kernels.jit import door, kernel
 from sim.model import GUARD_CONE, GUARD_GAP, GUARD_PULL, SLIP
 
-STILL = 1e-12  # m/s: below it the direction of sliding is the one that was decided on
+# m/s: below it the direction of sliding is the last one that was clear.  Smaller: roundoff in the velocities turns it.
+STILL = 1e-7
 
 
 @door
@@ -30,7 +31,7 @@ def touch_frames(touches, link_work, touch_work, block_work):
         u_out[k, 0] = V[b, 3] + V[b, 1] * r2 - V[b, 2] * r1 - (V[a, 3] + V[a, 1] * s2 - V[a, 2] * s1)
         u_out[k, 1] = V[b, 4] + V[b, 2] * r0 - V[b, 0] * r2 - (V[a, 4] + V[a, 2] * s0 - V[a, 0] * s2)
         u_out[k, 2] = V[b, 5] + V[b, 0] * r1 - V[b, 1] * r0 - (V[a, 5] + V[a, 0] * s1 - V[a, 1] * s0)
-        slip_direction(touches.slip_W, k, R, u_out, touch_work.slip)
+        slip_direction(touch_work.start, k, R, u_out, touch_work.slip)
         if n >= 0:
             for i in range(3):
                 frame_out[n, i] = p_out[k, i]
@@ -61,6 +62,16 @@ def slip_direction(start, k, R, u, slip_out):
         speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     scale = 1.0 / speed if speed > 0.0 else 0.0
     slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = scale * t0, scale * t1, scale * t2
+
+
+@kernel
+def go_on(touches, touch_work):
+    """Let the next step begin with the directions of sliding that are now."""
+    for k in range(touches.kind.size):
+        u, slip = touch_work.u, touch_work.slip
+        if u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
+            for i in range(3):
+                touch_work.start[k, i] = slip[k, i]
 
 
 @door
@@ -150,7 +161,7 @@ def touch_guard(kind, k, allowed, touches, touch_work):
         return -touch_work.pressing[k]
     if kind == GUARD_CONE:
         return touch_work.holding[k] - touches.friction[k] * touch_work.pressing[k]
-    u, start = touch_work.u, touches.slip_W
+    u, start = touch_work.u, touch_work.start
     return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
 
 
