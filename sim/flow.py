@@ -205,6 +205,10 @@ class Flow:
             [(int(i) - m) // 2 for i in fired if i >= m],
         )  # fmt: skip
 
+    def step_at_most(self, longest: float) -> None:
+        """Let the next step not be longer [s]."""
+        self.stepper.clock[H] = min(self.stepper.clock[H], longest)
+
     def restart(self) -> None:
         """Let the kernel find the slope anew: something changed besides the state."""
         self.stepper.count[FRESH] = 0
@@ -262,7 +266,7 @@ class Flow:
 
     def _arm_touches(self, first: int) -> None:
         """Watch the gap of every open point of contact; of closed ones whether they pull, and slip or stop slipping."""
-        guards, gap = self.guards.table, self.work.touches.gap
+        guards = self.guards.table
         for k, touch in enumerate(self.structure.touches):
             g, h = first + 2 * k, first + 2 * k + 1
             guards.owner[g] = guards.owner[h] = k
@@ -270,7 +274,7 @@ class Flow:
             guards.kind[h] = GUARD_CONE if touch.mode == STICK else GUARD_SLIP
             guards.armed[g], guards.armed[h] = ARMED, int(touch.mode != OPEN and touch.friction > 0.0)
             guards.direction[g] = guards.direction[h] = 1.0
-            guards.allowed[g] = RESTING if touch.mode == OPEN and gap[k] <= CLOSED else 0.0
+            guards.allowed[g] = RESTING if touch.idle else 0.0
             if touch.mode != OPEN:
                 self.guards.forces[0] = 1
 

@@ -186,6 +186,8 @@ class Happenings:
             lines.append(
                 Happening(flow.t, done.struck[0], "impact", "", done.lost, size, "; ".join(done.struck), through)
             )
+        for text in done.ended:
+            lines.append(Happening(flow.t, text.partition(" comes")[0], "annotation", text=text))
         if done.changed:
             lines.append(Happening(flow.t, done.changed[0].partition(" [")[0], "mode", text="; ".join(done.changed)))
         return lines

@@ -38,6 +38,7 @@ class Touch:
     a, b : bodies; the normal points from a to b
     mode : OPEN: watched; STICK, SLIP
     slip_W : direction in which it starts to slide
+    idle : open, but at rest on the other body: others carry
     """
 
     key: tuple[int, int]
@@ -51,3 +52,4 @@ class Touch:
     rest_speed: float
     mode: int = OPEN
     slip_W: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    idle: bool = False

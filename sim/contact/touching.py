@@ -15,8 +15,10 @@ import numpy as np
 from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.candidates import candidates
+from sim.contact.hops import Hops
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration, impact
+from sim.contact.solution import ContactSolution
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
 from sim.flow import CLOSED
@@ -35,13 +37,15 @@ AT_REST = 1e-9  # m/s: normal rate at which it stays
 class Outcome:
     """What an instant did at points of contact.
 
-    struck : names of pairs that collided; changed: modes that changed, as text
-    lost : J; change : (nv,) of v, or None; impulse : (rows,) of all rows of `mechanism`, or None
+    struck : names of pairs that collided; changed: modes that changed, as text; ended: sequences of collisions that end
+    lost : J; hop: s, the shortest that begins now; change : (nv,) of v, or None; impulse : (rows,) of all rows of `mechanism`, or None
     """
 
     struck: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
     lost: float = 0.0
+    hop: float = np.inf
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
@@ -58,6 +62,7 @@ class Touching:
         self.model = model
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int], int] = {}
+        self.hops = Hops()
 
     def watched(self, present: set[int]) -> tuple[Touch, ...]:
         """Return all points that may touch while these joints are connected, open."""
@@ -94,7 +99,7 @@ class Touching:
         full = _with(open_, _closed(watch, closed, [STICK] * len(closed)))
         kinetics = Kinetics(full.mechanism)
         law = [watch[k] for k in closed]
-        v = self._collide(kinetics, law, full.v, out)
+        v = self._collide(kinetics, law, full.v, flow.t, out)
         flow.take(open_, v)
         full.mechanism.look(full.q, v)
         status, vdot = _free(flow)
@@ -102,15 +107,21 @@ class Touching:
             out.status = status
             return out
         answer, d_W = self._hold(kinetics, law, v, vdot)
-        final = [replace(watch[k], mode=int(m), slip_W=tuple(d.tolist())) for k, m, d in zip(closed, answer, d_W, strict=True)]
+        out.hop = _shortest_hop(kinetics.rates(v)[::3], answer.z[:, 0])
+        rests = np.abs(kinetics.rates(v)[::3]) <= AT_REST
+        final = [
+            replace(watch[k], mode=int(m), slip_W=tuple(d.tolist()), idle=bool(r) and m == OPEN)
+            for k, m, d, r in zip(closed, answer.mode, d_W, rests, strict=True)
+        ]
         touches = list(watch)
         for k, touch in zip(closed, final, strict=True):
             touches[k] = touch
         self._keep(touches, out)
         flow.take(_with(open_, tuple(touches)), v)
+        flow.step_at_most(0.5 * out.hop)
         return out
 
-    def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
+    def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
         if not (u[::3] < -AT_REST).any():
             return v
@@ -121,8 +132,18 @@ class Touching:
             patch=np.array([touch.key[0] for touch in law]),
         ))  # fmt: skip
         P = answer.P.ravel()
+        hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
+        out.struck = sorted({self.name(law[k]) for k in hit})
+        for pair in {law[k].key[0] for k in hit}:
+            end = self.hops.ends(pair, t)
+            if end is not None:
+                self.hops.forget(pair)
+                of_pair = np.flatnonzero([touch.key[0] == pair for touch in law])
+                grips = all(answer.mode[k] == STICK for k in hit if law[k].key[0] == pair)
+                rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
+                P = P + _brought_to_rest(kinetics.G, u + kinetics.rates(kinetics.change(P)), rows)
+                out.ended.append(f"{self.name(law[hit[0]])} comes to rest at {end:.9f} s")
         after: np.ndarray = v + kinetics.change(P)
-        out.struck = sorted({self.name(touch) for touch, p in zip(law, answer.P, strict=True) if p[0] > 0.0})
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
         out.change = after - v
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
@@ -130,8 +151,8 @@ class Touching:
 
     def _hold(
         self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, vdot: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return modes, and the directions of slip in world axes (k, 3)."""
+    ) -> tuple[ContactSolution, np.ndarray]:
+        """Return what holds, and the directions of slip in world axes (k, 3)."""
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         problem = acceleration(
@@ -142,7 +163,7 @@ class Touching:
         answer = solve_contacts(problem)
         R = kinetics.mechanism.work.touches.R[kinetics.points].reshape(-1, 3, 3)
         d_W = np.einsum("kij,kj->ki", R[:, :, :2], answer.d)
-        return answer.mode, d_W
+        return answer, d_W
 
     def _keep(self, touches: Sequence[Touch], out: Outcome) -> None:
         modes = {touch.key: touch.mode for touch in touches if touch.mode != OPEN}
@@ -160,6 +181,19 @@ def _with(now: Instant, touches: tuple[Touch, ...]) -> Instant:
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.look(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
+
+
+def _shortest_hop(u_n: np.ndarray, a_n: np.ndarray) -> float:
+    """Return how long the first of the points that leave will stay away, as far as can be told [s]."""
+    leaves = (u_n > AT_REST) & (a_n < 0.0)
+    return float(np.min(2.0 * u_n[leaves] / -a_n[leaves], initial=np.inf))
+
+
+def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the impulses (3k,) of least norm along some rows that stop the rates of these rows."""
+    P = np.zeros(len(u))
+    P[rows] = np.linalg.lstsq(G[np.ix_(rows, rows)], -u[rows], rcond=1e-12)[0]
+    return P
 
 
 def _closed(watch: Sequence[Touch], which: np.ndarray, modes: Sequence[int]) -> tuple[Touch, ...]:
