@@ -8,7 +8,7 @@ Gauss-Seidel sweeps go on from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +21,14 @@ from sim.contact.sweeps import sweep
 
 # Residual [share of rate] that counts as solved; iterations stop below EXACT, for the rest of Newton's is cheap.
 SOLVED, EXACT = 1e-10, 1e-14
-ITERATIONS = 20
-# Sweeps in all, and the residuals at which modes are tried again.
-SWEEPS = 500
-LEVELS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
-POLISHING = 6
+ITERATIONS = 30
+# Impulses [share of rate / trace(G_kk)] that are no answer but a system without one.
+HUGE = 1e12
+# Sweeps after which modes are tried again, 500 in all, and the iterations for that.
+ROUNDS = (10, 20, 40, 80, 150, 200)
+POLISHING = 15
+# Iterations while points grow stiff, the mobility [share of their own] below which they are, and the smallest change.
+STIFFENING, HARD, CLOSEST = 600, 1e-9, 0.95
 
 
 @dataclass
@@ -48,22 +51,27 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
     nothing = np.zeros((problem.points, 3))
     search = Search(nothing, regions(problem, nothing, problem.free3).merit)
     if search.merit > 0.0:
-        relax(problem, Active.first(problem), search, ITERATIONS)
+        relax(problem, Active.first(problem), search, ITERATIONS, nothing)
     if search.merit > SOLVED:
         search.cycling = True
         sweep_and_polish(problem, search)
+    if search.merit > SOLVED:
+        stiffen(problem, search)
     return conclude(problem, search)
 
 
-def relax(problem: ContactProblem, active: Active, search: Search, iterations: int) -> None:
-    """Solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
+def relax(problem: ContactProblem, active: Active, search: Search, iterations: int, P: np.ndarray) -> None:
+    """From P, solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
     first = search.iterations
-    P, merit, seen, last = None, np.inf, set(), b""
+    merit = regions(problem, P, problem.rates(P)).merit if P.any() else np.inf
+    seen, last, careful = set(), b"", False
     while search.iterations < first + iterations:
         search.iterations += 1
-        new = solve(problem, active)
+        new = solve(problem, active, P)
+        if not np.abs(new * problem.trace[:, None]).max() < HUGE * problem.rate:
+            return
         found = regions(problem, new, problem.rates(new))
-        if P is not None and found.merit >= merit:
+        if found.merit >= merit:
             new, found = damped(problem, P, new, merit)
         P, merit = new, found.merit
         if merit < search.merit:
@@ -73,12 +81,15 @@ def relax(problem: ContactProblem, active: Active, search: Search, iterations: i
         if search.merit <= EXACT:
             return
         wanted = Active.of(found)
-        if search.iterations == 1:
+        if search.iterations == 1 or careful:
             wanted = wanted.only(worst_of_patches(problem, active, wanted, found.violation), active)
         active = wanted
         key = active.key()
         if key != last and key in seen:
-            return
+            if careful:
+                return
+            careful = True
+            seen.clear()
         seen.add(key)
         last = key
 
@@ -109,21 +120,47 @@ def worst_of_patches(problem: ContactProblem, old: Active, new: Active, violatio
 def sweep_and_polish(problem: ContactProblem, search: Search) -> None:
     """Sweep to smaller and smaller residuals, and try modes again at each."""
     P = search.P
-    for level in LEVELS:
-        P, made, merit = sweep(problem, P, SWEEPS - search.sweeps, level)
+    for sweeps in ROUNDS:
+        P, made, merit = sweep(problem, P, sweeps, EXACT)
         search.sweeps += made
         if merit < search.merit:
             search.P, search.merit = P, merit
-        found = regions(problem, P, problem.rates(P))
-        relax(problem, Active.of(found), search, POLISHING)
-        if search.merit <= SOLVED or search.sweeps >= SWEEPS:
+        relax(problem, Active.of(regions(problem, P, problem.rates(P))), search, POLISHING, P)
+        if search.merit <= SOLVED:
             return
+
+
+def stiffen(problem: ContactProblem, search: Search) -> None:
+    """Follow the answer of soft points, each with a mobility of its own beside G, as that mobility goes to nothing.
+
+    Points that are soft enough answer each other little, and their answer is unique.
+    """
+    own = np.diag(np.repeat(problem.trace, 3))
+    P, soft, factor, far = np.zeros_like(search.P), 1.0, 0.5, search.iterations + STIFFENING
+    last = np.inf
+    while search.iterations < far and factor < CLOSEST:
+        softer = replace(problem, G=problem.G + soft * own, scale=problem.rate)
+        trial = Search(P, np.inf)
+        relax(softer, Active.of(regions(softer, P, softer.rates(P))), trial, POLISHING, P)
+        if trial.merit > SOLVED:
+            swept, trial.sweeps, _ = sweep(softer, P, 100, 1e-6)
+            relax(softer, Active.of(regions(softer, swept, softer.rates(swept))), trial, POLISHING, swept)
+        search.iterations, search.sweeps = search.iterations + trial.iterations, search.sweeps + trial.sweeps
+        if trial.merit <= SOLVED:
+            P, last, factor = trial.P, soft, max(0.5, factor**2)
+            if soft == 0.0:
+                search.P, search.merit = P, trial.merit
+                return
+        else:
+            factor = factor**0.5
+        soft = factor * min(last, 1e3)
+        soft = soft if soft > HARD else 0.0
 
 
 def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     """Name modes, share what is redundant, and measure."""
     P, z = search.P, problem.rates(search.P)
-    mode, d = name_modes(problem, z)
+    mode, d = name_modes(problem, P, z)
     sharing = share(problem, P, mode, d)
     found = regions(problem, sharing.P, problem.rates(sharing.P))
     if found.merit <= max(SOLVED, search.merit):
