@@ -60,11 +60,20 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
     return conclude(problem, search)
 
 
+def polish(problem: ContactProblem, P: np.ndarray) -> ContactSolution:
+    """Return the solution near impulses P (k, 3), if Newton's method finds one there."""
+    found = regions(problem, P, problem.rates(P))
+    search = Search(P, found.merit)
+    relax(problem, Active.of(found), search, POLISHING, P)
+    return conclude(problem, search)
+
+
 def relax(problem: ContactProblem, active: Active, search: Search, iterations: int, P: np.ndarray) -> None:
     """From P, solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
     first = search.iterations
     merit = regions(problem, P, problem.rates(P)).merit if P.any() else np.inf
-    seen, last, careful = set(), b"", False
+    seen, last, careful = set[bytes](), b"", False
+    full = not P.any()  # the paper's full constraint: first only the worst point of each patch is relaxed
     while search.iterations < first + iterations:
         search.iterations += 1
         new = solve(problem, active, P)
@@ -81,9 +90,9 @@ def relax(problem: ContactProblem, active: Active, search: Search, iterations: i
         if search.merit <= EXACT:
             return
         wanted = Active.of(found)
-        if search.iterations == 1 or careful:
+        if full or careful:
             wanted = wanted.only(worst_of_patches(problem, active, wanted, found.violation), active)
-        active = wanted
+        active, full = wanted, False
         key = active.key()
         if key != last and key in seen:
             if careful:
