@@ -8,12 +8,13 @@ Gauss-Seidel sweeps go on from there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from sim.contact.active import Active, solve
 from sim.contact.law import de_saxce, regions
+from sim.contact.path import follow, softened
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import share
 from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
@@ -25,10 +26,8 @@ ITERATIONS = 30
 # Impulses [share of rate / trace(G_kk)] that are no answer but a system without one.
 HUGE = 1e12
 # Sweeps after which modes are tried again, 500 in all, and the iterations for that.
-ROUNDS = (10, 20, 40, 80, 150, 200)
+FIRST_ROUNDS, LAST_ROUNDS = (10, 20, 40), (130, 300)
 POLISHING = 15
-# Iterations while points grow stiff, the mobility [share of their own] below which they are, and the smallest change.
-STIFFENING, HARD, CLOSEST = 600, 1e-9, 0.95
 
 
 @dataclass
@@ -54,9 +53,11 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
         relax(problem, Active.first(problem), search, ITERATIONS, nothing)
     if search.merit > SOLVED:
         search.cycling = True
-        sweep_and_polish(problem, search)
+        sweep_and_polish(problem, search, FIRST_ROUNDS)
     if search.merit > SOLVED:
-        stiffen(problem, search)
+        follow_the_path(problem, search)
+    if search.merit > SOLVED:
+        sweep_and_polish(problem, search, LAST_ROUNDS)
     return conclude(problem, search)
 
 
@@ -126,10 +127,10 @@ def worst_of_patches(problem: ContactProblem, old: Active, new: Active, violatio
     return worst
 
 
-def sweep_and_polish(problem: ContactProblem, search: Search) -> None:
-    """Sweep to smaller and smaller residuals, and try modes again at each."""
+def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int, ...]) -> None:
+    """Sweep on from the best so far, and try modes again after each round."""
     P = search.P
-    for sweeps in ROUNDS:
+    for sweeps in rounds:
         P, made, merit = sweep(problem, P, sweeps, EXACT)
         search.sweeps += made
         if merit < search.merit:
@@ -139,31 +140,15 @@ def sweep_and_polish(problem: ContactProblem, search: Search) -> None:
             return
 
 
-def stiffen(problem: ContactProblem, search: Search) -> None:
-    """Follow the answer of soft points, each with a mobility of its own beside G, as that mobility goes to nothing.
-
-    Points that are soft enough answer each other little, and their answer is unique.
-    """
-    own = np.diag(np.repeat(problem.trace, 3))
-    P, soft, factor, far = np.zeros_like(search.P), 1.0, 0.5, search.iterations + STIFFENING
-    last = np.inf
-    while search.iterations < far and factor < CLOSEST:
-        softer = replace(problem, G=problem.G + soft * own, scale=problem.rate)
-        trial = Search(P, np.inf)
-        relax(softer, Active.of(regions(softer, P, softer.rates(P))), trial, POLISHING, P)
-        if trial.merit > SOLVED:
-            swept, trial.sweeps, _ = sweep(softer, P, 100, 1e-6)
-            relax(softer, Active.of(regions(softer, swept, softer.rates(swept))), trial, POLISHING, swept)
-        search.iterations, search.sweeps = search.iterations + trial.iterations, search.sweeps + trial.sweeps
-        if trial.merit <= SOLVED:
-            P, last, factor = trial.P, soft, max(0.5, factor**2)
-            if soft == 0.0:
-                search.P, search.merit = P, trial.merit
-                return
-        else:
-            factor = factor**0.5
-        soft = factor * min(last, 1e3)
-        soft = soft if soft > HARD else 0.0
+def follow_the_path(problem: ContactProblem, search: Search) -> None:
+    """Follow the answer of soft points to that of rigid ones."""
+    nothing = np.zeros_like(search.P)
+    soft = Search(nothing, np.inf)
+    softest = softened(problem, 0.0)
+    relax(softest, Active.first(softest), soft, ITERATIONS, nothing)
+    P, made = follow(problem, soft.P)
+    search.iterations += soft.iterations + made
+    relax(problem, Active.of(regions(problem, P, problem.rates(P))), search, POLISHING, P)
 
 
 def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
