@@ -2,8 +2,8 @@
 
 The paper's order (dynamics filter, 1999): all points stick; infeasible forces loosen constraints one after the other,
 face -> edge -> point -> slide -> open.  Made rigorous: what a point does next is read off a projection on its own law,
-points close again, slip directions are found by Newton's method, and where modes come back without an answer
-Gauss-Seidel sweeps go on from there.
+points close again, slip directions are found by Newton's method.  Where modes come back without an answer,
+Gauss-Seidel sweeps go on from there; where they take too long, a path from soft contacts to rigid ones is followed.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.contact.active import Active, solve
-from sim.contact.law import de_saxce, regions
+from sim.contact.law import Regions, de_saxce, regions
 from sim.contact.path import follow, softened
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import share
 from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
 from sim.contact.sweeps import sweep
 
-# Residual [share of rate] that counts as solved; iterations stop below EXACT, for the rest of Newton's is cheap.
+# Residual [share of rate] that counts as solved, and that at which iterations stop: Newton's last ones are cheap.
 SOLVED, EXACT = 1e-10, 1e-14
+# Linear solves before modes count as cycling.
 ITERATIONS = 30
 # Impulses [share of rate / trace(G_kk)] that are no answer but a system without one.
 HUGE = 1e12
@@ -104,7 +105,7 @@ def relax(problem: ContactProblem, active: Active, search: Search, iterations: i
         last = key
 
 
-def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float):  # noqa: ANN201
+def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float) -> tuple[np.ndarray, Regions]:
     """Return impulses between two guesses at which the law is nearer than at the first, else the second."""
     share = 0.5
     while share > 0.05:

@@ -1,7 +1,7 @@
 """Many contacts at once: block Gauss-Seidel over points, each solved exactly on its Coulomb cone.
 
 The law of a point, in its frame (n, t1, t2), between its impulse P and its rate z = (G P)_k + free (a velocity at an
-impact, an acceleration in a smooth phase; what the normal rate is asked to exceed is part of free):
+impact, an acceleration in a smooth phase; what z_n is asked to exceed is part of free):
 
     0 <= P_n  _|_  z_n >= 0,    |P_t| <= r,    P_t = -r z_t / |z_t| where it slips,    r = least + mu P_n.
 
@@ -10,7 +10,7 @@ its direction d whatever z_t is: P_t = -r d.
 
 G is read by block rows (`first`, `partner`, `blocks`): point k meets points partner[i], i = first[k] ... first[k + 1],
 through the (3, 3) blocks[i]; its own block is blocks[own[k]].  A dense G is one whose rows have all partners; a time
-step of many bodies fills in only the partners that share a body.  G is symmetric: blocks of the other side are not read.
+step of many bodies fills in only the partners that share a body.  G is symmetric, so a visit reads one row of blocks.
 """
 
 from __future__ import annotations

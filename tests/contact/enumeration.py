@@ -1,6 +1,6 @@
 """All solutions of a small contact problem by trying every combination of modes: the law itself, no iteration on it.
 
-Slip directions are roots over a grid of starts by scipy.  Forces of redundant points are not unique; motions are compared.
+Slip directions are roots over a grid of starts by scipy.  Forces of redundant points are not unique: motions count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def solutions(G: np.ndarray, b: np.ndarray, mu: np.ndarray, starts: int = 6, pla
     return found
 
 
-def _of_modes(G, b, mu, modes, starts, planar):  # noqa: ANN001, ANN202
+def _of_modes(G, b, mu, modes, starts, planar):
     slipping = [k for k, mode in enumerate(modes) if mode == SLIP]
     angles = (0.0, np.pi) if planar else tuple(2 * np.pi * (np.arange(starts) + 0.3) / starts)
     for first in product(angles, repeat=len(slipping)):
@@ -41,7 +41,7 @@ def _of_modes(G, b, mu, modes, starts, planar):  # noqa: ANN001, ANN202
             yield z
 
 
-def _solve(G, b, mu, modes, slipping, phi):  # noqa: ANN001, ANN202
+def _solve(G, b, mu, modes, slipping, phi):
     """Solve the linear system of modes and directions; None where it has no solution."""
     columns, tests = [], []
     for k, mode in enumerate(modes):
@@ -64,14 +64,14 @@ def _solve(G, b, mu, modes, slipping, phi):  # noqa: ANN001, ANN202
     return P, G @ P + b
 
 
-def _across(G, b, mu, modes, slipping, phi):  # noqa: ANN001, ANN202
+def _across(G, b, mu, modes, slipping, phi):
     P, z = _solve(G, b, mu, modes, slipping, phi)
     if P is None:
         return np.ones(len(phi))
     return np.array([np.cos(a) * z[3 * k + 2] - np.sin(a) * z[3 * k + 1] for k, a in zip(slipping, phi, strict=True)])
 
 
-def _lawful(P, z, mu, modes, slipping, phi, rate, G) -> bool:  # noqa: ANN001
+def _lawful(P, z, mu, modes, slipping, phi, rate, G) -> bool:
     size = rate / np.diag(G).max()
     for k, mode in enumerate(modes):
         n, t = P[3 * k], np.hypot(*P[3 * k + 1 : 3 * k + 3])

@@ -28,7 +28,7 @@ def ball(v: tuple[float, ...], w: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Bodies
     return body
 
 
-def collide(body: Bodies, mu: float, e: float, law=newton):  # noqa: ANN201
+def collide(body: Bodies, mu: float, e: float, law=newton):
     k = len(body.pairs)
     return resolve(
         Collision(G=body.G, u=body.u, mu=np.full(k, mu), e=np.full(k, e), patch=body.patch, kinetic=body.kinetic), law
@@ -40,7 +40,7 @@ def collide(body: Bodies, mu: float, e: float, law=newton):  # noqa: ANN201
 
 @LAWS
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
-def test_a_ball_bounces_with_e(e: float, law) -> None:  # noqa: ANN001
+def test_a_ball_bounces_with_e(e: float, law) -> None:
     hit = collide(ball((0.0, 0.0, -3.0)), 0.4, e, law)
     assert hit.u[0] == pytest.approx([3.0 * e, 0.0, 0.0], abs=1e-14)
     assert hit.P[0] == pytest.approx([2.0 * 3.0 * (1 + e), 0.0, 0.0], abs=1e-14)
@@ -57,7 +57,7 @@ def test_below_the_rest_speed_a_ball_stays() -> None:
 
 @LAWS
 @pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 3.0])
-def test_a_spinning_ball_sticks_if_its_friction_reaches(share: float, law) -> None:  # noqa: ANN001
+def test_a_spinning_ball_sticks_if_its_friction_reaches(share: float, law) -> None:
     """Sticks iff mu (1 + e) |v_n| >= 2/7 |u_t|, along any direction; then the slip ends, else friction is mu P_n."""
     e, v_n = 0.6, 2.0
     body = ball((1.5, -0.8, -v_n), (0.7, 2.0, -4.0))
@@ -221,7 +221,7 @@ def test_a_stack_of_ten_carries_what_is_above(mu: float) -> None:
 
 
 @LAWS
-def test_two_spheres_head_on(law) -> None:  # noqa: ANN001
+def test_two_spheres_head_on(law) -> None:
     body = row_of_balls([1.0, 3.0], [2.0, 0.0])
     assert after(body, collide(body, 0.0, 0.8, law).P)[::6] == pytest.approx([-0.7, 0.9], abs=1e-14)
 
@@ -290,7 +290,7 @@ def test_the_rod_has_painleves_coefficient() -> None:
         assert gain(theta, 1.5, 1.0) == pytest.approx(1 + 3 * c * c - 3 * 1.5 * s * c, abs=1e-13)
 
 
-def slide(theta: float, mu: float, d: float = 1.0):  # noqa: ANN201
+def slide(theta: float, mu: float, d: float = 1.0):
     body = rod(theta)
     return solve_contacts(
         acceleration(body.G, body.W @ [0, 0, -G0, 0, 0, 0], np.array([mu]), u_t=np.array([[d * 0.5, 0.0]]))
@@ -316,7 +316,7 @@ def test_the_interval_of_the_paradox(degrees: float, status: int) -> None:
     assert slide(np.deg2rad(degrees), 1.5).status == status
 
 
-def jammed(body: Bodies, mu: float):  # noqa: ANN201
+def jammed(body: Bodies, mu: float):
     collision = Collision(G=body.G, u=body.u, mu=np.array([mu]), e=np.zeros(1))
     return jam(collision, np.array([True]))
 

@@ -1,4 +1,4 @@
-"""What holds for any contacts: the law within its bounds, no energy from nothing, no dependence on names of axes and order.
+"""What holds for any contacts: the law within its bounds, no energy from nothing, nothing by order or choice of axes.
 
 Bodies of mass ratios up to 1e4, in random frames, that touch in faces (redundant points) and edges, wedged at random.
 """
@@ -59,7 +59,7 @@ def test_impacts_keep_the_law(seed: int, points: int, bodies: int) -> None:
 @MANY
 @given(seed=SEEDS, points=COUNTS, bodies=st.integers(2, 4))
 def test_wedged_impacts_keep_the_law_or_say_how_far_they_are(seed: int, points: int, bodies: int) -> None:
-    """Friction up to 2."""
+    """Friction up to 2: one in a thousand is left."""
     body = random_bodies(seed, points, bodies)
     found = solve_contacts(impact(body.G, body.u, frictions(seed, points, 2.0), patch=body.patch))
     if found.status == ContactStatus.SOLVED:
@@ -75,7 +75,7 @@ def test_hardly_any_wedged_impact_is_left_with_a_residual() -> None:
         points = 1 + seed % 12
         body = random_bodies(seed, points, 2 + seed % 3)
         left += solve_contacts(impact(body.G, body.u, frictions(seed, points, 2.0), patch=body.patch)).status > 0
-    assert left <= 3
+    assert left <= 1
 
 
 @MANY
@@ -101,7 +101,7 @@ def test_forces_keep_the_law(seed: int, points: int, slipping: bool) -> None:
     seed=SEEDS, points=st.integers(1, 8), most=st.floats(0.0, 1.0), law=st.sampled_from([newton, poisson]),
     turns=st.booleans(),
 )  # fmt: skip
-def test_no_impact_gives_energy(seed: int, points: int, most: float, law, turns: bool) -> None:  # noqa: ANN001
+def test_no_impact_gives_energy(seed: int, points: int, most: float, law, turns: bool) -> None:
     body = random_bodies(seed, points)
     e = np.random.default_rng(seed).uniform(0.0, 1.0, points)
     collision = Collision(
@@ -126,7 +126,7 @@ def test_newtons_law_is_tamed_where_it_would_give_energy() -> None:
             G=body.G, u=body.u, mu=np.full(2, 0.8), e=np.ones(2), patch=body.patch, kinetic=body.kinetic
         )
         hit = resolve(collision)
-        if hit.s < 1.0:
+        if 0.0 < hit.s < 1.0:  # at 0 the coefficients contradict each other
             tamed += 1
             P = newton(collision, 1.0)[0].ravel()
             assert 0.5 * P @ (2 * body.u + body.G @ P) > 1e-12 * body.kinetic
@@ -134,7 +134,7 @@ def test_newtons_law_is_tamed_where_it_would_give_energy() -> None:
     assert tamed >= 3
 
 
-def unique(seed: int, points: int, mu: float):  # noqa: ANN201
+def unique(seed: int, points: int, mu: float):
     body = random_bodies(seed, points, spread=100.0)
     return body, np.full(points, mu)
 
@@ -180,7 +180,9 @@ def test_last_modes_are_a_start_that_changes_no_answer(seed: int, points: int) -
     body, mu = unique(seed, points, 0.05)
     one = solve_contacts(impact(body.G, body.u, mu, patch=body.patch))
     warm = solve_contacts(impact(body.G, body.u, mu, patch=body.patch, modes=one.mode))
-    assert warm.z == pytest.approx(one.z, abs=1e-9 * np.abs(body.u).max())
+    assert warm.motion_unique or not one.motion_unique
+    if one.motion_unique:
+        assert warm.z == pytest.approx(one.z, abs=1e-9 * np.abs(body.u).max())
     assert warm.status == ContactStatus.SOLVED
 
 
@@ -192,4 +194,4 @@ def test_frames_scales_and_units_change_nothing() -> None:
         one = solve_contacts(impact(body.G, body.u, mu, patch=body.patch))
         other = solve_contacts(impact(body.G * 1e-3, body.u * 1e3, mu, patch=body.patch))
         assert list(other.mode) == list(one.mode)
-        assert other.P == pytest.approx(one.P * 1e6, abs=1e-6 * np.abs(one.P * 1e6).max() + 1e-12)
+        assert np.abs(other.P - one.P * 1e6).max() <= max(1e-6 * np.abs(one.P * 1e6).max(), 1e-12)
