@@ -21,7 +21,9 @@ from sim.contact.solution import ContactSolution, ContactStatus, name_modes, res
 from sim.contact.sweeps import sweep
 
 # Residual [share of rate] that counts as solved, and that at which iterations stop: Newton's last ones are cheap.
-SOLVED, EXACT = 1e-10, 1e-14
+SOLVED, EXACT = 1e-10, 1e-13
+# Share of the worst violation that counts as the same.
+ALIKE = 1.0 - 1e-6
 # Linear solves before modes count as cycling.
 ITERATIONS = 30
 # Impulses [share of rate / trace(G_kk)] that are no answer but a system without one.
@@ -118,14 +120,18 @@ def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float
 
 
 def worst_of_patches(problem: ContactProblem, old: Active, new: Active, violation: np.ndarray) -> np.ndarray:
-    """Return the mask (k,) of the most violated point of each patch, among those whose mode would change."""
+    """Return the mask (k,) of points that may change: of each patch the most violated of those whose mode would.
+
+    Points that are violated as much go with it: the order of points must not break a symmetry.  Where the mode stays,
+    the direction of slip moves on.
+    """
     changes = (old.closed != new.closed) | (old.slips != new.slips)
     weight = np.where(changes, violation, -1.0)
     worst = np.zeros(problem.points, bool)
     for patch in np.unique(problem.patch):
-        members = np.flatnonzero(problem.patch == patch)
-        worst[members[np.argmax(weight[members])]] = True
-    return worst
+        members = problem.patch == patch
+        worst |= members & (weight >= ALIKE * weight[members].max())
+    return worst | ~changes
 
 
 def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int, ...]) -> None:
