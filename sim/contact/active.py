@@ -1,4 +1,4 @@
-"""Impulses of points whose modes are taken for granted: one linear solve, rank-tolerant, least norm in newtons."""
+"""Impulses of points whose modes are taken for granted: one linear solve, rank-tolerant, of least change."""
 
 from __future__ import annotations
 
@@ -100,15 +100,20 @@ def matrix(problem: ContactProblem, unknowns: Rays) -> np.ndarray:
     return whole[np.ix_(taken, taken)] + np.diag(unknowns.resistance[taken])
 
 
-def solve(problem: ContactProblem, active: Active) -> np.ndarray:
-    """Return impulses (k, 3) with which points in these modes do what their modes say."""
+def solve(problem: ContactProblem, active: Active, near: np.ndarray) -> np.ndarray:
+    """Return impulses (k, 3) with which points in these modes do what their modes say, the nearest to `near`."""
     unknowns = rays(problem, active)
     taken = unknowns.taken
     z = problem.rates(unknowns.fixed)
     x = np.zeros(3 * problem.points)
     if taken.any():
         wanted = -np.einsum("kij,ki->kj", unknowns.across, z).ravel()[taken]
-        x[taken] = np.linalg.lstsq(matrix(problem, unknowns), wanted, rcond=CUT)[0]
+        a = matrix(problem, unknowns)
+        start = np.einsum("kij,ki->kj", unknowns.along, near - unknowns.fixed).ravel()[taken]
+        # In units of each point's own mobility, or light bodies hide what heavy ones do.
+        unit = 1.0 / np.sqrt(np.repeat(problem.trace, 3)[taken])
+        step = np.linalg.lstsq(a * unit * unit[:, None], (wanted - a @ start) * unit, rcond=CUT)[0]
+        x[taken] = start + step * unit
     P = unknowns.fixed + np.einsum("kij,kj->ki", unknowns.along, x.reshape(-1, 3))
     return on_the_edge(problem, active, P)
 

@@ -47,7 +47,7 @@ def regions(problem: ContactProblem, P: np.ndarray, z: np.ndarray) -> Regions:
     safe = np.where(size > 0.0, size, 1.0)
     d = np.where(given[:, None], problem.sliding, -s[:, 1:] / safe[:, None])
     resistance = np.full(problem.points, np.inf)
-    turns = slips & ~given & (radius > 0.0)
+    turns = slips & ~given & (radius > 1e-12 * size)
     resistance[turns] = (size[turns] / radius[turns] - 1.0) / rho[turns]
     wanted = np.empty_like(P)
     wanted[:, 0] = np.where(closed, s[:, 0], 0.0)

@@ -1,9 +1,9 @@
-"""The contact problem: what points that touch are asked to do to each other, on the level of impacts or of accelerations.
+"""The contact problem: what points that touch do to each other, on the level of impacts or of accelerations.
 
-One law for both levels, per point in its frame (n, t1, t2), with P an impulse [N s] and z = G P + free a velocity [m/s],
-or P a force [N] and z an acceleration [m/s^2]:
+One law for both levels, per point in its frame (n, t1, t2).  P is an impulse [N s] and z = G P + free a velocity
+[m/s], or P a force [N] and z an acceleration [m/s^2]:
 
-    0 <= P_n  _|_  z_n + shift >= 0,    |P_t| <= least + mu P_n,    P_t opposite to z_t and as large as allowed if it slips.
+    0 <= P_n  _|_  z_n + shift >= 0,    |P_t| <= least + mu P_n,    P_t = -(least + mu P_n) z_t / |z_t| where it slips.
 
 shift is the restitution e u_n- at an impact, gap / dt in a time step.  least is friction that acts without P_n: that of
 a normal impulse given before.  A point that already slips when accelerations are asked for has its direction given.
@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-# Share of the rates that the contacts see, below which a residual counts as none.
+# Stands for a rate where nothing moves at all.
 SMALLEST = 1e-300
 
 
@@ -35,7 +35,7 @@ class ContactProblem:
 
     Attributes
     ----------
-    G : (3k, 3k) W M^-1 W^T, symmetric, positive semidefinite; joints and other rows eliminated; rows n, t1, t2 per point
+    G : (3k, 3k) W M^-1 W^T, symmetric, positive semidefinite, rows n, t1, t2 per point; joints are eliminated
     free : (3k,) z without impulses
     mu : (k,) friction coefficients; 0: frictionless, as limits of joints are
     shift : (k,) added to z_n
@@ -44,6 +44,7 @@ class ContactProblem:
     closed : (k,) False: takes no part
     patch : (k,) number of the pair of bodies that a point belongs to
     modes : (k,) `Mode` of each point that was accepted last, or None
+    scale, rate : what residuals of z are measured by: as asked for (0: not), and as taken, else the largest free z
     """
 
     G: np.ndarray
@@ -73,7 +74,6 @@ class ContactProblem:
         for name in ("mu", "least"):
             if (getattr(self, name) < 0.0).any():
                 raise ValueError(f"{name}: found {getattr(self, name).min():g}, expected no negative number")
-        # How fast things are here: what residuals of z are measured by.
         rate = self.scale or max(float(np.abs(self.free3).max(initial=0.0)), float(np.abs(self.shift).max(initial=0.0)))
         object.__setattr__(self, "rate", max(rate, SMALLEST))
 

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from sim.contact.problem import ContactProblem, Mode
+from sim.contact.problem import SMALLEST, ContactProblem, Mode
 
 
 class ContactStatus(IntEnum):
@@ -15,19 +15,21 @@ class ContactStatus(IntEnum):
 
     SOLVED = 0
     RESIDUAL = 1  # the best that was found; its residual says how good it is
-    PAINLEVE = 2  # accelerations: no forces keep a sliding point from sinking in
+    PAINLEVE = 2  # accelerations: points slide, and no forces were found that keep them from sinking in
 
 
 @dataclass(frozen=True, kw_only=True)
 class Residuals:
-    """How well the law is kept: rates in shares of `ContactProblem.rate`, impulses in shares of rate / trace(G_kk).
+    """How well the law is kept.
+
+    Rates in shares of `ContactProblem.rate`, impulses in shares of rate / trace(G_kk).
 
     Attributes
     ----------
     impulse, rate : smallest P_n and smallest z_n + shift, 0 if none is negative
     complementarity : largest |P_n (z_n + shift)|
     cone : largest |P_t| - least - mu P_n, 0 if none is positive
-    slip : largest |P_t + (least + mu P_n) d| of slipping points, d the direction of z_t or the given one
+    slip : largest |P_t + (least + mu P_n) d| of slipping points, d that of `ContactSolution`
     stick : largest |z_t| of sticking points
     merit : distance from the law by projection; de_saxce : the same in de Saxce's form
     """
@@ -51,7 +53,7 @@ class ContactSolution:
     P : (k, 3) impulses [N s] or forces [N]
     z : (k, 3) velocities or accelerations with them, without shift
     mode : (k,) `Mode`
-    d : (k, 2) direction of slip, zero where there is none
+    d : (k, 2) direction of slip, that of z_t - trace(G_kk) P_t, or the given one; zero where there is none
     iterations, sweeps : linear solves and Gauss-Seidel sweeps made
     cycling : modes came back without an answer
     chosen : (k,) the force is not unique: of all that do the same it has the least norm
@@ -79,15 +81,19 @@ class ContactSolution:
 STILL = 1e-9
 
 
-def name_modes(problem: ContactProblem, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mode (k,) and slip direction (k, 2) of each point from its rates (k, 3), shift added."""
+def name_modes(problem: ContactProblem, P: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mode (k,) and slip direction (k, 2) of each point from its impulses and rates (k, 3), shift added.
+
+    Friction opposes slip, so both say the direction, and together they say it well however slow the slip.
+    """
     speed = np.hypot(z[:, 1], z[:, 2])
     still = STILL * problem.rate
     opened = ~problem.closed | (z[:, 0] > still)
     slips = ~opened & (problem.given | problem.smooth | (speed > still))
     mode = np.where(opened, Mode.OPEN, np.where(slips, Mode.SLIP, Mode.STICK)).astype(np.int8)
     moving = slips & (speed > still)
-    d = np.where(moving[:, None], z[:, 1:] / np.where(speed > 0.0, speed, 1.0)[:, None], 0.0)
+    way = z[:, 1:] - P[:, 1:] * problem.trace[:, None]
+    d = np.where(moving[:, None], way / np.maximum(np.hypot(way[:, 0], way[:, 1]), SMALLEST)[:, None], 0.0)
     d = np.where(problem.given[:, None], problem.sliding, d)
     return mode, np.where(opened[:, None], 0.0, d)
 

@@ -2,8 +2,8 @@
 
 The paper's order (dynamics filter, 1999): all points stick; infeasible forces loosen constraints one after the other,
 face -> edge -> point -> slide -> open.  Made rigorous: what a point does next is read off a projection on its own law,
-points close again, slip directions are found by Newton's method, and where modes come back without an answer
-Gauss-Seidel sweeps go on from there.
+points close again, slip directions are found by Newton's method.  Where modes come back without an answer,
+Gauss-Seidel sweeps go on from there; where they take too long, a path from soft contacts to rigid ones is followed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.contact.active import Active, solve
-from sim.contact.law import de_saxce, regions
+from sim.contact.law import Regions, de_saxce, regions
+from sim.contact.path import follow, softened
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import share
 from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
 from sim.contact.sweeps import sweep
 
-# Residual [share of rate] that counts as solved; iterations stop below EXACT, for the rest of Newton's is cheap.
-SOLVED, EXACT = 1e-10, 1e-14
-ITERATIONS = 20
-# Sweeps in all, and the residuals at which modes are tried again.
-SWEEPS = 500
-LEVELS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
-POLISHING = 6
+# Residual [share of rate] that counts as solved, and that at which iterations stop: Newton's last ones are cheap.
+SOLVED, EXACT = 1e-10, 1e-13
+# Share of the worst violation that counts as the same.
+ALIKE = 1.0 - 1e-6
+# Linear solves before modes count as cycling.
+ITERATIONS = 30
+# Impulses [share of rate / trace(G_kk)] that are no answer but a system without one.
+HUGE = 1e12
+# Sweeps after which modes are tried again, 500 in all, and the iterations for that.
+FIRST_ROUNDS, LAST_ROUNDS = (10, 20, 40), (130, 300)
+POLISHING = 15
 
 
 @dataclass
@@ -48,22 +53,38 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
     nothing = np.zeros((problem.points, 3))
     search = Search(nothing, regions(problem, nothing, problem.free3).merit)
     if search.merit > 0.0:
-        relax(problem, Active.first(problem), search, ITERATIONS)
+        relax(problem, Active.first(problem), search, ITERATIONS, nothing)
     if search.merit > SOLVED:
         search.cycling = True
-        sweep_and_polish(problem, search)
+        sweep_and_polish(problem, search, FIRST_ROUNDS)
+    if search.merit > SOLVED:
+        follow_the_path(problem, search)
+    if search.merit > SOLVED:
+        sweep_and_polish(problem, search, LAST_ROUNDS)
     return conclude(problem, search)
 
 
-def relax(problem: ContactProblem, active: Active, search: Search, iterations: int) -> None:
-    """Solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
+def polish(problem: ContactProblem, P: np.ndarray) -> ContactSolution:
+    """Return the solution near impulses P (k, 3), if Newton's method finds one there."""
+    found = regions(problem, P, problem.rates(P))
+    search = Search(P, found.merit)
+    relax(problem, Active.of(found), search, POLISHING, P)
+    return conclude(problem, search)
+
+
+def relax(problem: ContactProblem, active: Active, search: Search, iterations: int, P: np.ndarray) -> None:
+    """From P, solve with modes, look what the law makes of it, change modes, until the law holds or modes come back."""
     first = search.iterations
-    P, merit, seen, last = None, np.inf, set(), b""
+    merit = regions(problem, P, problem.rates(P)).merit if P.any() else np.inf
+    seen, last, careful = set[bytes](), b"", False
+    full = not P.any()  # the paper's full constraint: first only the worst point of each patch is relaxed
     while search.iterations < first + iterations:
         search.iterations += 1
-        new = solve(problem, active)
+        new = solve(problem, active, P)
+        if not np.abs(new * problem.trace[:, None]).max() < HUGE * problem.rate:
+            return
         found = regions(problem, new, problem.rates(new))
-        if P is not None and found.merit >= merit:
+        if found.merit >= merit:
             new, found = damped(problem, P, new, merit)
         P, merit = new, found.merit
         if merit < search.merit:
@@ -73,17 +94,20 @@ def relax(problem: ContactProblem, active: Active, search: Search, iterations: i
         if search.merit <= EXACT:
             return
         wanted = Active.of(found)
-        if search.iterations == 1:
+        if full or careful:
             wanted = wanted.only(worst_of_patches(problem, active, wanted, found.violation), active)
-        active = wanted
+        active, full = wanted, False
         key = active.key()
         if key != last and key in seen:
-            return
+            if careful:
+                return
+            careful = True
+            seen.clear()
         seen.add(key)
         last = key
 
 
-def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float):
+def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float) -> tuple[np.ndarray, Regions]:
     """Return impulses between two guesses at which the law is nearer than at the first, else the second."""
     share = 0.5
     while share > 0.05:
@@ -96,34 +120,48 @@ def damped(problem: ContactProblem, P: np.ndarray, new: np.ndarray, merit: float
 
 
 def worst_of_patches(problem: ContactProblem, old: Active, new: Active, violation: np.ndarray) -> np.ndarray:
-    """Return the mask (k,) of the most violated point of each patch, among those whose mode would change."""
+    """Return the mask (k,) of points that may change: of each patch the most violated of those whose mode would.
+
+    Points that are violated as much go with it: the order of points must not break a symmetry.  Where the mode stays,
+    the direction of slip moves on.
+    """
     changes = (old.closed != new.closed) | (old.slips != new.slips)
     weight = np.where(changes, violation, -1.0)
     worst = np.zeros(problem.points, bool)
     for patch in np.unique(problem.patch):
-        members = np.flatnonzero(problem.patch == patch)
-        worst[members[np.argmax(weight[members])]] = True
-    return worst
+        members = problem.patch == patch
+        worst |= members & (weight >= ALIKE * weight[members].max())
+    return worst | ~changes
 
 
-def sweep_and_polish(problem: ContactProblem, search: Search) -> None:
-    """Sweep to smaller and smaller residuals, and try modes again at each."""
+def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int, ...]) -> None:
+    """Sweep on from the best so far, and try modes again after each round."""
     P = search.P
-    for level in LEVELS:
-        P, made, merit = sweep(problem, P, SWEEPS - search.sweeps, level)
+    for sweeps in rounds:
+        P, made, merit = sweep(problem, P, sweeps, EXACT)
         search.sweeps += made
         if merit < search.merit:
             search.P, search.merit = P, merit
-        found = regions(problem, P, problem.rates(P))
-        relax(problem, Active.of(found), search, POLISHING)
-        if search.merit <= SOLVED or search.sweeps >= SWEEPS:
+        relax(problem, Active.of(regions(problem, P, problem.rates(P))), search, POLISHING, P)
+        if search.merit <= SOLVED:
             return
+
+
+def follow_the_path(problem: ContactProblem, search: Search) -> None:
+    """Follow the answer of soft points to that of rigid ones."""
+    nothing = np.zeros_like(search.P)
+    soft = Search(nothing, np.inf)
+    softest = softened(problem, 0.0)
+    relax(softest, Active.first(softest), soft, ITERATIONS, nothing)
+    P, made = follow(problem, soft.P)
+    search.iterations += soft.iterations + made
+    relax(problem, Active.of(regions(problem, P, problem.rates(P))), search, POLISHING, P)
 
 
 def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     """Name modes, share what is redundant, and measure."""
     P, z = search.P, problem.rates(search.P)
-    mode, d = name_modes(problem, z)
+    mode, d = name_modes(problem, P, z)
     sharing = share(problem, P, mode, d)
     found = regions(problem, sharing.P, problem.rates(sharing.P))
     if found.merit <= max(SOLVED, search.merit):

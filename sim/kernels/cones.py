@@ -1,7 +1,7 @@
 """Many contacts at once: block Gauss-Seidel over points, each solved exactly on its Coulomb cone.
 
 The law of a point, in its frame (n, t1, t2), between its impulse P and its rate z = (G P)_k + free (a velocity at an
-impact, an acceleration in a smooth phase; what the normal rate is asked to exceed is part of free):
+impact, an acceleration in a smooth phase; what z_n is asked to exceed is part of free):
 
     0 <= P_n  _|_  z_n >= 0,    |P_t| <= r,    P_t = -r z_t / |z_t| where it slips,    r = least + mu P_n.
 
@@ -10,7 +10,7 @@ its direction d whatever z_t is: P_t = -r d.
 
 G is read by block rows (`first`, `partner`, `blocks`): point k meets points partner[i], i = first[k] ... first[k + 1],
 through the (3, 3) blocks[i]; its own block is blocks[own[k]].  A dense G is one whose rows have all partners; a time
-step of many bodies fills in only the partners that share a body.  G is symmetric: blocks of the other side are not read.
+step of many bodies fills in only the partners that share a body.  G is symmetric, so a visit reads one row of blocks.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from sim.kernels.jit import door, kernel
 SINGULAR = 1e-9
 # Directions at which the slip condition is looked at for changes of sign; it has four roots at most.
 LOOKS = 16
+# Sweeps after which the residual must have halved; else points go only part of their way, WEAKER than before, for a
+# while: two points that answer each other with stick and slip go back and forth for ever.
+PATIENCE, WEAKER, WEAKEST = 10, 0.8, 0.3
 # Steps to one root: bisection alone would need 50.
 REFINING = 60
 
@@ -37,14 +40,19 @@ def sweep_cones(first, partner, own, blocks, mu, least, known, d, P_out, z_out, 
     impulse helps.  Returns the sweeps made.
     """
     reply_out[0] = residual_of(own, blocks, mu, least, known, d, P_out, z_out, rate)
+    share, before = 1.0, reply_out[0]
     for sweep in range(sweeps):
         if reply_out[0] <= enough:
             return sweep
+        if sweep % PATIENCE == PATIENCE - 1:
+            share = max(WEAKER * share, WEAKEST) if reply_out[0] > 0.5 * before else 1.0
+            before = reply_out[0]
         reply_out[1] = 0.0
         for k in range(mu.size):
-            pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+            qn, qx, qy = P_out[k, 0], P_out[k, 1], P_out[k, 2]
             reply_out[1] += solve_point(blocks, own[k], mu[k], least[k], known[k], d, P_out, z_out, k)
-            pn, px, py = P_out[k, 0] - pn, P_out[k, 1] - px, P_out[k, 2] - py
+            pn, px, py = share * (P_out[k, 0] - qn), share * (P_out[k, 1] - qx), share * (P_out[k, 2] - qy)
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = qn + pn, qx + px, qy + py
             if pn != 0.0 or px != 0.0 or py != 0.0:
                 for i in range(first[k], first[k + 1]):
                     j = partner[i]
@@ -99,20 +107,25 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
     by = z[k, 2] - gy * pn - xy * px - yy * py
     if known:
         return slide(a, gx, gy, bn, mu, least, d[k, 0], d[k, 1], P_out, k)
-    # Open, with friction of given size at most.
-    P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
+    # Friction that can overcome the normal: several answers are possible, and the nearest to the last one is taken.
+    far = math.inf
+    firm = mu * math.sqrt(gx * gx + gy * gy) < a
+    ox = oy = 0.0
     if least > 0.0:
         det = xx * yy - xy * xy
-        tx, ty = (xy * by - yy * bx) / det, (xy * bx - xx * by) / det
-        if tx * tx + ty * ty <= least * least:
-            P_out[k, 1], P_out[k, 2] = tx, ty
-        else:
-            slip(1.0, 0.0, 0.0, xx, xy, yy, 0.0, bx, by, 0.0, least, P_out, k)
-            P_out[k, 0] = 0.0
-    if bn + gx * P_out[k, 1] + gy * P_out[k, 2] >= 0.0:
-        return 0.0
+        ox, oy = (xy * by - yy * bx) / det, (xy * bx - xx * by) / det
+        if ox * ox + oy * oy > least * least:
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = 0.0, px, py
+            slip(1.0, 0.0, 0.0, xx, xy, yy, 0.0, bx, by, 0.0, least, math.inf, P_out, k)
+            ox, oy = P_out[k, 1], P_out[k, 2]
+    P_out[k, 0], P_out[k, 1], P_out[k, 2] = pn, px, py
+    if bn + gx * ox + gy * oy >= 0.0:
+        far = pn * pn + (px - ox) ** 2 + (py - oy) ** 2
+        if firm or not rough:
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = 0.0, ox, oy
+            return 0.0
     if not rough:
-        P_out[k, 0] = -bn / a
+        P_out[k, 0], P_out[k, 1], P_out[k, 2] = -bn / a, 0.0, 0.0
         return 0.0
     # Closed and sticking: P = -G_kk^-1 b by elimination.
     lx, ly = gx / a, gy / a
@@ -120,11 +133,24 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
     cx, cy = lx * bn - bx, ly * bn - by
     det = sxx * syy - sxy * sxy
     tx, ty = (syy * cx - sxy * cy) / det, (sxx * cy - sxy * cx) / det
-    pn = -bn / a - lx * tx - ly * ty
-    if pn >= 0.0 and tx * tx + ty * ty <= (least + mu * pn) ** 2:
-        P_out[k, 0], P_out[k, 1], P_out[k, 2] = pn, tx, ty
+    tn = -bn / a - lx * tx - ly * ty
+    if tn >= 0.0 and tx * tx + ty * ty <= (least + mu * tn) ** 2:
+        away = (pn - tn) ** 2 + (px - tx) ** 2 + (py - ty) ** 2
+        if firm:
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = tn, tx, ty
+            return 0.0
+        if away < far:
+            far, ox, oy = away, tx, ty
+        else:
+            tn = 0.0
+    else:
+        tn = 0.0
+    if slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k) == 0.0:
         return 0.0
-    return slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k)
+    if far == math.inf:
+        return 1.0
+    P_out[k, 0], P_out[k, 1], P_out[k, 2] = tn, ox, oy
+    return 0.0
 
 
 @kernel
@@ -153,18 +179,20 @@ def slide(a, gx, gy, bn, mu, least, dx, dy, P_out, k):
 
 
 @kernel
-def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
     """Give point k the impulse with which it slips and neither leaves nor sinks in; returns 1.0 where there is none.
+
+    Of several, and of those nearer to its last one than the square root of `far`, it takes the nearest.
 
     With P_t = -(least + mu P_n) d, z_n = 0 gives P_n = N(d) / A(d), A = G_nn - mu g.d, N = least g.d - b_n.  Then
     A z_t = w(d) is linear in d: w = G_nn b_t - b_n g + K d, K = (least g - mu b_t) g^T + (mu b_n - least G_nn) G_tt.
     Slip wants w parallel to d: f(phi) = w x d = 0, w.d >= 0, a trigonometric polynomial of degree two.
-    Of several such directions it takes the one nearest to that of b_t, the slip without an impulse.
     """
     wx, wy, s = a * bx - bn * gx, a * by - bn * gy, mu * bn - least * a
     kxx, kxy = (least * gx - mu * bx) * gx + s * xx, (least * gx - mu * bx) * gy + s * xy
     kyx, kyy = (least * gy - mu * by) * gx + s * xy, (least * gy - mu * by) * gy + s * yy
-    best, bestx, besty = -1e300, 0.0, 0.0
+    pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+    none = 1.0
     turn = 2.0 * math.pi / LOOKS
     old = 0.0
     f_old = off_line(wx, wy, kxx, kxy, kyx, kyy, old)
@@ -184,15 +212,14 @@ def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
                 c, q = math.cos(phi), math.sin(phi)
                 gain, need = a - mu * (gx * c + gy * q), least * (gx * c + gy * q) - bn
                 along = (wx + kxx * c + kxy * q) * c + (wy + kyx * c + kyy * q) * q
-                if along >= 0.0 and gain > 0.0 and need >= 0.0 and c * bx + q * by > best:
-                    best, bestx, besty = c * bx + q * by, c, q
+                if along >= 0.0 and gain > 0.0 and need >= 0.0:
+                    size = least + mu * need / gain
+                    away = (pn - need / gain) ** 2 + (px + size * c) ** 2 + (py + size * q) ** 2
+                    if away < far:
+                        far, none = away, 0.0
+                        P_out[k, 0], P_out[k, 1], P_out[k, 2] = need / gain, -size * c, -size * q
         old, f_old = new, f_new
-    if best == -1e300:
-        return 1.0
-    pn = (least * (gx * bestx + gy * besty) - bn) / (a - mu * (gx * bestx + gy * besty))
-    P_out[k, 0] = pn
-    P_out[k, 1], P_out[k, 2] = -(least + mu * pn) * bestx, -(least + mu * pn) * besty
-    return 0.0
+    return none
 
 
 @kernel
