@@ -143,7 +143,7 @@ def newton_turn(m11, m12, m22, g1, g2):
     middle, half = 0.5 * (m11 + m22), 0.5 * (m11 - m22)
     radius = math.sqrt(half * half + m12 * m12)
     lowest, highest = middle - radius, abs(middle) + radius
-    if lowest < 1e-13 * highest:
+    if lowest < 1e-15 * highest:
         shift = 1e-3 * highest - lowest
         m11, m22 = m11 + shift, m22 + shift
     whole = m11 * m22 - m12 * m12

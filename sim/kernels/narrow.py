@@ -14,6 +14,7 @@ from sim.kernels.jit import door, kernel
 from sim.kernels.separation import (
     axis_of,
     ball_of,
+    best_crossing,
     half_axes_of,
     halves_of,
     in_shape,
@@ -43,7 +44,7 @@ OK = int(Status.OK)
 # Smaller: corners of boxes that are stacked flush get lost in roundoff.  Larger: points in the air.
 FLUSH = 1e-9
 # Sine of a cylinder's tilt below which its cap is flat on a face: its lowest point is then anywhere on the rim.
-FLAT = 1e-8
+FLAT = 1e-9
 # Sine of the angle of two lines below which their crossing is no point (NEVER), or only where nothing else is nearer.
 NEVER, SELDOM = 1e-6, 1e-3
 # Cosine of the largest angle between a point's normal and the pair's.
@@ -361,6 +362,8 @@ def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count,
         for end in range(2):
             t = (-b + (1.0 - 2.0 * end) * math.sqrt(b * b - a * c)) / a
             half = h[0] if k == 0 else (h[1] if k == 1 else h[2])
+            if shapes.kind[his] == CYLINDER:  # at its ends a cylinder is a rim
+                half -= half_axes_of(shapes, his)[0] * abs(d[2]) + slack
             if abs(t) > half + slack:
                 continue
             on = (t if k == 0 else at[0], t if k == 1 else at[1], t if k == 2 else at[2])
@@ -473,12 +476,17 @@ def supported(shapes, i, pose, side, n, toward):
     q = in_shape(pose, side, minus(toward, three(pose, side)))
     z = (a[0] * v[0], a[1] * v[1], a[2] * v[2])
     k = length(z)
-    k = 1.0 / k if k > STRAIGHT * a[0] else 0.0
+    if k > STRAIGHT * a[0]:
+        z = (a[0] * z[0] / k, a[1] * z[1] / k, a[2] * z[2] / k)
+    else:  # anywhere on a disc
+        out = math.hypot(q[0], q[1])
+        k = 1.0 if out <= a[0] else a[0] / out
+        z = (k * q[0] if a[0] > 0.0 else 0.0, k * q[1] if a[0] > 0.0 else 0.0, 0.0)
     r = ball_of(shapes, i)
     return (
-        k * a[0] * z[0] + r * v[0] + (signs[0] * h[0] if signs[0] != 0 else min(max(q[0], -h[0]), h[0])),
-        k * a[1] * z[1] + r * v[1] + (signs[1] * h[1] if signs[1] != 0 else min(max(q[1], -h[1]), h[1])),
-        k * a[2] * z[2] + r * v[2] + (signs[2] * h[2] if signs[2] != 0 else min(max(q[2], -h[2]), h[2])),
+        z[0] + r * v[0] + (signs[0] * h[0] if signs[0] != 0 else min(max(q[0], -h[0]), h[0])),
+        z[1] + r * v[1] + (signs[1] * h[1] if signs[1] != 0 else min(max(q[1], -h[1]), h[1])),
+        z[2] + r * v[2] + (signs[2] * h[2] if signs[2] != 0 else min(max(q[2], -h[2]), h[2])),
     )
 
 
@@ -554,7 +562,7 @@ def over_plane(shapes, i, j, pose, core_work):
 
 
 @kernel
-def gather(shapes, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
+def points_in_front(shapes, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
     """Find the points of all features in front; return how many."""
     count = 0
     for side in range(2):
@@ -580,13 +588,32 @@ def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work
         s, n, size = over_plane(shapes, i, j, pose_work, core_work)
     else:
         r, size = put_cores(shapes, i, j, pose_work, core_work)
+        n, s = best_crossing(core_work)
+        s -= r
+        if -FLUSH * size <= s <= margin:
+            count = points_in_front(
+                shapes,
+                i,
+                j,
+                link_x,
+                link_R,
+                pose_work,
+                n,
+                min(s, 3.0 * s) - FLUSH * size,
+                margin,
+                FLUSH * size,
+                touch_work,
+                point_work,
+            )
+            if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+                return spread(count, touch_work, point_work), s, n
         s, n = signed_distance(core_work, size)
         s -= r
     if s > margin:
         return 0, s, n
     slack = FLUSH * size
     low = min(s, 3.0 * s) - slack
-    count = gather(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
-    if least_gap(point_work, count) > s + 10.0 * SAME * size:
+    count = points_in_front(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
+    if least_gap(point_work, count) > s + 0.5 * slack:
         count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
     return spread(count, touch_work, point_work), s, n

@@ -34,7 +34,7 @@ from sim.kernels.vectors import (
 from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
 
 # Widths that the kinks of s are rounded by, one after the other, of each segment's length.
-FIRST_WIDTH, LAST_WIDTH, NARROWER = 0.3, 3e-6, 0.1
+FIRST_WIDTH, LAST_WIDTH, NARROWER = 0.3, 1e-9, 0.1
 CLIMB = 40  # steps for each width
 NEAR_KINK = 1e-3  # sine of the angle to a kink below which a direction on it is tried, too
 DEEP = 0.02  # of the shapes' size: overlap below which the nearest of several ways out is looked for
@@ -206,21 +206,49 @@ def ascend(core, n, rounding):
 
 
 @kernel
+def slope_on_circle(core, n, d, angle):
+    """Direction that n turned by an angle about d is, the slope of s by the angle, and its curvature with sign changed."""
+    t = cross(d, n)
+    turned = unit(across(beyond(times(math.cos(angle), n), math.sin(angle), t), d))
+    g, _, m, _, _ = survey(core, turned, cross(d, turned), d, 0.0)
+    return turned, g, m
+
+
+@kernel
 def ascend_on_kink(core, n, d):
-    """Climb s among the directions perpendicular to d, from near n."""
+    """Climb s among the directions perpendicular to d, from near n: Newton on the angle, bisection where it leaves.
+
+    s may have a kink here, too, or one rounded at a scale that is not known before.
+    """
     n = unit(across(n, d))
+    _, g, _ = slope_on_circle(core, n, d, 0.0)
+    low, high = 0.0, 0.0
+    reach = math.copysign(1e-8, g)
+    while abs(reach) < 1.0:  # until the slope changes its sign
+        _, slope, _ = slope_on_circle(core, n, d, reach)
+        if slope * g <= 0.0:
+            break
+        low = reach
+        reach *= 8.0
+    high = reach
+    angle = 0.5 * (low + high)
     best, height = n, width_across(core, n, 0.0)
-    for _ in range(12):
-        t = cross(d, n)
-        g, _, m, _, _ = survey(core, n, t, d, 0.0)
-        step = 0.1 if g > 0.0 else -0.1
-        if abs(g) < 0.1 * abs(m):
-            step = g / abs(m)
-        n = unit(across(beyond(n, step, t), d))
-        value = width_across(core, n, 0.0)
-        if value > height:
-            best, height = n, value
-        if abs(step) < 1e-15:
+    for _ in range(70):
+        turned, slope, m = slope_on_circle(core, n, d, angle)
+        value = width_across(core, turned, 0.0)
+        if value >= height:
+            best, height = turned, value
+        if slope * g > 0.0:
+            low = angle
+        else:
+            high = angle
+        before = angle
+        angle = 0.5 * (low + high)
+        if m > 0.0:
+            newton = before + slope / m
+            if min(low, high) < newton < max(low, high):
+                angle = newton
+        if abs(angle - before) < 1e-17 or slope == 0.0:
             break
     return best, height
 
