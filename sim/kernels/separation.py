@@ -207,7 +207,7 @@ def ascend(core, n, rounding):
 
 @kernel
 def slope_on_circle(core, n, d, angle):
-    """Direction that n turned by an angle about d is, the slope of s by the angle, and its curvature with sign changed."""
+    """n turned by an angle about d, the slope of s by the angle there, and its curvature with the sign changed."""
     t = cross(d, n)
     turned = unit(across(beyond(times(math.cos(angle), n), math.sin(angle), t), d))
     g, _, m, _, _ = survey(core, turned, cross(d, turned), d, 0.0)
