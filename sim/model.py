@@ -565,3 +565,48 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
         dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         clock=np.zeros(18), count=np.zeros(16, np.int64),
     )  # fmt: skip
+
+
+# Contact geometry.  Kinds of shapes; sizes as in `sim.scene.spec.Shape`, a plane is the half-space z <= 0 of its frame.
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID = range(6)
+
+SHAPE = np.dtype(
+    [
+        ("link", "i8"),
+        ("kind", "i8"),
+        ("p_KS", "f8", (3,)), ("R_KS", "f8", (9,)),  # m, the shape's centre and axes in K of its link
+        ("dimensions", "f8", (3,)),  # m
+    ],
+    align=True,
+)  # fmt: skip
+
+# What touches.  FACE: a plane; LINE: a straight line with a radius; BALL: a point with a radius; ROUND: an ellipsoid,
+# or a rim where one of its half axes is zero.  A pair is read with the lower code first.
+FACE, LINE, BALL, ROUND = range(4)
+
+# One contact point: two features, each in K of its link; side 0 is a, side 1 is b.
+TOUCH = np.dtype(
+    [
+        ("link", "i8", (2,)),
+        ("kind", "i8", (2,)),
+        ("key", "i8", (2,)),  # which feature of its shape; the same in every call
+        ("p", "f8", (2, 3)),  # m, a point of the face or of the line, or the centre
+        ("d", "f8", (2, 3)),  # unit: outward normal of the face, direction of the line
+        ("axes", "f8", (2, 9)),  # m, three half axes of a ROUND, one after the other
+        ("r", "f8", (2,)),  # m, radius of a LINE or BALL
+        ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign
+    ],
+    align=True,
+)  # fmt: skip
+
+# The point in world axes.  n points from a to b, the force on b is +f_n n.  gap [m] is negative where they overlap.
+TOUCH_WORK = np.dtype(
+    [
+        ("gap", "f8"), ("gap_dot", "f8"),  # m, m/s; gap_dot = n . (v_b(p) - v_a(p))
+        ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # m, m/s; amid the two surfaces
+        ("n", "f8", (3,)), ("n_dot", "f8", (3,)),  # unit, 1/s
+        ("t1", "f8", (3,)), ("t1_dot", "f8", (3,)),  # t1, t2, n are right-handed
+        ("t2", "f8", (3,)), ("t2_dot", "f8", (3,)),
+    ],
+    align=True,
+)  # fmt: skip

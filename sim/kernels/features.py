@@ -1,61 +1,329 @@
-"""One point of contact from two features: gap, place, normal, and how they move."""
+"""One contact point: where two features touch, and how that moves with their links.
+
+A pair of features stays the same during a smooth span, so gap, point, normal and tangents are smooth
+functions of the two links' poses.  With m the normal from the first feature to the second, and y1, y2
+the nearest points of their surfaces, y2 - y1 = gap m.  Which m that is depends on the first feature:
+
+    FACE         m is its normal
+    LINE, LINE   m is perpendicular to both
+    LINE, else   m is perpendicular to the line, one angle is found
+    else         both angles of m are found
+
+A surface point of a ROUND or BALL is a function of the normal that it shows: it moves by v + H (m_dot - w x m),
+H being the second derivative of the support function (radii of curvature).  Differentiating y2 - y1 = gap m
+gives m_dot, without differences.
+"""
 
 from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import door, kernel
+from sim.kernels.vectors import (
+    across,
+    beyond,
+    cross,
+    dot,
+    inward_axes,
+    minus,
+    outward_axes,
+    plus,
+    three,
+    times,
+    unit,
+)
+from sim.model import BALL, FACE, LINE, ROUND, Status
+
+# Where the tangents have their pole: at n = -M.  An odd direction, so that no floor, wall or stack meets it; there the
+# tangents turn infinitely fast.  M1 is chosen so that t1 = x where n = z.
+M = (0.296174441, 0.171098723, 0.939684526)
+_NORM = math.sqrt(M[0] ** 2 + M[1] ** 2 + M[2] ** 2)
+M = (M[0] / _NORM, M[1] / _NORM, M[2] / _NORM)
+_K = M[0] / (1.0 + M[2])
+M1 = (1.0 - _K * M[0], -_K * M[1], -_K * (M[2] + 1.0))
+# rad: longest step of an iteration, and the step after which the next one ends at roundoff (it converges quadratically)
+STRIDE, LAST = 0.5, 1e-7
+# Newton's iterations for a normal; from the normal of the step before it takes 2 to 4.
+ITERATIONS = 60
+OK, NOT_SOLVED = int(Status.OK), int(Status.NOT_SOLVED)
 
 
 @kernel
-def feature_pair(touches, link_work, k, touch_work):
-    """Fill gap, p, p_dot, R and R_dot of point k: a ball of b (centre, radius) over a plane of a (point, normal)."""
-    x, R, V = link_work.x, link_work.R, link_work.V
-    a, b = touches.a[k], touches.b[k]
-    data_a, data_b = touches.data_a, touches.data_b
-    o = turned(R, a, data_a[k, 0], data_a[k, 1], data_a[k, 2])
-    n = turned(R, a, data_a[k, 3], data_a[k, 4], data_a[k, 5])
-    c = turned(R, b, data_b[k, 0], data_b[k, 1], data_b[k, 2])
-    r = data_b[k, 6]
-    d0, d1, d2 = x[b, 0] + c[0] - x[a, 0] - o[0], x[b, 1] + c[1] - x[a, 1] - o[1], x[b, 2] + c[2] - x[a, 2] - o[2]
-    touch_work.gap[k] = n[0] * d0 + n[1] * d1 + n[2] * d2 - r
-    w0, w1, w2 = V[b, 0], V[b, 1], V[b, 2]
-    nd0 = V[a, 1] * n[2] - V[a, 2] * n[1]
-    nd1 = V[a, 2] * n[0] - V[a, 0] * n[2]
-    nd2 = V[a, 0] * n[1] - V[a, 1] * n[0]
-    touch_work.p[k, 0] = x[b, 0] + c[0] - r * n[0]
-    touch_work.p[k, 1] = x[b, 1] + c[1] - r * n[1]
-    touch_work.p[k, 2] = x[b, 2] + c[2] - r * n[2]
-    touch_work.p_dot[k, 0] = V[b, 3] + w1 * c[2] - w2 * c[1] - r * nd0
-    touch_work.p_dot[k, 1] = V[b, 4] + w2 * c[0] - w0 * c[2] - r * nd1
-    touch_work.p_dot[k, 2] = V[b, 5] + w0 * c[1] - w1 * c[0] - r * nd2
-    tangents(k, n[0], n[1], n[2], nd0, nd1, nd2, touch_work)
+def tangents_of(n):
+    """Return t1, t2 of a unit normal n: M1 and M x M1, turned the shortest way from M to n."""
+    k = dot(n, M1) / max(1.0 + dot(n, M), 1e-30)
+    t1 = unit(across((M1[0] - k * (M[0] + n[0]), M1[1] - k * (M[1] + n[1]), M1[2] - k * (M[2] + n[2])), n))
+    return t1, cross(n, t1)
 
 
 @kernel
-def turned(R, b, x, y, z):
-    """A vector of link b in world axes."""
-    return (
-        R[b, 0] * x + R[b, 1] * y + R[b, 2] * z, R[b, 3] * x + R[b, 4] * y + R[b, 5] * z,
-        R[b, 6] * x + R[b, 7] * y + R[b, 8] * z,
-    )  # fmt: skip
+def tangent_rates(n, n_dot):
+    """Return the derivatives of t1, t2 of a unit normal n that turns by n_dot."""
+    s = max(1.0 + dot(n, M), 1e-30)
+    k = dot(n, M1) / s
+    k_dot = (dot(n_dot, M1) - k * dot(n_dot, M)) / s
+    t1, _ = tangents_of(n)
+    t1_dot = times(-1.0, beyond(times(k_dot, plus(M, n)), k, n_dot))
+    return t1_dot, plus(cross(n_dot, t1), cross(n, t1_dot))
 
 
 @kernel
-def tangents(k, nx, ny, nz, mx, my, mz, touch_work):
-    """Fill R with two tangents and the normal n as columns, and R_dot, m being the rate of n.
+def bulge(a0, a1, a2, m):
+    """Point of the ellipsoid with half axes a0, a1, a2 about the origin whose outward normal is m."""
+    z0, z1, z2 = dot(a0, m), dot(a1, m), dot(a2, m)
+    q = math.sqrt(z0 * z0 + z1 * z1 + z2 * z2)
+    if q == 0.0:
+        return 0.0, 0.0, 0.0
+    return beyond(beyond(times(z0 / q, a0), z1 / q, a1), z2 / q, a2)
 
-    The frame is that of the shortest turn from z to n, or from -z where n points down: smooth but for nz = 0.
+
+@kernel
+def curve(a0, a1, a2, r, m, v):
+    """Return H v: how that point moves, with a radius r about it, when the normal m moves by v (perpendicular to m)."""
+    z0, z1, z2 = dot(a0, m), dot(a1, m), dot(a2, m)
+    square = z0 * z0 + z1 * z1 + z2 * z2
+    if square == 0.0:
+        return times(r, v)
+    u0, u1, u2 = dot(a0, v), dot(a1, v), dot(a2, v)
+    k = (z0 * u0 + z1 * u1 + z2 * u2) / square
+    q = math.sqrt(square)
+    H = beyond(times((u0 - k * z0) / q, a0), (u1 - k * z1) / q, a1)
+    return across(beyond(beyond(H, (u2 - k * z2) / q, a2), r, v), m)
+
+
+@kernel
+def feature_in_world(touches, k, side, x, R):
+    """Return centre, direction and the three half axes of a feature, world axes."""
+    link = touches.link[k, side]
+    p, d, axes = touches.p, touches.d, touches.axes
+    c = plus(three(x, link), outward_axes(R, link, (p[k, side, 0], p[k, side, 1], p[k, side, 2])))
+    zero = (0.0, 0.0, 0.0)
+    kind = touches.kind[k, side]
+    if kind <= LINE:
+        return c, outward_axes(R, link, (d[k, side, 0], d[k, side, 1], d[k, side, 2])), zero, zero, zero
+    if kind == BALL:
+        return c, zero, zero, zero, zero
+    a0 = outward_axes(R, link, (axes[k, side, 0], axes[k, side, 1], axes[k, side, 2]))
+    a1 = outward_axes(R, link, (axes[k, side, 3], axes[k, side, 4], axes[k, side, 5]))
+    a2 = outward_axes(R, link, (axes[k, side, 6], axes[k, side, 7], axes[k, side, 8]))
+    return c, zero, a0, a1, a2
+
+
+@kernel
+def line_normal(p, d, c, a0, a1, a2, start):
+    """Unit normal from the line (p, d) to the ellipsoid at c, near `start`, and a status.
+
+    Newton on the angle about d at which the nearest point has no part along t = d x m; its slope is
+    -(m . (y - p) + t H t).
     """
-    R, D = touch_work.R, touch_work.R_dot
-    s = math.copysign(1.0, nz)
-    g = -1.0 / (s + nz)
-    h = nx * ny * g
-    gd = mz * g * g
-    hd = mx * ny * g + nx * my * g + nx * ny * gd
-    R[k, 0], R[k, 3], R[k, 6] = 1.0 + s * nx * nx * g, s * h, -s * nx
-    R[k, 1], R[k, 4], R[k, 7] = h, s + ny * ny * g, -ny
-    R[k, 2], R[k, 5], R[k, 8] = nx, ny, nz
-    D[k, 0], D[k, 3], D[k, 6] = s * (2.0 * nx * mx * g + nx * nx * gd), s * hd, -s * mx
-    D[k, 1], D[k, 4], D[k, 7] = hd, 2.0 * ny * my * g + ny * ny * gd, -my
-    D[k, 2], D[k, 5], D[k, 8] = mx, my, mz
+    m = unit(across(start, d))
+    status = NOT_SOLVED
+    for _ in range(ITERATIONS):
+        t = cross(d, m)
+        w = minus(minus(c, bulge(a0, a1, a2, m)), p)
+        bend = dot(t, curve(a0, a1, a2, 0.0, m, t)) + dot(m, w)
+        miss = dot(t, w)
+        step = math.copysign(STRIDE, miss)
+        if abs(miss) < STRIDE * abs(bend):
+            step = miss / abs(bend)
+        m = unit(across(beyond(m, step, t), d))
+        if status == OK:
+            break
+        if abs(step) < LAST:
+            status = OK
+    return m, status
+
+
+@kernel
+def newton_turn(m11, m12, m22, g1, g2):
+    """Return the ascent step that Newton's method takes where a form is curved by -(m11, m12, m22).
+
+    Where the form is not curved that way, enough is added to its curvature to make it so.
+    """
+    middle, half = 0.5 * (m11 + m22), 0.5 * (m11 - m22)
+    radius = math.sqrt(half * half + m12 * m12)
+    lowest, highest = middle - radius, abs(middle) + radius
+    if lowest < 1e-15 * highest:
+        shift = 1e-3 * highest - lowest
+        m11, m22 = m11 + shift, m22 + shift
+    whole = m11 * m22 - m12 * m12
+    if whole <= 0.0:
+        return 0.0, 0.0
+    d1, d2 = (m22 * g1 - m12 * g2) / whole, (m11 * g2 - m12 * g1) / whole
+    size = math.sqrt(d1 * d1 + d2 * d2)
+    if size > STRIDE:
+        return d1 * STRIDE / size, d2 * STRIDE / size
+    return d1, d2
+
+
+@kernel
+def round_normal(c, a0, a1, a2, b0, b1, b2, start):
+    """Unit normal from an ellipsoid (axes a) at the origin to one (axes b) at c, near `start`, and a status.
+
+    Newton on the two angles of m: w = y2 - y1 has no part across m; the slope of that part is -(H1 + H2 + m . w).
+    """
+    m = start
+    status = NOT_SOLVED
+    for _ in range(ITERATIONS):
+        t, u = tangents_of(m)
+        w = minus(minus(c, bulge(b0, b1, b2, m)), bulge(a0, a1, a2, m))
+        gap = dot(m, w)
+        Ht = plus(curve(a0, a1, a2, 0.0, m, t), curve(b0, b1, b2, 0.0, m, t))
+        Hu = plus(curve(a0, a1, a2, 0.0, m, u), curve(b0, b1, b2, 0.0, m, u))
+        d1, d2 = newton_turn(dot(t, Ht) + gap, dot(t, Hu), dot(u, Hu) + gap, dot(t, w), dot(u, w))
+        m = unit(beyond(beyond(m, d1, t), d2, u))
+        if status == OK:
+            break
+        if abs(d1) + abs(d2) < LAST:
+            status = OK
+    return m, status
+
+
+@kernel
+def place_touch(touches, k, x, R):
+    """Return status, gap, m, y1, y2 of a point, with the feature of the lower kind first.
+
+    x: (links, 3), R: (links, 9) poses of the links, p_WK and R_WK.
+    """
+    first = 0 if touches.kind[k, 0] <= touches.kind[k, 1] else 1
+    second = 1 - first
+    start = outward_axes(R, touches.link[k, 0], three(touches.n, k))
+    if first == 1:
+        start = times(-1.0, start)
+    kind1, kind2 = touches.kind[k, first], touches.kind[k, second]
+    r1, r2 = touches.r[k, first], touches.r[k, second]
+    c1, d1, a0, a1, a2 = feature_in_world(touches, k, first, x, R)
+    c2, d2, b0, b1, b2 = feature_in_world(touches, k, second, x, R)
+    w = minus(c2, c1)
+    status = OK
+    y1, m = c1, d1
+    if kind1 == LINE and kind2 == LINE:
+        normal = cross(d1, d2)
+        square = dot(normal, normal)
+        if square == 0.0:
+            return NOT_SOLVED, 0.0, start, c1, c2
+        m = unit(normal) if dot(normal, start) >= 0.0 else times(-1.0, unit(normal))
+        y1 = beyond(c1, dot(cross(w, d2), normal) / square, d1)
+        y2 = beyond(c2, dot(cross(w, d1), normal) / square, d2)
+    elif kind1 == LINE:
+        if kind2 == ROUND:
+            m, status = line_normal(c1, d1, c2, b0, b1, b2, start)
+        else:
+            m = unit(across(w, d1))
+            m = m if dot(m, start) >= 0.0 else times(-1.0, m)
+        y2 = minus(c2, bulge(b0, b1, b2, m))
+        y1 = beyond(c1, dot(d1, minus(y2, c1)), d1)
+    else:
+        if kind2 == ROUND and kind1 != FACE:
+            m, status = round_normal(w, a0, a1, a2, b0, b1, b2, start)
+        elif kind1 != FACE:
+            m = unit(w) if dot(w, start) >= 0.0 else times(-1.0, unit(w))
+        y1 = plus(c1, bulge(a0, a1, a2, m))
+        y2 = minus(c2, bulge(b0, b1, b2, m))
+    gap = dot(m, minus(y2, y1)) - r1 - r2
+    y2 = beyond(y2, -r2, m)
+    if kind1 == FACE:
+        return status, gap, m, beyond(y2, -gap, m), y2
+    return status, gap, m, beyond(y1, r1, m), y2
+
+
+@kernel
+def speed_at(V, x, link, y):
+    """Velocity of the point y of a link, world axes."""
+    return plus(
+        (V[link, 3], V[link, 4], V[link, 5]), cross((V[link, 0], V[link, 1], V[link, 2]), minus(y, three(x, link)))
+    )
+
+
+@kernel
+def move_touch(touches, k, x, R, V, gap, m, y1, y2):
+    """Return gap_dot, m_dot, p_dot of a placed point."""
+    first = 0 if touches.kind[k, 0] <= touches.kind[k, 1] else 1
+    second = 1 - first
+    kind1, kind2 = touches.kind[k, first], touches.kind[k, second]
+    link1, link2 = touches.link[k, first], touches.link[k, second]
+    r1, r2 = touches.r[k, first], touches.r[k, second]
+    _, d1, a0, a1, a2 = feature_in_world(touches, k, first, x, R)
+    _, d2, b0, b1, b2 = feature_in_world(touches, k, second, x, R)
+    w1, w2 = (V[link1, 0], V[link1, 1], V[link1, 2]), (V[link2, 0], V[link2, 1], V[link2, 2])
+    v1, v2 = speed_at(V, x, link1, y1), speed_at(V, x, link2, y2)
+    turn1, turn2 = cross(w1, m), cross(w2, m)  # how m moves if it stays in one of the links
+    apart = minus(v2, v1)
+    gap_dot = dot(m, apart)
+    if kind1 == LINE and kind2 == LINE:
+        normal = cross(d1, d2)
+        square = dot(normal, normal)
+        rate = plus(cross(cross(w1, d1), d2), cross(d1, cross(w2, d2)))
+        m_dot = times(math.copysign(1.0, dot(normal, m)) / math.sqrt(square), across(rate, m))
+        left = minus(beyond(beyond(apart, -r2, minus(m_dot, turn2)), -r1, minus(m_dot, turn1)), times(gap, m_dot))
+        slide = dot(cross(left, d2), normal) / square
+        y1_dot = beyond(beyond(v1, slide, d1), r1, minus(m_dot, turn1))
+        return gap_dot, m_dot, beyond(beyond(y1_dot, 0.5 * gap_dot, m), 0.5 * gap, m_dot)
+    if kind1 == FACE:
+        m_dot = turn1
+    elif kind1 == LINE:
+        t = cross(d1, m)
+        along = dot(m, cross(d1, w1))
+        pull = plus(beyond(apart, r1, turn1), curve(b0, b1, b2, r2, m, minus(turn2, times(along, d1))))
+        bend = gap + r1 + dot(t, curve(b0, b1, b2, r2, m, t))
+        m_dot = beyond(times(along, d1), dot(t, pull) / bend, t)
+    else:
+        t, u = tangents_of(m)
+        pull = plus(apart, plus(curve(a0, a1, a2, r1, m, turn1), curve(b0, b1, b2, r2, m, turn2)))
+        Ht = plus(curve(a0, a1, a2, r1, m, t), curve(b0, b1, b2, r2, m, t))
+        Hu = plus(curve(a0, a1, a2, r1, m, u), curve(b0, b1, b2, r2, m, u))
+        m11, m12, m22 = dot(t, Ht) + gap, dot(t, Hu), dot(u, Hu) + gap
+        g1, g2, whole = dot(t, pull), dot(u, pull), m11 * m22 - m12 * m12
+        m_dot = beyond(times((m22 * g1 - m12 * g2) / whole, t), (m11 * g2 - m12 * g1) / whole, u)
+    y2_dot = minus(v2, curve(b0, b1, b2, r2, m, minus(m_dot, turn2)))
+    return gap_dot, m_dot, beyond(beyond(y2_dot, -0.5 * gap_dot, m), -0.5 * gap, m_dot)
+
+
+@kernel
+def put_touch(touches, k, gap, m, y1, y2, point_work):
+    """Write gap, p and n of a placed point."""
+    side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
+    gap_out, p, n = point_work.gap, point_work.p, point_work.n
+    gap_out[k] = gap
+    for i in range(3):
+        p[k, i] = 0.5 * (y1[i] + y2[i])
+        n[k, i] = side * m[i]
+
+
+@door
+def contact_points(touches, link_x, link_R, link_V, count, point_work):
+    """Gap, point, normal, tangents and all their rates for the first `count` contact points.
+
+    touches: (n,) TOUCH.  link_x, link_R, link_V: (links, 3), (links, 9), (links, 6) as in LINK_WORK.
+    point_work: (n,) TOUCH_WORK.  Returns OK, or NOT_SOLVED if a normal was not found.
+    """
+    worst = OK
+    t1, t2, t1_dot, t2_dot = point_work.t1, point_work.t2, point_work.t1_dot, point_work.t2_dot
+    p_dot, n_dot, gap_rate = point_work.p_dot, point_work.n_dot, point_work.gap_dot
+    for k in range(count):
+        status, gap, m, y1, y2 = place_touch(touches, k, link_x, link_R)
+        if status != OK:
+            worst = status
+        put_touch(touches, k, gap, m, y1, y2, point_work)
+        gap_dot, m_dot, moved = move_touch(touches, k, link_x, link_R, link_V, gap, m, y1, y2)
+        gap_rate[k] = gap_dot
+        if touches.kind[k, 0] > touches.kind[k, 1]:
+            m_dot = times(-1.0, m_dot)
+        n = three(point_work.n, k)
+        first, other = tangents_of(n)
+        first_dot, other_dot = tangent_rates(n, m_dot)
+        for i in range(3):
+            p_dot[k, i], n_dot[k, i] = moved[i], m_dot[i]
+            t1[k, i], t2[k, i] = first[i], other[i]
+            t1_dot[k, i], t2_dot[k, i] = first_dot[i], other_dot[i]
+    return worst
+
+
+@door
+def remember_normals(link_R, point_work, count, touch_work):
+    """Keep the normals as the start of the next iteration, after an accepted step."""
+    n_K = touch_work.n
+    for k in range(count):
+        n = inward_axes(link_R, touch_work.link[k, 0], three(point_work.n, k))
+        for i in range(3):
+            n_K[k, i] = n[i]

@@ -1,0 +1,619 @@
+"""Where two shapes touch or are near to touching: up to eight contact points, and the distance of the two.
+
+A contact point is a pair of features near the normal across which the shapes are closest.  Every candidate is
+evaluated by the formula that the engine will use (`sim.kernels.features`), and kept if it lies on both features,
+within the margin, and is not there yet.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.features import place_touch, put_touch
+from sim.kernels.jit import door, kernel
+from sim.kernels.separation import (
+    axis_of,
+    ball_of,
+    best_crossing,
+    half_axes_of,
+    halves_of,
+    in_shape,
+    place_shape,
+    put_cores,
+    signed_distance,
+    width_across,
+)
+from sim.kernels.vectors import (
+    beyond,
+    cross,
+    dot,
+    inward_axes,
+    length,
+    minus,
+    outward_axes,
+    plus,
+    three,
+    times,
+)
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, PLANE, ROUND, Status
+
+POINTS = 8  # most contact points of a pair
+ROOM = 64  # rows of touch_work and point_work that finding them may need
+OK = int(Status.OK)
+# Of the shapes' size: how far beyond a feature's end its contact point may lie, and what counts as one point.
+# Smaller: corners of boxes that are stacked flush get lost in roundoff.  Larger: points in the air.
+FLUSH = 1e-9
+# Sine of a cylinder's tilt below which its cap is flat on a face: its lowest point is then anywhere on the rim.
+FLAT = 1e-9
+# Sine of the angle of two lines below which their crossing is no point (NEVER), or only where nothing else is nearer.
+NEVER, SELDOM = 1e-6, 1e-3
+# Cosine of the largest angle between a point's normal and the pair's.
+ALIGNED = 0.5
+# Of the shapes' size: what two ways to the same distance may differ by.
+SAME = 1e-12
+# Components of a normal below which a feature extends along that axis.
+STRAIGHT = 1e-9
+# Keys of features: below 27 by the signs along three axes (0: it extends that way); caps; points of rims (4 fixed,
+# then crossings), points of lines, and a plane or point chosen where features meet that have no normal together.
+CAP, ON_RIM, ON_LINE, CHOSEN = 27, 29, 64, 128
+
+
+# Features of a shape, put into one side of a row.
+
+
+@kernel
+def put_vector(side, k, a, array_out):
+    """Write a vector into array_out[k, side]."""
+    array_out[k, side, 0], array_out[k, side, 1], array_out[k, side, 2] = a
+
+
+@kernel
+def put_kind(shapes, i, kind, key, r, k, side, touch_work):
+    """Write which feature it is, of which link."""
+    touch_work.link[k, side], touch_work.kind[k, side], touch_work.key[k, side] = shapes.link[i], kind, key
+    touch_work.r[k, side] = r
+
+
+@kernel
+def put_feature(shapes, i, signs, k, side, touch_work):
+    """Write a corner, edge or face of a shape: `signs` tells where along its segments, 0: it extends along them."""
+    h = halves_of(shapes, i)
+    at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
+    put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
+    free = (1 if signs[0] == 0 else 0) + (1 if signs[1] == 0 else 0) + (1 if signs[2] == 0 else 0)
+    key = int(signs[0] + 1 + 3 * (signs[1] + 1) + 9 * (signs[2] + 1))
+    a, r = half_axes_of(shapes, i), ball_of(shapes, i)
+    R = shapes.R_KS
+    if free == 0:
+        put_kind(shapes, i, ROUND if a[0] > 0.0 else BALL, key, r, k, side, touch_work)
+        for n in range(3):
+            for m in range(3):
+                touch_work.axes[k, side, 3 * n + m] = R[i, 3 * m + n] * a[n]
+    elif free == 1:
+        put_kind(shapes, i, LINE, key, r + a[0], k, side, touch_work)
+        n = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
+        put_vector(side, k, (R[i, n], R[i, 3 + n], R[i, 6 + n]), touch_work.d)
+    else:
+        put_kind(shapes, i, FACE, key, 0.0, k, side, touch_work)
+        n = 0 if signs[0] != 0 else (1 if signs[1] != 0 else 2)
+        s = signs[0] + signs[1] + signs[2]
+        put_vector(side, k, (s * R[i, n], s * R[i, 3 + n], s * R[i, 6 + n]), touch_work.d)
+
+
+@kernel
+def put_cap(shapes, i, s, k, side, touch_work):
+    """Write the flat end of a cylinder on the side s of its axis, or the face of a plane."""
+    h, R = halves_of(shapes, i), shapes.R_KS
+    put_kind(shapes, i, FACE, CAP + (1 if s > 0 else 0), 0.0, k, side, touch_work)
+    at = plus(three(shapes.p_KS, i), outward_axes(R, i, (0.0, 0.0, s * h[2])))
+    put_vector(side, k, at, touch_work.p)
+    put_vector(side, k, (s * R[i, 2], s * R[i, 5], s * R[i, 8]), touch_work.d)
+
+
+@kernel
+def put_point(shapes, i, at, r, key, k, side, touch_work):
+    """Write a ball of radius r fixed at a place of the shape, given in the shape's axes from its centre."""
+    put_kind(shapes, i, BALL, key, r, k, side, touch_work)
+    put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
+
+
+# What of a shape is in front, seen along n.
+
+
+@kernel
+def signs_at(f, s, g_sign, h_sign):
+    """Signs along the three axes: s on axis f, then the other two in cyclic order."""
+    if f == 0:
+        return s, g_sign, h_sign
+    if f == 1:
+        return h_sign, s, g_sign
+    return g_sign, h_sign, s
+
+
+@kernel
+def front_of(shapes, i, pose, side, n):
+    """Axis and sign of the side of a shape that looks along n most, and the cosine of the angle."""
+    v = in_shape(pose, side, n)
+    f = 2
+    if shapes.kind[i] == BOX:
+        f = 0 if abs(v[0]) >= max(abs(v[1]), abs(v[2])) else (1 if abs(v[1]) >= abs(v[2]) else 2)
+    along = v[0] if f == 0 else (v[1] if f == 1 else v[2])
+    return f, (1 if along >= 0.0 else -1), abs(along)
+
+
+@kernel
+def corners(shapes, i, cosine):
+    """How many corners (points with what is round about them) the front has."""
+    kind = shapes.kind[i]
+    if kind == PLANE:
+        return 0
+    if kind == BOX:
+        return 4
+    if kind == CAPSULE:
+        return 2
+    if kind == CYLINDER:
+        return 1 if cosine > ALIGNED else 2
+    return 1
+
+
+@kernel
+def corner(shapes, i, f, s, which):
+    """Signs of a corner of the front."""
+    if shapes.kind[i] == BOX:
+        return signs_at(f, s, 1 if which % 2 == 0 else -1, 1 if which < 2 else -1)
+    return 1, 1, (s if which == 0 else -s)
+
+
+@kernel
+def edges(shapes, i):
+    """How many edges the front has."""
+    kind = shapes.kind[i]
+    if kind == BOX:
+        return 4
+    return 1 if kind == CAPSULE or kind == CYLINDER else 0
+
+
+@kernel
+def edge(shapes, i, f, s, which):
+    """Signs of an edge of the front."""
+    if shapes.kind[i] != BOX:
+        return 1, 1, 0
+    other = 1 if which % 2 == 0 else -1
+    return signs_at(f, s, 0, other) if which < 2 else signs_at(f, s, other, 0)
+
+
+@kernel
+def has_face(shapes, i, cosine):
+    """Tell whether the front is a face."""
+    kind = shapes.kind[i]
+    return kind == BOX or kind == PLANE or (kind == CYLINDER and cosine > ALIGNED)
+
+
+@kernel
+def put_face(shapes, i, f, s, k, side, touch_work):
+    """Write the face of the front."""
+    if shapes.kind[i] == BOX:
+        put_feature(shapes, i, signs_at(f, s, 0, 0), k, side, touch_work)
+    else:
+        put_cap(shapes, i, 1 if shapes.kind[i] == PLANE else s, k, side, touch_work)
+
+
+# Keeping points.
+
+
+@kernel
+def lies_on(shapes, i, pose, side, kind, y, slack):
+    """Tell whether the point y of a feature lies within the feature's ends."""
+    shape = shapes.kind[i]
+    if kind >= BALL or shape == PLANE:
+        return True
+    h = halves_of(shapes, i)
+    v = in_shape(pose, side, minus(y, three(pose, side)))
+    if shape == BOX:
+        return abs(v[0]) <= h[0] + slack and abs(v[1]) <= h[1] + slack and abs(v[2]) <= h[2] + slack
+    if kind == LINE:
+        return abs(v[2]) <= h[2] + slack
+    return math.sqrt(v[0] * v[0] + v[1] * v[1]) <= half_axes_of(shapes, i)[0] + slack
+
+
+@kernel
+def aim(touch_work, k, R, n):
+    """Let the normal n be where the iteration of row k starts."""
+    n_K = inward_axes(R, touch_work.link[k, 0], n)
+    n_out = touch_work.n
+    for i in range(3):
+        n_out[k, i] = n_K[i]
+
+
+@kernel
+def within(x, R, n, low, high, k, touch_work, point_work):
+    """Evaluate row k; tell whether its gap lies between low and high, and its normal near n. Also return y_a, y_b."""
+    aim(touch_work, k, R, n)
+    status, gap, m, y1, y2 = place_touch(touch_work, k, x, R)
+    ya, yb = (y1, y2) if touch_work.kind[k, 0] <= touch_work.kind[k, 1] else (y2, y1)
+    if status != OK or not (low <= gap <= high):
+        return False, ya, yb
+    put_touch(touch_work, k, gap, m, y1, y2, point_work)
+    found = three(point_work.n, k)
+    aim(touch_work, k, R, found)
+    return dot(found, n) >= ALIGNED, ya, yb
+
+
+@kernel
+def admit(shapes, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
+    """Evaluate row `count`; keep it, by counting one more, if it is a contact point that is not there yet."""
+    k = count
+    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
+    if not good or not lies_on(shapes, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+        return count
+    if not lies_on(shapes, j, pose, 1, touch_work.kind[k, 1], yb, slack):
+        return count
+    p = three(point_work.p, k)
+    for other in range(count):
+        if length(minus(p, three(point_work.p, other))) <= 3.0 * slack:
+            return count
+    return count + 1
+
+
+@kernel
+def least_gap(point_work, count):
+    """Smallest gap of the points kept."""
+    least = math.inf
+    for k in range(count):
+        least = min(least, point_work.gap[k])
+    return least
+
+
+# Candidates.
+
+
+@kernel
+def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+    """Points between the front face of shape `side` (0: i, 1: j) and the front corners of the other."""
+    mine, his = (i, j) if side == 0 else (j, i)
+    out = n if side == 0 else times(-1.0, n)
+    f, s, cosine = front_of(shapes, mine, pose, side, out)
+    if not has_face(shapes, mine, cosine):
+        return count
+    normal = times(s, axis_of(pose, side, f))
+    inward = times(-1.0, normal if shapes.kind[mine] == PLANE else out)
+    g, w, his_cosine = front_of(shapes, his, pose, 1 - side, inward)
+    tilt = length(cross(normal, axis_of(pose, 1 - side, g)))
+    rim = shapes.kind[his] == CYLINDER
+    if not (rim and his_cosine > ALIGNED and tilt < FLAT):
+        for which in range(corners(shapes, his, his_cosine)):
+            put_face(shapes, mine, f, s, count, side, touch_work)
+            put_feature(shapes, his, corner(shapes, his, g, w, which), count, 1 - side, touch_work)
+            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
+        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+    if shapes.kind[mine] == CYLINDER:
+        count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+    return count
+
+
+@kernel
+def put_rim_point(shapes, i, s, angle, key, k, side, touch_work):
+    """Write the point at an angle of the rim on the side s of a cylinder."""
+    radius, h = shapes.dimensions[i, 0], halves_of(shapes, i)
+    at = (radius * math.cos(angle), radius * math.sin(angle), s * h[2])
+    put_point(shapes, i, at, 0.0, key, k, side, touch_work)
+
+
+@kernel
+def rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+    """Points of a flat cap over the front face of shape `side`: four fixed ones; more where the face ends below."""
+    mine, his = (i, j) if side == 0 else (j, i)
+    out = n if side == 0 else times(-1.0, n)
+    f, s, _ = front_of(shapes, mine, pose, side, out)
+    _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    if shapes.kind[mine] == PLANE:
+        s = 1
+        _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, axis_of(pose, side, 2)))
+    before, key = count, ON_RIM + 16 * (1 if w > 0 else 0)
+    for which in range(4):
+        put_face(shapes, mine, f, s, count, side, touch_work)
+        put_rim_point(shapes, his, w, 0.5 * math.pi * which, key + which, count, 1 - side, touch_work)
+        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    if count == before + 4 or shapes.kind[mine] == PLANE:
+        return count
+    toward = in_shape(pose, 1 - side, minus(three(pose, side), three(pose, 1 - side)))
+    if toward[0] != 0.0 or toward[1] != 0.0:
+        put_face(shapes, mine, f, s, count, side, touch_work)
+        middle = math.atan2(toward[1], toward[0])
+        put_rim_point(shapes, his, w, middle, key + 4, count, 1 - side, touch_work)
+        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    if shapes.kind[mine] == CYLINDER:  # where the two rims cross
+        away = math.hypot(toward[0], toward[1])
+        r, r_mine = shapes.dimensions[his, 0], shapes.dimensions[mine, 0]
+        cosine = (away * away + r * r - r_mine * r_mine) / (2.0 * away * r) if away > 0.0 else 2.0
+        if abs(cosine) < 1.0:
+            for which in range(2):
+                angle = middle + (1.0 - 2.0 * which) * math.acos(cosine)
+                put_face(shapes, mine, f, s, count, side, touch_work)
+                put_rim_point(shapes, his, w, angle, key + 5 + which, count, 1 - side, touch_work)
+                count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    return count
+
+
+@kernel
+def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+    """Points of the other's edges, fixed on them, where they leave the cap of the cylinder `side`, nearly parallel."""
+    mine, his = (i, j) if side == 0 else (j, i)
+    out = n if side == 0 else times(-1.0, n)
+    f, s, _ = front_of(shapes, mine, pose, side, out)
+    g, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    radius, h = shapes.dimensions[mine, 0], halves_of(shapes, his)
+    for which in range(edges(shapes, his)):
+        signs = edge(shapes, his, g, w, which)
+        k = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
+        at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
+        place = three(pose, 1 - side)
+        for m in range(3):
+            place = beyond(place, at[m], axis_of(pose, 1 - side, m))
+        q = in_shape(pose, side, minus(place, three(pose, side)))
+        d = in_shape(pose, side, axis_of(pose, 1 - side, k))
+        if 2.0 * radius * abs(d[2]) > max(margin, FLAT * radius):
+            continue
+        # |q + t d| = radius across the cylinder's axis
+        a, b, c = d[0] * d[0] + d[1] * d[1], q[0] * d[0] + q[1] * d[1], q[0] * q[0] + q[1] * q[1] - radius * radius
+        if b * b <= a * c:
+            continue
+        for end in range(2):
+            t = (-b + (1.0 - 2.0 * end) * math.sqrt(b * b - a * c)) / a
+            half = h[0] if k == 0 else (h[1] if k == 1 else h[2])
+            if shapes.kind[his] == CYLINDER:  # at its ends a cylinder is a rim
+                half -= half_axes_of(shapes, his)[0] * abs(d[2]) + slack
+            if abs(t) > half + slack:
+                continue
+            on = (t if k == 0 else at[0], t if k == 1 else at[1], t if k == 2 else at[2])
+            r = ball_of(shapes, his) + half_axes_of(shapes, his)[0]
+            key = ON_LINE + 8 * k + 2 * which + end
+            put_face(shapes, mine, f, s, count, side, touch_work)
+            put_point(shapes, his, on, r, key, count, 1 - side, touch_work)
+            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    return count
+
+
+@kernel
+def edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
+    """Points where front edges cross; nearly parallel ones only where they are nearer than all others."""
+    f, s, _ = front_of(shapes, i, pose, 0, n)
+    g, w, _ = front_of(shapes, j, pose, 1, times(-1.0, n))
+    for seldom in range(2):
+        for one in range(edges(shapes, i)):
+            a = edge(shapes, i, f, s, one)
+            k = 0 if a[0] == 0 else (1 if a[1] == 0 else 2)
+            for other in range(edges(shapes, j)):
+                b = edge(shapes, j, g, w, other)
+                m = 0 if b[0] == 0 else (1 if b[1] == 0 else 2)
+                sine = length(cross(axis_of(pose, 0, k), axis_of(pose, 1, m)))
+                if sine < NEVER or (sine < SELDOM) != (seldom == 1):
+                    continue
+                limit = margin
+                if seldom == 1:
+                    limit = min(margin, least_gap(point_work, count) - slack)
+                put_feature(shapes, i, a, count, 0, touch_work)
+                put_feature(shapes, j, b, count, 1, touch_work)
+                count = admit(shapes, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
+    return count
+
+
+@kernel
+def corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+    """Points of capsules and cylinders side by side: ends of one over the line of the other."""
+    mine, his = (i, j) if side == 0 else (j, i)
+    out = n if side == 0 else times(-1.0, n)
+    kind = shapes.kind[his]
+    if edges(shapes, mine) != 1 or (kind != CAPSULE and kind != CYLINDER):
+        return count
+    _, w, cosine = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    if cosine > ALIGNED:
+        return count
+    for which in range(2):
+        put_feature(shapes, mine, (1, 1, 0), count, side, touch_work)
+        put_feature(shapes, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
+        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+    return count
+
+
+@kernel
+def nearest_signs(shapes, i, pose, side, n):
+    """Signs of the feature of a shape whose points support it along n."""
+    v, h = in_shape(pose, side, n), halves_of(shapes, i)
+    return (
+        1 if h[0] == 0.0 else (0 if abs(v[0]) <= STRAIGHT else (1 if v[0] > 0.0 else -1)),
+        1 if h[1] == 0.0 else (0 if abs(v[1]) <= STRAIGHT else (1 if v[1] > 0.0 else -1)),
+        1 if h[2] == 0.0 else (0 if abs(v[2]) <= STRAIGHT else (1 if v[2] > 0.0 else -1)),
+    )
+
+
+@kernel
+def put_nearest(shapes, i, pose, side, n, k, touch_work):
+    """Write the feature of a shape that supports it along n."""
+    v = in_shape(pose, side, n)
+    if shapes.kind[i] == CYLINDER and math.sqrt(v[0] * v[0] + v[1] * v[1]) <= STRAIGHT:
+        put_cap(shapes, i, 1 if v[2] > 0.0 else -1, k, side, touch_work)
+    else:
+        put_feature(shapes, i, nearest_signs(shapes, i, pose, side, n), k, side, touch_work)
+
+
+@kernel
+def is_sharp(touches, k, side):
+    """Tell whether a feature is a point or an edge without a radius."""
+    return touches.kind[k, side] != FACE and touches.kind[k, side] != ROUND and touches.r[k, side] == 0.0
+
+
+@kernel
+def nearest_pair(shapes, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
+    """Add the point of the two features that are nearest; a plane across n where they have no normal together."""
+    back = times(-1.0, n)
+    put_nearest(shapes, i, pose, 0, n, count, touch_work)
+    put_nearest(shapes, j, pose, 1, back, count, touch_work)
+    a, b = touch_work.kind[count, 0], touch_work.kind[count, 1]
+    lines = a == LINE and b == LINE
+    rim = (a == ROUND and shapes.kind[i] == CYLINDER) or (b == ROUND and shapes.kind[j] == CYLINDER)
+    points = a >= BALL and b >= BALL
+    sharp = (is_sharp(touch_work, count, 0) and is_sharp(touch_work, count, 1)) or (
+        rim and points and (is_sharp(touch_work, count, 0) or is_sharp(touch_work, count, 1))
+    )
+    singular = sharp and not lines and abs(s) <= FLUSH * size
+    if not (singular or (a == FACE and b <= LINE) or (b == FACE and a <= LINE)):
+        same = 10.0 * SAME * size
+        good, _, _ = within(x, R, n, s - same, s + same, count, touch_work, point_work)
+        if good:
+            return count + 1
+    choose_plane(shapes, i, j, pose, n, count, touch_work)
+    good, _, _ = within(x, R, n, -math.inf, math.inf, count, touch_work, point_work)
+    return count + 1 if good else count
+
+
+@kernel
+def supported(shapes, i, pose, side, n, toward):
+    """Point of the supporting feature of a shape along n that is nearest to the place `toward`; shape's axes, m."""
+    v, h, a = in_shape(pose, side, n), halves_of(shapes, i), half_axes_of(shapes, i)
+    signs = nearest_signs(shapes, i, pose, side, n)
+    q = in_shape(pose, side, minus(toward, three(pose, side)))
+    z = (a[0] * v[0], a[1] * v[1], a[2] * v[2])
+    k = length(z)
+    if k > STRAIGHT * a[0]:
+        z = (a[0] * z[0] / k, a[1] * z[1] / k, a[2] * z[2] / k)
+    else:  # anywhere on a disc
+        out = math.hypot(q[0], q[1])
+        k = 1.0 if out <= a[0] else a[0] / out
+        z = (k * q[0] if a[0] > 0.0 else 0.0, k * q[1] if a[0] > 0.0 else 0.0, 0.0)
+    r = ball_of(shapes, i)
+    return (
+        z[0] + r * v[0] + (signs[0] * h[0] if signs[0] != 0 else min(max(q[0], -h[0]), h[0])),
+        z[1] + r * v[1] + (signs[1] * h[1] if signs[1] != 0 else min(max(q[1], -h[1]), h[1])),
+        z[2] + r * v[2] + (signs[2] * h[2] if signs[2] != 0 else min(max(q[2], -h[2]), h[2])),
+    )
+
+
+@kernel
+def choose_plane(shapes, i, j, pose, n, k, touch_work):
+    """Write the plane across n that supports a, fixed on a, and a point that it meets on b."""
+    on_b = supported(shapes, j, pose, 1, times(-1.0, n), three(pose, 0))
+    world = three(pose, 1)
+    for m in range(3):
+        world = beyond(world, on_b[m], axis_of(pose, 1, m))
+    on_a = supported(shapes, i, pose, 0, n, world)
+    put_point(shapes, i, on_a, 0.0, CHOSEN, k, 0, touch_work)
+    put_vector(0, k, outward_axes(shapes.R_KS, i, in_shape(pose, 0, n)), touch_work.d)
+    put_kind(shapes, i, FACE, CHOSEN, 0.0, k, 0, touch_work)
+    put_point(shapes, j, on_b, 0.0, CHOSEN, k, 1, touch_work)
+
+
+# The whole.
+
+
+@kernel
+def exchange(k, other, touch_work, point_work):
+    """Exchange two rows; of the point, what `put_touch` writes."""
+    for side in range(2):
+        link, kind, key, r = touch_work.link, touch_work.kind, touch_work.key, touch_work.r
+        link[k, side], link[other, side] = link[other, side], link[k, side]
+        kind[k, side], kind[other, side] = kind[other, side], kind[k, side]
+        key[k, side], key[other, side] = key[other, side], key[k, side]
+        r[k, side], r[other, side] = r[other, side], r[k, side]
+        p, d, axes = touch_work.p, touch_work.d, touch_work.axes
+        for m in range(3):
+            p[k, side, m], p[other, side, m] = p[other, side, m], p[k, side, m]
+            d[k, side, m], d[other, side, m] = d[other, side, m], d[k, side, m]
+        for m in range(9):
+            axes[k, side, m], axes[other, side, m] = axes[other, side, m], axes[k, side, m]
+    start, gap, at, n = touch_work.n, point_work.gap, point_work.p, point_work.n
+    gap[k], gap[other] = gap[other], gap[k]
+    for m in range(3):
+        start[k, m], start[other, m] = start[other, m], start[k, m]
+        at[k, m], at[other, m] = at[other, m], at[k, m]
+        n[k, m], n[other, m] = n[other, m], n[k, m]
+
+
+@kernel
+def spread(count, touch_work, point_work):
+    """Keep the nearest point, and then always the one that is farthest from those kept, up to eight."""
+    if count <= POINTS:
+        return count
+    least = 0
+    for k in range(1, count):
+        if point_work.gap[k] < point_work.gap[least]:
+            least = k
+    exchange(0, least, touch_work, point_work)
+    for kept in range(1, POINTS):
+        farthest, best = kept, -1.0
+        for k in range(kept, count):
+            away = math.inf
+            for other in range(kept):
+                away = min(away, length(minus(three(point_work.p, k), three(point_work.p, other))))
+            if away > best:
+                farthest, best = k, away
+        exchange(kept, farthest, touch_work, point_work)
+    return POINTS
+
+
+@kernel
+def over_plane(shapes, i, j, pose, core_work):
+    """Signed distance of a plane and another shape, its normal from a to b, and the other's size."""
+    r, size = put_cores(shapes, i, j, pose, core_work)
+    side = 0 if shapes.kind[i] == PLANE else 1
+    n = times(1.0 - 2.0 * side, axis_of(pose, side, 2))
+    return width_across(core_work, n, 0.0) - r, n, size
+
+
+@kernel
+def points_in_front(shapes, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
+    """Find the points of all features in front; return how many."""
+    count = 0
+    for side in range(2):
+        count = corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+    for side in range(2):
+        count = corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+    return edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+
+
+@door
+def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+    """Find where two shapes touch: up to eight points, all with a gap of at most `margin` [m].
+
+    shapes: SHAPE.  link_x (links, 3), link_R (links, 9): poses p_WK, R_WK.  touch_work, point_work: TOUCH and
+    TOUCH_WORK, ROOM rows; the first ones are filled, of point_work gap, p and n.  pose_work: (2, 12), core_work:
+    (13, 3), scratch.  Two planes do not touch.
+
+    Returns how many points there are, the signed distance [m], and the normal from shape i to shape j.
+    """
+    place_shape(shapes, i, link_x, link_R, 0, pose_work)
+    place_shape(shapes, j, link_x, link_R, 1, pose_work)
+    if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
+        s, n, size = over_plane(shapes, i, j, pose_work, core_work)
+    else:
+        r, size = put_cores(shapes, i, j, pose_work, core_work)
+        n, s = best_crossing(core_work)
+        s -= r
+        if -FLUSH * size <= s <= margin:
+            count = points_in_front(
+                shapes,
+                i,
+                j,
+                link_x,
+                link_R,
+                pose_work,
+                n,
+                min(s, 3.0 * s) - FLUSH * size,
+                margin,
+                FLUSH * size,
+                touch_work,
+                point_work,
+            )
+            if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+                return spread(count, touch_work, point_work), s, n
+        s, n = signed_distance(core_work, size)
+        s -= r
+    if s > margin:
+        return 0, s, n
+    slack = FLUSH * size
+    low = min(s, 3.0 * s) - slack
+    count = points_in_front(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
+    if least_gap(point_work, count) > s + 0.5 * slack:
+        count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
+    return spread(count, touch_work, point_work), s, n
