@@ -23,6 +23,7 @@ from sim.model import (
     HARD_ROWS,
     LINEAR,
     LINK,
+    MEETING,
     NQ,
     NV,
     ONE,
@@ -30,6 +31,8 @@ from sim.model import (
     PAIR,
     POINT,
     ROW,
+    SHAPE,
+    SHAPE_KIND,
     SLIP,
     SPHERICAL,
     STICK,
@@ -81,7 +84,8 @@ class Structure:
     real: np.ndarray
     tables: Tables
     sizes: Numbers
-    touches: tuple[Touch, ...] = ()  # points of contact
+    touches: tuple[Touch, ...] = ()  # closed points of contact
+    meetings: tuple[int, ...] = ()  # pairs of shapes that may touch
 
     def q_of(self, model: Model, joint: int) -> slice:
         """Return the addresses in q of a tree joint."""
@@ -132,12 +136,17 @@ def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None,
 
 
 def build(
-    model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray, touches: Sequence[Touch] = ()
+    model: Model,
+    frames: Frames,
+    active: Iterable[int],
+    carrier: np.ndarray,
+    touches: Sequence[Touch] = (),
+    meetings: Sequence[int] = (),
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
 
     Springs, dampers, armatures and stops of joints that are not connected are taken out.
-    touches : points of contact, those that only may touch included
+    touches : closed points of contact; meetings : pairs of shapes that may touch
     """
     model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
     n = len(model.bodies)
@@ -155,8 +164,8 @@ def build(
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links = _links(model, frames, carrier, order, link_of)
     freedoms = _freedoms(model, links)
-    points_of_contact = _touches(touches, link_of, links)
-    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, points_of_contact)
+    closed = _touches(model, touches, meetings)
+    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, closed)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
         link = link_of[model.points.body[i]]
@@ -170,18 +179,21 @@ def build(
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        forces=model.forces.copy(), touches=points_of_contact,
+        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links) if len(meetings) else table(SHAPE, 0),
+        meetings=_meetings(model, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(bool(np.any(rows.motion >= 0)))
-    one.sliding[0] = int(np.count_nonzero(points_of_contact.mode == SLIP))
+    one.sliding[0] = int(np.count_nonzero(closed.mode == SLIP))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=n, columns=len(model.columns), joints=len(model.joints), waiting=waiting if one.along[0] else None,
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)
-    return Structure(carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches))
+    return Structure(
+        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), tuple(meetings)
+    )
 
 
 def _of_present(model: Model, present: set[int]) -> Model:
@@ -300,16 +312,30 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     return out
 
 
-def _touches(touches: Sequence[Touch], link_of: np.ndarray, links: Any) -> Any:
-    """Lay out points of contact, their features carried from their bodies' axes into those of links."""
-    out = table(TOUCH, len(touches))
+def _shapes(model: Model, link_of: np.ndarray, links: Any) -> Any:
+    """Lay out the shapes that may touch, in the axes of their links."""
+    out = table(SHAPE, len(model.solids))
+    for k, solid in enumerate(model.solids):
+        link = int(link_of[solid.body])
+        R_KB = links.R_KB[link].reshape(3, 3)
+        out.link[k], out.kind[k], out.dimensions[k] = link, SHAPE_KIND[solid.kind], solid.size
+        out.p_KS[k], out.R_KS[k] = links.p_KB[link] + R_KB @ solid.p_B, (R_KB @ solid.R_B).ravel()
+    return out
+
+
+def _touches(model: Model, touches: Sequence[Touch], meetings: Sequence[int]) -> Any:
+    """Lay out the closed points of contact."""
+    out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
     for k, touch in enumerate(touches):
-        out.kind[k], out.mode[k], out.friction[k], out.slip_W[k] = touch.kind, touch.mode, touch.friction, touch.slip_W
-        out.block[k] = -1
-        for side, body, feature in (("a", touch.a, touch.feature_a), ("b", touch.b, touch.feature_b)):
-            link = int(link_of[body])
-            out[side][k] = link
-            out[f"data_{side}"][k] = feature.numbers(links.p_KB[link], links.R_KB[link].reshape(3, 3))
+        out[k] = touch.features
+        out.meeting[k], out.mode[k], out.slip_W[k] = place[touch.pair], touch.mode, touch.slip_W
+        out.friction[k], out.block[k] = model.scene.contacts[touch.rule].friction, -1
+    return out
+
+
+def _meetings(model: Model, meetings: Sequence[int]) -> Any:
+    out = table(MEETING, len(meetings))
+    out.a, out.b = [model.pairs[n].first for n in meetings], [model.pairs[n].second for n in meetings]
     return out
 
 
@@ -337,7 +363,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             _bind(blocks, n, frames, joint, links, a, b)
         else:
             joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
-            a, b = int(touches.a[touch]), int(touches.b[touch])
+            a, b = (int(link) for link in touches.link[touch])
             row_list += [(n, *row) for row in _rows_of_touch(int(touches.mode[touch]))]
             touches.block[touch] = n
         fork = _fork(links, a, b)

@@ -36,7 +36,6 @@ from sim.model import (
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
-    OPEN,
     RADIUS,
     RATE,
     REJECTED,
@@ -61,7 +60,6 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 
-CLOSED = 1e-9  # m: gap at which a point of contact touches
 RESTING = 5e-10  # m: how deep a point may get that touches and carries nothing
 
 
@@ -77,6 +75,7 @@ class Flow:
     ):  # fmt: skip
         self.model, self.frames, self.active, self.control = model, frames, active, control
         self.conditions = conditions
+        self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
@@ -93,7 +92,7 @@ class Flow:
         new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
             getattr(old, name)[:] = 0.0
-        new.touches.start[:] = structure.tables.touches.slip_W
+        new.points.start[:] = structure.tables.touches.slip_W
         self.work = new._replace(
             coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies
         )
@@ -195,14 +194,14 @@ class Flow:
         system = self.system
         return int(answer(system.answers, question, address(system.places), self.t, a, b))
 
-    def crossed(self) -> tuple[list[str], list[int], list[int]]:
-        """Return the events, stops and points of contact whose guards crossed zero in the last bracket."""
+    def crossed(self) -> tuple[list[str], list[int], bool]:
+        """Return the events and stops whose guards crossed zero in the last bracket, and whether contacts' did."""
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
         n, m = len(self.conditions), len(self.conditions) + len(self.model.stops)
         return (
             [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
-            [(int(i) - m) // 2 for i in fired if i >= m],
+            bool(len(fired) and fired[-1] >= m),
         )  # fmt: skip
 
     def step_at_most(self, longest: float) -> None:
@@ -225,7 +224,7 @@ class Flow:
         self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
         if after.structure is not self.structure:
             self._share_work(after.structure)
-            self._make_room_for_guards(len(after.structure.touches))
+            self._make_room_for_guards(after.structure)
             new = make_stepper(after.structure.sizes, len(self.guards.table))
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
@@ -237,11 +236,12 @@ class Flow:
         self.control.turn[loops] = self.work.coordinate[loops]
         engage(self.model, self.structure, self.mechanism, self.control)
 
-    def _make_room_for_guards(self, touches: int) -> None:
-        """Have two guards for each point of contact, behind those of conditions and stops."""
+    def _make_room_for_guards(self, structure: Structure) -> None:
+        """Have a guard for each meeting and two for each closed point, behind those of conditions and stops."""
         kept = len(self.conditions) + len(self.model.stops)
-        if len(self.guards.table) != kept + 2 * touches:
-            new = table(GUARD, kept + 2 * touches)
+        count = kept + len(structure.meetings) + 2 * len(structure.touches)
+        if len(self.guards.table) != count:
+            new = table(GUARD, count)
             new[:kept] = self.guards.table[:kept]
             self.guards = self.guards._replace(table=new)
             self._system = None
@@ -262,21 +262,21 @@ class Flow:
             guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
             guards.direction[n + i] = -1.0 if self.control.engaged[i] else 1.0
             guards.armed[n + i] = int(int(stop.joint) in present)
-        self._arm_touches(n + len(self.model.stops))
+        self._arm_contacts(n + len(self.model.stops))
 
-    def _arm_touches(self, first: int) -> None:
-        """Watch the gap of every open point of contact; of closed ones whether they pull, and slip or stop slipping."""
-        guards = self.guards.table
-        for k, touch in enumerate(self.structure.touches):
-            g, h = first + 2 * k, first + 2 * k + 1
-            guards.owner[g] = guards.owner[h] = k
-            guards.kind[g] = GUARD_GAP if touch.mode == OPEN else GUARD_PULL
-            guards.kind[h] = GUARD_CONE if touch.mode == STICK else GUARD_SLIP
-            guards.armed[g], guards.armed[h] = ARMED, int(touch.mode != OPEN and touch.friction > 0.0)
-            guards.direction[g] = guards.direction[h] = 1.0
-            guards.allowed[g] = RESTING if touch.idle else 0.0
-            if touch.mode != OPEN:
-                self.guards.forces[0] = 1
+    def _arm_contacts(self, first: int) -> None:
+        """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
+        guards, structure = self.guards.table[first:], self.structure
+        guards.armed[:], guards.direction[:], guards.allowed[:] = ARMED, 1.0, 0.0
+        m = len(structure.meetings)
+        guards.kind[:m], guards.owner[:m] = GUARD_GAP, np.arange(m)
+        guards.allowed[:m] = np.where(np.isin(np.arange(m), list(self.idle)), RESTING, 0.0)
+        for k, touch in enumerate(structure.touches):
+            g = m + 2 * k
+            guards.owner[g : g + 2] = k
+            guards.kind[g], guards.kind[g + 1] = GUARD_PULL, GUARD_CONE if touch.mode == STICK else GUARD_SLIP
+            guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
+            self.guards.forces[0] = 1
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""

@@ -84,7 +84,7 @@ class Happenings:
     def instant(self) -> None:
         """Serve the guards that crossed zero, and all that is due with them."""
         events, stops, touches = self.s.flow.crossed()
-        self._pass(tuple(events), tuple(stops), bool(touches))
+        self._pass(tuple(events), tuple(stops), touches)
 
     # --- one instant ----------------------------------------------------------------------------
 

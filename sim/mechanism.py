@@ -13,7 +13,7 @@ import numpy as np
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure
 from sim.drawing import Pose, motion
-from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe, touches
+from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
 from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
 
@@ -65,13 +65,17 @@ class Mechanism:
             self._follow()
             constraints.block_frames(tables.blocks, work.links, work.blocks)
         if len(tables.touches):
-            touches.touch_frames(tables.touches, work.links, work.touches, work.blocks)
+            from sim.kernels import touches
+
+            touches.touch_frames(work.touches, work.links, work.points, work.blocks)
         if len(tables.blocks):
             forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
             constraints.build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
             if len(tables.touches):
+                from sim.kernels import touches
+
                 touches.touch_rows(
-                    tables.touches, tables.blocks, tables.rows, 1, work.keeps, work.links, work.rows, work.touches
+                    work.touches, tables.blocks, tables.rows, 1, work.keeps, work.links, work.rows, work.points
                 )
             constraints.residuals(tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)

@@ -103,20 +103,46 @@ ROW = np.dtype(
     align=True,
 )  # fmt: skip
 
-# A point of contact: two features that touch, or may.  Features are given in the axes K of their links.
+# Contact geometry.  Kinds of shapes; sizes as in `sim.scene.spec.Shape`, a plane is the half-space z <= 0 of its frame.
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID = range(6)
+
+SHAPE_KIND = {"plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5}
+
+SHAPE = np.dtype(
+    [
+        ("link", "i8"),
+        ("kind", "i8"),
+        ("p_KS", "f8", (3,)), ("R_KS", "f8", (9,)),  # m, the shape's centre and axes in K of its link
+        ("dimensions", "f8", (3,)),  # m
+    ],
+    align=True,
+)  # fmt: skip
+
+# What touches.  FACE: a plane; LINE: a straight line with a radius; BALL: a point with a radius; ROUND: an ellipsoid,
+# or a rim where one of its half axes is zero.  A pair is read with the lower code first.
+FACE, LINE, BALL, ROUND = range(4)
+
+# One contact point: two features, each in K of its link; side 0 is a, side 1 is b.
 TOUCH = np.dtype(
     [
-        ("kind", "i8"),  # of the pair of features: see `sim.kernels.features`
-        ("a", "i8"), ("b", "i8"),  # links
-        ("data_a", "f8", (8,)), ("data_b", "f8", (8,)),  # features, of a and of b
-        ("mode", "i8"),  # OPEN: watched; STICK: three rows; SLIP: the normal row, and friction that follows its force
-        ("block", "i8"),  # its rows, or -1
+        ("link", "i8", (2,)),
+        ("kind", "i8", (2,)),
+        ("key", "i8", (2,)),  # which feature of its shape; the same in every call
+        ("p", "f8", (2, 3)),  # m, a point of the face or of the line, or the centre
+        ("d", "f8", (2, 3)),  # unit: outward normal of the face, direction of the line
+        ("axes", "f8", (2, 9)),  # m, three half axes of a ROUND, one after the other
+        ("r", "f8", (2,)),  # m, radius of a LINE or BALL
+        ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign
+        ("meeting", "i8"),  # of which pair of shapes
+        ("mode", "i8"), ("block", "i8"),  # STICK: three rows; SLIP: the normal row, and friction; its rows
         ("friction", "f8"),
         ("slip_W", "f8", (3,)),  # direction in which it slid when it was last decided on, or starts to slide
     ],
     align=True,
 )  # fmt: skip
 OPEN, STICK, SLIP = 0, 1, 2
+
+MEETING = np.dtype([("a", "i8"), ("b", "i8")], align=True)  # two shapes that may touch
 
 # Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  open: rows that wait there
 # in any case, their other side being elsewhere (row 0: in the rim); limit: rows that may wait.
@@ -175,15 +201,16 @@ FORCE = np.dtype(
 )  # fmt: skip
 GUARD = np.dtype(
     [
-        ("kind", "i8"),  # a condition, a stop's depth; of a point of contact its gap, pull, grip or slip
-        ("owner", "i8"),  # program, stop or touch
+        ("kind", "i8"),
+        ("owner", "i8"),  # program, stop, meeting or touch
         ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
         ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
         ("peak", "f8"),  # largest magnitude of the value since it fired
-        ("allowed", "f8"),  # m: how deep an open point may be that rests on others and carries nothing
+        ("allowed", "f8"),  # m: how deep open points may be of shapes that rest on each other
     ],
     align=True,
 )
+# A condition; a stop's depth; of two shapes their gap; of a point of contact its pull, grip or slip.
 GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP = range(6)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
@@ -278,15 +305,17 @@ FRONT_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
+# The point in world axes.  n points from a to b, the force on b is +f_n n.  gap [m] is negative where they overlap.
 TOUCH_WORK = np.dtype(
     [
-        ("gap", "f8"),  # m
-        ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # of the point of contact, world axes
-        ("R", "f8", (9,)), ("R_dot", "f8", (9,)),  # two tangents and the normal, from a to b, as columns
-        ("u", "f8", (3,)), ("slip", "f8", (3,)),  # m/s: of b's material there against a's; unit direction of sliding
-        ("start", "f8", (3,)),  # the same where the step began
-        ("force", "f8", (3,)),  # N, on b, world axes
-        ("pressing", "f8"), ("holding", "f8"),  # N: normal force; friction
+        ("gap", "f8"), ("gap_dot", "f8"),  # m, m/s; gap_dot = n . (v_b(p) - v_a(p))
+        ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # m, m/s; amid the two surfaces
+        ("n", "f8", (3,)), ("n_dot", "f8", (3,)),  # unit, 1/s
+        ("t1", "f8", (3,)), ("t1_dot", "f8", (3,)),  # t1, t2, n are right-handed
+        ("t2", "f8", (3,)), ("t2_dot", "f8", (3,)),
+        ("u", "f8", (3,)),  # m/s: of b's material there against a's
+        ("slip", "f8", (3,)), ("start", "f8", (3,)),  # unit direction of sliding; where the step began
+        ("force", "f8", (3,)), ("pressing", "f8"), ("holding", "f8"),  # N: on b; its normal part, and along the surface
     ],
     align=True,
 )  # fmt: skip
@@ -374,7 +403,9 @@ class Tables(NamedTuple):
     points: Annotated[Any, POINT]  # (points,) with the body's link in `body`
     forces: Annotated[Any, FORCE]  # (forces,) that the scene names
     one: Annotated[Any, ONE]  # (1,)
-    touches: Annotated[Any, TOUCH]  # (points of contact,)
+    touches: Annotated[Any, TOUCH]  # (points of contact,) closed ones
+    shapes: Annotated[Any, SHAPE]  # (shapes,) of what may touch
+    meetings: Annotated[Any, MEETING]  # (pairs of shapes,)
     fronts: Annotated[Any, FRONT]  # (links,)
     entries: Annotated[Any, "i8"]  # (sides of rows,)
     support: Annotated[Any, "i8"]  # (entries,) freedoms that a block's Jacobian touches
@@ -415,7 +446,12 @@ class Work(NamedTuple):
     freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
     blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
     rows: Annotated[Any, ROW_WORK]  # (rows,)
-    touches: Annotated[Any, TOUCH_WORK]  # (points of contact,)
+    touches: Annotated[Any, TOUCH]  # (points of contact,) with the normals where iterations start
+    points: Annotated[Any, TOUCH_WORK]  # (points of contact,)
+    near: Annotated[Any, TOUCH]  # (64,) points of two shapes, while they are looked for
+    near_points: Annotated[Any, TOUCH_WORK]
+    near_poses: Annotated[Any, "f8", 2]  # (2, 12)
+    near_cores: Annotated[Any, "f8", 2]  # (13, 3)
     feedback: Annotated[Any, "f8", 2]  # (sliding + 1, sliding) normal forces that each one's friction makes; theirs
     feedback_order: Annotated[Any, "i8"]  # (sliding,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
@@ -520,14 +556,16 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     row: numbers of a recorded row, where rows are wanted.
     """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
-    room, sliding = sizes.waiting, int(tables.one.sliding[0])
+    room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
     if room is None:
         jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
         room = Waiting(m, 0, jacobian, 0, 0)
     work = Work(
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
-        touches=table(TOUCH_WORK, len(tables.touches)), feedback=np.zeros((sliding + 1, sliding)),
+        touches=tables.touches.copy(), points=table(TOUCH_WORK, len(tables.touches)),
+        near=table(TOUCH, room_near), near_points=table(TOUCH_WORK, room_near), near_poses=np.zeros((2, 12)),
+        near_cores=np.zeros((13, 3)), feedback=np.zeros((sliding + 1, sliding)),
         feedback_order=np.zeros(sliding, np.int64),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         forces=table(FORCE_WORK, len(tables.forces)),
@@ -565,48 +603,3 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
         dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         clock=np.zeros(18), count=np.zeros(16, np.int64),
     )  # fmt: skip
-
-
-# Contact geometry.  Kinds of shapes; sizes as in `sim.scene.spec.Shape`, a plane is the half-space z <= 0 of its frame.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID = range(6)
-
-SHAPE = np.dtype(
-    [
-        ("link", "i8"),
-        ("kind", "i8"),
-        ("p_KS", "f8", (3,)), ("R_KS", "f8", (9,)),  # m, the shape's centre and axes in K of its link
-        ("dimensions", "f8", (3,)),  # m
-    ],
-    align=True,
-)  # fmt: skip
-
-# What touches.  FACE: a plane; LINE: a straight line with a radius; BALL: a point with a radius; ROUND: an ellipsoid,
-# or a rim where one of its half axes is zero.  A pair is read with the lower code first.
-FACE, LINE, BALL, ROUND = range(4)
-
-# One contact point: two features, each in K of its link; side 0 is a, side 1 is b.
-TOUCH = np.dtype(
-    [
-        ("link", "i8", (2,)),
-        ("kind", "i8", (2,)),
-        ("key", "i8", (2,)),  # which feature of its shape; the same in every call
-        ("p", "f8", (2, 3)),  # m, a point of the face or of the line, or the centre
-        ("d", "f8", (2, 3)),  # unit: outward normal of the face, direction of the line
-        ("axes", "f8", (2, 9)),  # m, three half axes of a ROUND, one after the other
-        ("r", "f8", (2,)),  # m, radius of a LINE or BALL
-        ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign
-    ],
-    align=True,
-)  # fmt: skip
-
-# The point in world axes.  n points from a to b, the force on b is +f_n n.  gap [m] is negative where they overlap.
-TOUCH_WORK = np.dtype(
-    [
-        ("gap", "f8"), ("gap_dot", "f8"),  # m, m/s; gap_dot = n . (v_b(p) - v_a(p))
-        ("p", "f8", (3,)), ("p_dot", "f8", (3,)),  # m, m/s; amid the two surfaces
-        ("n", "f8", (3,)), ("n_dot", "f8", (3,)),  # unit, 1/s
-        ("t1", "f8", (3,)), ("t1_dot", "f8", (3,)),  # t1, t2, n are right-handed
-        ("t2", "f8", (3,)), ("t2_dot", "f8", (3,)),
-    ],
-    align=True,
-)  # fmt: skip

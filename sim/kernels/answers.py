@@ -7,7 +7,7 @@ import numpy as np
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.kernels.system import QUESTIONS, RADAU, WATCH, System, places_of
+from sim.kernels.system import PLACE, QUESTIONS, RADAU, WATCH, System, places_of
 from sim.model import Control, Guards, Tables, Work
 
 
@@ -21,6 +21,10 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.radau import radau
 
         answers[RADAU] = radau.address
+    if len(tables.meetings):
+        from sim.kernels.contact import contact
+
+        answers[PLACE:] = [contact.address] * (QUESTIONS - PLACE)
     addresses = answers if interpreted() else np.array(answers, np.int64)
     places = places_of(tables, control, work._replace(answers=addresses), guards)
     return System(answers=addresses, places=places, reply=work.reply)

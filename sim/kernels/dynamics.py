@@ -41,8 +41,7 @@ from sim.kernels.jets import drive
 from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.passes import inward_along, outward_along
-from sim.kernels.system import unpack
-from sim.kernels.touches import touch_frames, touch_rows
+from sim.kernels.system import PLACE, ROWS, ask, unpack
 from sim.model import Status
 
 # Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
@@ -65,8 +64,8 @@ def move(system, q, v):
         block_frames(tables.blocks, work.links, work.blocks)
         if tables.one.driven[0]:
             columns(system, q, v)
-    if tables.touches.kind.size > 0:
-        touch_frames(tables.touches, work.links, work.touches, work.blocks)
+    if tables.touches.mode.size > 0:
+        ask(work.answers, PLACE, system, 0.0, work.reply, work.reply)
 
 
 @story
@@ -86,11 +85,11 @@ def drive_power(rows, keeps, row_work, one_work):
 
 
 @chapter
-def rows_now(tables, work, every):
+def rows_now(system, tables, work, every):
     """Build all rows, or those that were kept."""
     build_rows(tables.blocks, tables.rows, every, work.keeps, work.links, work.blocks, work.rows)
-    if tables.touches.kind.size > 0:
-        touch_rows(tables.touches, tables.blocks, tables.rows, every, work.keeps, work.links, work.rows, work.touches)
+    if tables.touches.mode.size > 0:
+        ask(work.answers, ROWS, system, float(every), work.reply, work.reply)
 
 
 @story
@@ -103,7 +102,7 @@ def factorise(system, choose):
     tables, _, work, _ = unpack(system)
     links, freedoms = tables.links, tables.freedoms
     if tables.rows.block.size > 0:
-        rows_now(tables, work, choose)
+        rows_now(system, tables, work, choose)
         if tables.one.along[0]:
             return factorise_along(system, choose)
     bad = articulate(links, freedoms, work.links, work.freedoms)

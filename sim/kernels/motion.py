@@ -10,8 +10,7 @@ from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, 
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
-from sim.kernels.system import LEAP, NORM, SETTLE, SLOPE, START, TURNS, unpack, vector
-from sim.kernels.touches import go_on
+from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
 from sim.model import FREE, SPHERICAL, Status
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
@@ -132,9 +131,9 @@ def settle(system, tables, control, work, t, q, v, k_out):
     move(system, q, v)
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
-        rows_now(tables, work, 1)
-    if tables.one.sliding[0] > 0:
-        go_on(tables.touches, work.touches)
+        rows_now(system, tables, work, 1)
+    if tables.touches.mode.size > 0:
+        ask(work.answers, GO_ON, system, 0.0, work.reply, work.reply)
     status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0

@@ -21,8 +21,7 @@ from sim.kernels.forces import add_wrench, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
-from sim.kernels.system import SAMPLE, unpack, vector
-from sim.kernels.touches import touch_forces, touch_guard
+from sim.kernels.system import GAPS, PRESS, SAMPLE, ask, unpack, vector
 from sim.model import ARMED, DISARMED, GUARD_PROGRAM, GUARD_STOP, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
 
 
@@ -196,8 +195,8 @@ def observe(system, tables, work, t, q, v):
         count = null_vectors(system)
     status = respond(system)
     least_norm(work.N, count, work.rows)
-    if tables.touches.kind.size > 0:
-        touch_forces(tables.touches, tables.blocks, tables.rows, work.rows, work.touches)
+    if tables.touches.mode.size > 0:
+        ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
     drive_torques(tables.rows, work.rows, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
@@ -266,10 +265,6 @@ def guard_values(tables, work, control, guards_out, t, values_out):
             values_out[g] = guards_out.direction[g] * run_program(tables, work, guards_out.owner[g], t)
         elif guards_out.kind[g] == GUARD_STOP:
             values_out[g] = guards_out.direction[g] * stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
-        else:
-            values_out[g] = touch_guard(
-                guards_out.kind[g], guards_out.owner[g], guards_out.allowed[g], tables.touches, work.touches
-            )
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             guards_out.peak[g] = max(guards_out.peak[g], abs(values_out[g]))
             if values_out[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):
@@ -301,4 +296,6 @@ def observation(question, system, t, a, b):
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
         guard_values(tables, work, control, guards.table, t, vector(b, guards.table.kind.size))
+        if tables.meetings.a.size > 0:
+            ask(work.answers, GAPS, system, t, a, b)
     return status

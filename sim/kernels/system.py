@@ -35,8 +35,15 @@ from sim.model import Control, Guards, Tables, Work
     SAMPLE,  # the recorded row of y into b
     # a trial step of the implicit method from y; see `sim.kernels.radau`.  Only this one needs its address where asked
     RADAU,
-) = range(10)
-QUESTIONS = 10
+    # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
+    PLACE,  # where closed points are, in the pose that `work` holds
+    ROWS,  # their rows; t: 1 for all, 0 for those that were kept
+    RUB,  # multipliers and vdot where points slide, friction following their forces
+    GO_ON,  # the next step begins here
+    PRESS,  # forces of points from those of rows
+    GAPS,  # values of the guards of contacts into b
+) = range(16)
+QUESTIONS = 16
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -44,7 +51,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (10,) i8: address of the function that answers each question
+    answers: Any  # (16,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

@@ -1,4 +1,4 @@
-"""Points of contact: where they are, their rows, and the friction of those that slide.
+"""Closed points of contact: their rows, and the friction of those that slide.
 
 dynamics-filter-1999, "Collisions and Contacts": a point that sticks is a full constraint of three rows; one that
 slides keeps its normal row, and its friction -friction * f d follows the row's force f, d being the direction
@@ -9,84 +9,85 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.features import feature_pair
+from sim.kernels.features import contact_points
 from sim.kernels.jit import door, kernel
-from sim.model import GUARD_CONE, GUARD_GAP, GUARD_PULL, SLIP
+from sim.model import GUARD_CONE, GUARD_PULL, SLIP
 
 # m/s: below it the direction of sliding is the last one that was clear.  Smaller: roundoff in the velocities turns it.
 STILL = 1e-7
 
 
 @door
-def touch_frames(touches, link_work, touch_work, block_work):
-    """Place every point of contact, and fill the frames of blocks: normal along z, position off by the gap."""
+def touch_frames(touches, link_work, points, block_work):
+    """Place every point, and fill the frames of its block: two tangents and the normal, the position off by the gap."""
     x, V, frame_out = link_work.x, link_work.V, block_work.frame
-    p_out, R, u_out = touch_work.p, touch_work.R, touch_work.u
-    for k in range(touches.kind.size):
-        feature_pair(touches, link_work, k, touch_work)
-        a, b, n = touches.a[k], touches.b[k], touches.block[k]
+    p_out, n, t1, t2, u_out = points.p, points.n, points.t1, points.t2, points.u
+    status = contact_points(touches, x, link_work.R, V, touches.mode.size, points)
+    for k in range(touches.mode.size):
+        a, b, block = touches.link[k, 0], touches.link[k, 1], touches.block[k]
         p0, p1, p2 = p_out[k, 0], p_out[k, 1], p_out[k, 2]
         r0, r1, r2 = p0 - x[b, 0], p1 - x[b, 1], p2 - x[b, 2]
         s0, s1, s2 = p0 - x[a, 0], p1 - x[a, 1], p2 - x[a, 2]
         u_out[k, 0] = V[b, 3] + V[b, 1] * r2 - V[b, 2] * r1 - (V[a, 3] + V[a, 1] * s2 - V[a, 2] * s1)
         u_out[k, 1] = V[b, 4] + V[b, 2] * r0 - V[b, 0] * r2 - (V[a, 4] + V[a, 2] * s0 - V[a, 0] * s2)
         u_out[k, 2] = V[b, 5] + V[b, 0] * r1 - V[b, 1] * r0 - (V[a, 5] + V[a, 0] * s1 - V[a, 1] * s0)
-        slip_direction(touch_work.start, k, R, u_out, touch_work.slip)
-        if n >= 0:
+        slip_direction(k, points)
+        if block >= 0:
             for i in range(3):
-                frame_out[n, i] = p_out[k, i]
-                frame_out[n, 21 + i] = V[b, i] - V[a, i]
-                frame_out[n, 24 + i] = u_out[k, i]
-                frame_out[n, 27 + i] = touch_work.gap[k] * R[k, 3 * i + 2]
-            for i in range(9):
-                frame_out[n, 3 + i] = R[k, i]
-                frame_out[n, 12 + i] = R[k, i]
+                frame_out[block, i] = p_out[k, i]
+                frame_out[block, 3 + 3 * i] = frame_out[block, 12 + 3 * i] = t1[k, i]
+                frame_out[block, 4 + 3 * i] = frame_out[block, 13 + 3 * i] = t2[k, i]
+                frame_out[block, 5 + 3 * i] = frame_out[block, 14 + 3 * i] = n[k, i]
+                frame_out[block, 21 + i] = V[b, i] - V[a, i]
+                frame_out[block, 24 + i] = u_out[k, i]
+                frame_out[block, 27 + i] = points.gap[k] * n[k, i]
+    return status
 
 
 @kernel
-def slip_direction(start, k, R, u, slip_out):
-    """Unit direction along the surface in which b slides over a, turned so that it goes on from the one decided on.
+def slip_direction(k, points):
+    """Unit direction along the surface in which b slides over a, turned so that it goes on from that at the step's start.
 
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
-    n0, n1, n2 = R[k, 2], R[k, 5], R[k, 8]
-    along = u[k, 0] * n0 + u[k, 1] * n1 + u[k, 2] * n2
-    t0, t1, t2 = u[k, 0] - along * n0, u[k, 1] - along * n1, u[k, 2] - along * n2
-    speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+    n, u, start, slip_out = points.n, points.u, points.start, points.slip
+    t0, t1, t2, speed = along_surface(k, u, n)
     if t0 * start[k, 0] + t1 * start[k, 1] + t2 * start[k, 2] < 0.0:
         t0, t1, t2 = -t0, -t1, -t2
     if not speed > STILL:
-        t0, t1, t2 = start[k, 0], start[k, 1], start[k, 2]
-        along = t0 * n0 + t1 * n1 + t2 * n2
-        t0, t1, t2 = t0 - along * n0, t1 - along * n1, t2 - along * n2
-        speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+        t0, t1, t2, speed = along_surface(k, start, n)
     scale = 1.0 / speed if speed > 0.0 else 0.0
     slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = scale * t0, scale * t1, scale * t2
 
 
 @kernel
-def go_on(touches, touch_work):
+def along_surface(k, u, n):
+    """Return the part of a vector along the surface, and its length."""
+    off = u[k, 0] * n[k, 0] + u[k, 1] * n[k, 1] + u[k, 2] * n[k, 2]
+    t0, t1, t2 = u[k, 0] - off * n[k, 0], u[k, 1] - off * n[k, 1], u[k, 2] - off * n[k, 2]
+    return t0, t1, t2, math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+
+
+@kernel
+def go_on(touches, points):
     """Let the next step begin with the directions of sliding that are now."""
-    for k in range(touches.kind.size):
-        u, slip = touch_work.u, touch_work.slip
+    for k in range(touches.mode.size):
+        u, slip = points.u, points.slip
         if u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
             for i in range(3):
-                touch_work.start[k, i] = slip[k, i]
+                points.start[k, i] = slip[k, i]
 
 
 @door
-def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, touch_work):
+def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, points):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of rows of contacts, as `constraints.build_rows`.
 
-    The point of contact and the normal move with p_dot and R_dot: of two materials that roll over each other
+    The point of contact and the normal move with p_dot and n_dot: of two materials that roll over each other
     neither carries it.
     """
-    x, V, A, p, p_dot, R, R_dot, u = (
-        link_work.x, link_work.V, link_work.A, touch_work.p, touch_work.p_dot, touch_work.R, touch_work.R_dot,
-        touch_work.u,
-    )  # fmt: skip
-    for k in range(touches.kind.size):
-        n, a, b = touches.block[k], touches.a[k], touches.b[k]
+    x, V, A, p, p_dot, u = link_work.x, link_work.V, link_work.A, points.p, points.p_dot, points.u
+    for k in range(touches.mode.size):
+        n, a, b = touches.block[k], touches.link[k, 0], touches.link[k, 1]
         if n < 0:
             continue
         d = material_acceleration(x, V, A, p, p_dot, k, b)
@@ -95,13 +96,24 @@ def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, touch_w
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             if not (every or keeps[r]):
                 continue
-            i = rows.code[r]
-            e0, e1, e2 = R[k, i], R[k, 3 + i], R[k, 6 + i]
+            e0, e1, e2, m0, m1, m2 = row_axis(points, k, rows.code[r])
             row_work.row[r, 0] = row_work.row[r, 1] = row_work.row[r, 2] = 0.0
             row_work.row[r, 3], row_work.row[r, 4], row_work.row[r, 5] = e0, e1, e2
             row_work.slip[r] = e0 * u[k, 0] + e1 * u[k, 1] + e2 * u[k, 2]
-            turning = R_dot[k, i] * u[k, 0] + R_dot[k, 3 + i] * u[k, 1] + R_dot[k, 6 + i] * u[k, 2]
+            turning = m0 * u[k, 0] + m1 * u[k, 1] + m2 * u[k, 2]
             row_work.gamma[r] = -(e0 * d0 + e1 * d1 + e2 * d2 + turning)
+
+
+@kernel
+def row_axis(points, k, code):
+    """Return the axis of a row, 0 and 1 along the surface, 2 the normal; and its rate."""
+    if code == 0:
+        e, m = points.t1, points.t1_dot
+    elif code == 1:
+        e, m = points.t2, points.t2_dot
+    else:
+        e, m = points.n, points.n_dot
+    return e[k, 0], e[k, 1], e[k, 2], m[k, 0], m[k, 1], m[k, 2]
 
 
 @kernel
@@ -118,14 +130,13 @@ def material_acceleration(x, V, A, p, p_dot, k, b):
 
 
 @kernel
-def rub(touches, k, size, link_work, touch_work, wrench_out):
+def rub(touches, k, size, link_work, points, wrench_out):
     """Add the friction of a normal force of `size` at sliding point k to the wrenches on both links."""
-    x, p, slip = link_work.x, touch_work.p, touch_work.slip
-    a, b = touches.a[k], touches.b[k]
+    x, p, slip = link_work.x, points.p, points.slip
     s = -size * touches.friction[k]
     f0, f1, f2 = s * slip[k, 0], s * slip[k, 1], s * slip[k, 2]
-    push(x, p, k, b, f0, f1, f2, wrench_out)
-    push(x, p, k, a, -f0, -f1, -f2, wrench_out)
+    push(x, p, k, touches.link[k, 1], f0, f1, f2, wrench_out)
+    push(x, p, k, touches.link[k, 0], -f0, -f1, -f2, wrench_out)
 
 
 @kernel
@@ -141,50 +152,50 @@ def push(x, p, k, link, f0, f1, f2, wrench_out):
 
 
 @kernel
-def rubbing_power(touches, touch_work, feedback, power_out):
-    """Add what friction takes [W]; feedback: normal forces of sliding points in its last row."""
+def rubbing_power(touches, points, f, power_out):
+    """Add what friction takes [W]; f: normal forces of the sliding points."""
     i = 0
-    for k in range(touches.kind.size):
+    for k in range(touches.mode.size):
         if touches.mode[k] == SLIP:
-            u, d = touch_work.u, touch_work.slip
+            u, d = points.u, points.slip
             speed = u[k, 0] * d[k, 0] + u[k, 1] * d[k, 1] + u[k, 2] * d[k, 2]
-            power_out[0, 1] += feedback[feedback.shape[0] - 1, i] * touches.friction[k] * speed
+            power_out[0, 1] += f[i] * touches.friction[k] * speed
             i += 1
 
 
 @kernel
-def touch_guard(kind, k, allowed, touches, touch_work):
-    """Value of what is watched of point k, positive once it has happened: [m], [N] or [m/s]."""
-    if kind == GUARD_GAP:
-        return -touch_work.gap[k] - allowed
-    if kind == GUARD_PULL:
-        return -touch_work.pressing[k]
-    if kind == GUARD_CONE:
-        return touch_work.holding[k] - touches.friction[k] * touch_work.pressing[k]
-    u, start = touch_work.u, touch_work.start
-    return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
-
-
-@kernel
-def touch_forces(touches, blocks, rows, row_work, touch_work):
-    """Forces of all points of contact, from the forces of their rows."""
-    R, force_out = touch_work.R, touch_work.force
-    for k in range(touches.kind.size):
+def touch_forces(touches, blocks, rows, row_work, points):
+    """Forces of all points, from the forces of their rows."""
+    force_out = points.force
+    for k in range(touches.mode.size):
         n = touches.block[k]
-        force_out[k, 0] = force_out[k, 1] = force_out[k, 2] = touch_work.pressing[k] = touch_work.holding[k] = 0.0
+        force_out[k, 0] = force_out[k, 1] = force_out[k, 2] = points.pressing[k] = points.holding[k] = 0.0
         if n < 0:
             continue
         side = 0.0
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
-            i, f = rows.code[r], row_work.force[r]
-            for j in range(3):
-                force_out[k, j] += f * R[k, 3 * j + i]
-            if i == 2:
-                touch_work.pressing[k] = f
+            f = row_work.force[r]
+            e0, e1, e2, _, _, _ = row_axis(points, k, rows.code[r])
+            force_out[k, 0] += f * e0
+            force_out[k, 1] += f * e1
+            force_out[k, 2] += f * e2
+            if rows.code[r] == 2:
+                points.pressing[k] = f
             else:
                 side += f * f
-        touch_work.holding[k] = math.sqrt(side)
+        points.holding[k] = math.sqrt(side)
         if touches.mode[k] == SLIP:
-            touch_work.holding[k] = touches.friction[k] * touch_work.pressing[k]
+            points.holding[k] = touches.friction[k] * points.pressing[k]
             for j in range(3):
-                force_out[k, j] -= touch_work.holding[k] * touch_work.slip[k, j]
+                force_out[k, j] -= points.holding[k] * points.slip[k, j]
+
+
+@kernel
+def touch_guard(kind, k, touches, points):
+    """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s]."""
+    if kind == GUARD_PULL:
+        return -points.pressing[k]
+    if kind == GUARD_CONE:
+        return points.holding[k] - touches.friction[k] * points.pressing[k]
+    u, start = points.u, points.start
+    return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])

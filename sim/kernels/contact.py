@@ -1,0 +1,188 @@
+"""Everything about contacts that a moving mechanism asks for, behind an address: compiled where a scene has contacts.
+
+Answers PLACE, ROWS, RUB, GO_ON, PRESS and GAPS; see `sim.kernels.system`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.chosen import least_norm, null_vectors
+from sim.kernels.dynamics import free_response, go_inward, solve_loops
+from sim.kernels.features import remember_normals
+from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.lu import factorise_lu, solve_lu
+from sim.kernels.narrow import touching_points
+from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
+from sim.kernels.touches import (
+    go_on,
+    rub,
+    rubbing_power,
+    touch_forces,
+    touch_frames,
+    touch_guard,
+    touch_rows,
+)
+from sim.model import DISARMED, GUARD_GAP, SLIP, Status
+
+# m: points of two shapes that touch elsewhere are looked for within it; those beyond have not come near yet.
+MARGIN = 1e-2
+
+
+@entry
+def contact(question, system, t, a, b):
+    """Answer what is asked about contacts.  Returns a status."""
+    tables, _, work, guards = unpack(system)
+    if question == PLACE:
+        return touch_frames(work.touches, work.links, work.points, work.blocks)
+    if question == ROWS:
+        every = int(t)
+        touch_rows(work.touches, tables.blocks, tables.rows, every, work.keeps, work.links, work.rows, work.points)
+    elif question == RUB:
+        return slide(system)
+    elif question == GO_ON:
+        go_on(work.touches, work.points)
+        remember_normals(work.links.R, work.points, work.touches.mode.size, work.touches)
+    elif question == PRESS:
+        touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
+    else:
+        contact_guards(tables, work, guards.table, vector(b, guards.table.kind.size))
+    return Status.OK
+
+
+@chapter
+def contact_guards(tables, work, guards, values_out):
+    """Values of all guards of contacts at the state that `work` holds, positive where they have fired."""
+    for g in range(guards.kind.size):
+        if guards.kind[g] >= GUARD_GAP:
+            if guards.armed[g] == DISARMED:
+                values_out[g] = -1.0
+            elif guards.kind[g] == GUARD_GAP:
+                values_out[g] = -open_gap(guards.owner[g], tables, work) - guards.allowed[g]
+            else:
+                values_out[g] = touch_guard(guards.kind[g], guards.owner[g], work.touches, work.points)
+
+
+@chapter
+def open_gap(m, tables, work):
+    """Smallest gap [m] of two shapes beside the points that are closed; -1 where a closed point has left its features."""
+    return open_gap_of(
+        m, tables.meetings, tables.shapes, work.links, work.touches, work.near, work.near_points, work.near_poses,
+        work.near_cores,
+    )  # fmt: skip
+
+
+@kernel
+def open_gap_of(m, meetings, shapes, link_work, touches, near, near_points, poses, cores):
+    """See `open_gap`."""
+    count, s, _ = touching_points(
+        shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, MARGIN, near, near_points, poses, cores
+    )
+    closed = 0
+    for k in range(touches.mode.size):
+        if touches.meeting[k] == m:
+            closed += 1
+            if not is_among(touches, k, near, count):
+                return -1.0
+    if closed == 0:
+        return s
+    least = math.inf
+    for i in range(count):
+        if not is_closed(near, i, touches, m):
+            least = min(least, near_points.gap[i])
+    return min(least, MARGIN)
+
+
+@kernel
+def is_among(touches, k, near, count):
+    """Tell whether a closed point was found among `count` others."""
+    for i in range(count):
+        if near.key[i, 0] == touches.key[k, 0] and near.key[i, 1] == touches.key[k, 1]:
+            return True
+    return False
+
+
+@kernel
+def is_closed(near, i, touches, m):
+    """Tell whether point i of meeting m is one of those that are closed."""
+    for k in range(touches.mode.size):
+        if touches.meeting[k] == m and near.key[i, 0] == touches.key[k, 0] and near.key[i, 1] == touches.key[k, 1]:
+            return True
+    return False
+
+
+@story
+def slide(system):
+    """`respond` where points of contact slide: their friction follows their normal forces, which it changes.
+
+    The normal forces f of sliding points are linear in the frictions that they make: f = f0 + S f.  The columns
+    of S are found one by one.  Where rows repeat one another, f is the choice of least norm.  Returns a status.
+    """
+    tables, _, work, _ = unpack(system)
+    touches, blocks, S, n = work.touches, tables.blocks, work.feedback, work.feedback_order.size
+    spare = 0
+    if work.one.rank[0] < tables.rows.block.size:
+        spare = null_vectors(system)
+    for r in range(work.rows.force.size):
+        work.rows.force[r] = 0.0
+    free_response(system)
+    solve_loops(system)
+    least_norm(work.N, spare, work.rows)
+    normal_forces(touches, blocks, work.rows, S[n])
+    i = 0
+    for k in range(touches.mode.size):
+        if touches.mode[k] == SLIP:
+            lone_friction(system, k)
+            least_norm(work.N, spare, work.rows)
+            gather_column(touches, blocks, work.rows, i, S)
+            i += 1
+    if not factorise_lu(S[:n], work.feedback_order):
+        return Status.JAMMED
+    solve_lu(S[:n], work.feedback_order, S[n])
+    i = 0
+    for k in range(touches.mode.size):
+        if touches.mode[k] == SLIP:
+            rub(touches, k, S[n, i], work.links, work.points, work.links.wrench)
+            i += 1
+    for r in range(work.rows.force.size):
+        work.rows.force[r] = 0.0
+    free_response(system)
+    solve_loops(system)
+    rubbing_power(touches, work.points, S[n], work.one.power)
+    return Status.OK
+
+
+@kernel
+def normal_forces(touches, blocks, row_work, f_out):
+    """Forces of the rows of sliding points into f_out."""
+    i = 0
+    for k in range(touches.mode.size):
+        if touches.mode[k] == SLIP:
+            f_out[i] = row_work.force[blocks.row[touches.block[k]]]
+            i += 1
+
+
+@kernel
+def gather_column(touches, blocks, row_work, column, S_out):
+    """Column of 1 - S from the forces of rows."""
+    i = 0
+    for k in range(touches.mode.size):
+        if touches.mode[k] == SLIP:
+            S_out[i, column] = (1.0 if i == column else 0.0) - row_work.force[blocks.row[touches.block[k]]]
+            i += 1
+
+
+@story
+def lone_friction(system, k):
+    """Forces of rows to the friction of a unit normal force at sliding point k, and nothing else."""
+    tables, _, work, _ = unpack(system)
+    for r in range(work.rows.rhs.size):
+        work.rows.rhs[r] = work.rows.force[r] = 0.0
+    for i in range(work.freedoms.y.size):
+        work.freedoms.y[i] = 0.0
+    for b in range(work.links.F.shape[0]):
+        for i in range(6):
+            work.links.F[b, i] = 0.0
+    rub(work.touches, k, -1.0, work.links, work.points, work.links.F)  # F is what links need, not what they get
+    go_inward(tables, work)
+    solve_loops(system)
