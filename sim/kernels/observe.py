@@ -295,7 +295,8 @@ def observation(question, system, t, a, b):
     if question == SAMPLE:
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
-        guard_values(tables, work, control, guards.table, t, vector(b, guards.table.kind.size))
+        values = vector(b, guards.table.kind.size)
+        guard_values(tables, work, control, guards.table, t, values)
         if tables.meetings.a.size > 0:
-            ask(work.answers, GAPS, system, t, a, b)
+            ask(work.answers, GAPS, system, t, y, values)
     return status
