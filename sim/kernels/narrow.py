@@ -280,13 +280,13 @@ def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count
     g, w, his_cosine = front_of(shapes, his, pose, 1 - side, inward)
     tilt = length(cross(normal, axis_of(pose, 1 - side, g)))
     rim = shapes.kind[his] == CYLINDER
+    if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
+        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
         for which in range(corners(shapes, his, his_cosine)):
             put_face(shapes, mine, f, s, count, side, touch_work)
             put_feature(shapes, his, corner(shapes, his, g, w, which), count, 1 - side, touch_work)
             count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
-    if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
-        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:
         count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     return count
