@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import features, narrow
-from sim.model import BALL, CAPSULE, CYLINDER, FACE, LINE, ROUND, TOUCH_WORK, Status, table
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, TOUCH_WORK, Status, table
 from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, meet, random_pair
 from tests.kernels.plain import plain
 
@@ -105,6 +105,22 @@ def test_lines_that_have_become_parallel_are_told() -> None:
     evaluate(meeting, meeting.x, meeting.R, np.zeros((3, 6)))
     meeting.R[2] = meeting.R[1]
     points = table(TOUCH_WORK, narrow.ROOM)
+    status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
+    assert status == Status.NOT_SOLVED
+
+
+@pytest.mark.fast
+def test_a_corner_that_has_reached_an_edge_is_told() -> None:
+    """A sharp edge and a sharp corner have a normal between them only while they are apart."""
+    turned = Rotation.align_vectors([[0, 0, -1]], [[1, 1, 1]])[0].as_matrix()
+    edge = Solid(BOX, np.ones(3), np.zeros(3), Rotation.from_euler("x", np.pi / 4).as_matrix())
+    corner = Solid(BOX, np.ones(3), np.array([0.1, 0, np.sqrt(0.5) + np.sqrt(0.75) + 1e-3]), turned)
+    meeting = meet(edge, corner, 1e-2)
+    assert meeting.touches.kind[: meeting.count].tolist() == [[LINE, BALL]]
+    points = evaluate(meeting, meeting.x, meeting.R, np.zeros((3, 6)))
+    assert points.gap[0] == pytest.approx(1e-3, abs=1e-14)
+    meeting.touches.p[0] = 0
+    meeting.x[:] = 0
     status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
     assert status == Status.NOT_SOLVED
 

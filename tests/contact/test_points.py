@@ -28,7 +28,7 @@ def about(axis: str, angle: float) -> Rotation:
 
 
 def check_points(meeting: Meeting, margin: float, tolerance: float = 1e-12) -> None:
-    """No point is outside of a solid, the nearest is on both surfaces; normals are unit, gaps what the engine will find.
+    """No point is outside of a solid, the nearest is on both surfaces; normals are unit, gaps those of the formula.
 
     Points that are not nearest may be inside by curvature: the raised end of a tilted capsule touches with a ball.
     """
