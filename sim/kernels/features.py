@@ -303,8 +303,8 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
     touches: (n,) TOUCH.  link_x, link_R, link_V: (links, 3), (links, 9), (links, 6) as in LINK_WORK.
     point_work: (n,) TOUCH_WORK.
 
-    Returns OK, or NOT_SOLVED if a point has no normal that moves smoothly (lines that have become parallel, corners that
-    meet, an iteration that fails); its row is left as it was.
+    Returns OK, or NOT_SOLVED if a point has no normal that moves smoothly (lines that have become parallel, corners
+    that meet, an iteration that fails); its row is left as it was.
     """
     worst = OK
     t1, t2, t1_dot, t2_dot = point_work.t1, point_work.t2, point_work.t1_dot, point_work.t2_dot
