@@ -42,6 +42,7 @@ class Search:
     iterations: int = 0
     sweeps: int = 0
     cycling: bool = False
+    dug_in: bool = False  # the last sweep met a sliding point that no impulse lifts
 
 
 def solve_contacts(problem: ContactProblem) -> ContactSolution:
@@ -57,7 +58,7 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
     if search.merit > SOLVED:
         search.cycling = True
         sweep_and_polish(problem, search, FIRST_ROUNDS)
-    if search.merit > SOLVED and not digging_in(problem).any():
+    if search.merit > SOLVED and not search.dug_in:
         for share in softnesses(problem.points):
             if search.merit > SOLVED:
                 follow_the_path(problem, search, share)
@@ -140,7 +141,7 @@ def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int,
     """Sweep on from the best so far, and try modes again after each round."""
     P = search.P
     for sweeps in rounds:
-        P, made, merit = sweep(problem, P, sweeps, EXACT)
+        P, made, merit, search.dug_in = sweep(problem, P, sweeps, EXACT)
         search.sweeps += made
         if merit < search.merit:
             search.P, search.merit = P, merit
