@@ -18,15 +18,20 @@ from sim.contact.problem import ContactProblem
 # First, longest and shortest step; lengths are relative to the size of P and to a factor e of softness.
 FIRST, LONGEST, SHORTEST = 0.3, 3.0, 1e-5
 # Iterations to come back to the path, residual that counts as on it, and linear solves in all.
-CORRECTIONS, ON_PATH, SOLVES = 6, 1e-9, 1200
+CORRECTIONS, ON_PATH, SOLVES = 6, 1e-9, 800
 # log of a softness that is none, and of one that a step may reach; impulses that are no answer.
 HARD, SOFTEST, FAR = -22.0, 3.0, 1e10
 
 
-def softened(problem: ContactProblem, log_soft: float) -> ContactProblem:
-    """Return the problem with mobilities added."""
-    own = np.diag(np.exp(log_soft) * np.repeat(problem.trace, 3))
+def softened(problem: ContactProblem, share: np.ndarray, log_soft: float) -> ContactProblem:
+    """Return the problem with mobilities added, a share (k,) of their own trace to each point."""
+    own = np.diag(np.exp(log_soft) * np.repeat(share * problem.trace, 3))
     return replace(problem, G=problem.G + own, scale=problem.rate)
+
+
+def softnesses(points: int) -> tuple[np.ndarray, ...]:
+    """Return shares (k,) to try: equal ones, and some without a pattern, whose path has other kinks."""
+    return np.ones(points), 0.2 + np.arange(1, points + 1) * 0.618034 % 1.0
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,13 @@ class Piece:
     merit: float
 
     @classmethod
-    def at(cls, rigid: ContactProblem, P: np.ndarray, log_soft: float) -> Piece:
+    def at(cls, rigid: ContactProblem, share: np.ndarray, P: np.ndarray, log_soft: float) -> Piece:
         """Linearise at impulses (k, 3) and a softness."""
-        problem = softened(rigid, log_soft)
+        problem = softened(rigid, share, log_soft)
         found = regions(problem, P, problem.rates(P))
         active = Active.of(found)
         unknowns = rays(problem, active)
-        rate = np.exp(log_soft) * rigid.trace[:, None] * P
+        rate = np.exp(log_soft) * (share * rigid.trace)[:, None] * P
         column = np.einsum("kij,ki->kj", unknowns.across, rate).ravel()[unknowns.taken]
         return cls(problem, active, unknowns, matrix(problem, unknowns), column, found.merit)
 
@@ -81,8 +86,8 @@ class Piece:
 class Path:
     """Answers of softened problems, one after the other."""
 
-    def __init__(self, problem: ContactProblem):
-        self.problem, self.unit = problem, problem.rate / problem.trace[:, None]
+    def __init__(self, problem: ContactProblem, share: np.ndarray):
+        self.problem, self.share, self.unit = problem, share, problem.rate / problem.trace[:, None]
         self.solves = 0
 
     def length_unit(self, P: np.ndarray) -> np.ndarray:
@@ -91,7 +96,7 @@ class Path:
 
     def tangent(self, P: np.ndarray, log_soft: float, before: np.ndarray) -> np.ndarray:
         """Return the direction (3k + 1,) of the path in relative lengths, on from the last."""
-        piece = Piece.at(self.problem, P, log_soft)
+        piece = Piece.at(self.problem, self.share, P, log_soft)
         lengths = np.repeat(self.length_unit(P).ravel(), 3)[piece.unknowns.taken]
         _, _, across = np.linalg.svd(np.column_stack([piece.a * lengths, piece.column]) / self.problem.rate)
         out = np.append(piece.impulses(across[-1, :-1]).ravel(), across[-1, -1])
@@ -117,14 +122,14 @@ class Path:
         across = tangent[:-1].reshape(-1, 3) / self.length_unit(P)
         for _ in range(CORRECTIONS):
             self.solves += 1
-            piece = Piece.at(self.problem, P, log_soft)
+            piece = Piece.at(self.problem, self.share, P, log_soft)
             if piece.merit <= ON_PATH:
                 return P, log_soft
             P, more = piece.corrected(P, tangent, across)
             log_soft += more
             if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:
                 return None
-        return (P, log_soft) if Piece.at(self.problem, P, log_soft).merit <= ON_PATH else None
+        return (P, log_soft) if Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH else None
 
     def around(self, P: np.ndarray, log_soft: float, tangent: np.ndarray) -> tuple[np.ndarray, float, float] | None:
         """Return (P, log soft, length) beyond a kink: the next piece may lead on to either side."""
@@ -134,12 +139,12 @@ class Path:
         return on if on is not None else self.ahead(P, log_soft, -other, FIRST, tangent)
 
 
-def follow(problem: ContactProblem, P: np.ndarray) -> tuple[np.ndarray, int]:
+def follow(problem: ContactProblem, share: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, int]:
     """Return impulses (k, 3) near an answer of rigid contacts, and the linear solves made.
 
-    P: (k, 3) the answer at soft = 1.
+    share: (k,) how soft each point begins, beside others; P: (k, 3) the answer at soft = 1.
     """
-    path = Path(problem)
+    path = Path(problem, share)
     log_soft, length = 0.0, FIRST
     before = np.append(np.zeros(3 * problem.points), -1.0)
     while log_soft > HARD and path.solves < SOLVES:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.contact.active import Active, solve
 from sim.contact.law import Regions, de_saxce, regions
-from sim.contact.path import follow, softened
+from sim.contact.path import follow, softened, softnesses
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import share
 from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
@@ -42,6 +42,7 @@ class Search:
     iterations: int = 0
     sweeps: int = 0
     cycling: bool = False
+    dug_in: bool = False  # the last sweep met a sliding point that no impulse lifts
 
 
 def solve_contacts(problem: ContactProblem) -> ContactSolution:
@@ -57,10 +58,12 @@ def solve_contacts(problem: ContactProblem) -> ContactSolution:
     if search.merit > SOLVED:
         search.cycling = True
         sweep_and_polish(problem, search, FIRST_ROUNDS)
-    if search.merit > SOLVED:
-        follow_the_path(problem, search)
-    if search.merit > SOLVED:
-        sweep_and_polish(problem, search, LAST_ROUNDS)
+    if search.merit > SOLVED and not search.dug_in:
+        for share in softnesses(problem.points):
+            if search.merit > SOLVED:
+                follow_the_path(problem, search, share)
+        if search.merit > SOLVED:
+            sweep_and_polish(problem, search, LAST_ROUNDS)
     return conclude(problem, search)
 
 
@@ -138,7 +141,7 @@ def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int,
     """Sweep on from the best so far, and try modes again after each round."""
     P = search.P
     for sweeps in rounds:
-        P, made, merit = sweep(problem, P, sweeps, EXACT)
+        P, made, merit, search.dug_in = sweep(problem, P, sweeps, EXACT)
         search.sweeps += made
         if merit < search.merit:
             search.P, search.merit = P, merit
@@ -147,13 +150,13 @@ def sweep_and_polish(problem: ContactProblem, search: Search, rounds: tuple[int,
             return
 
 
-def follow_the_path(problem: ContactProblem, search: Search) -> None:
-    """Follow the answer of soft points to that of rigid ones."""
+def follow_the_path(problem: ContactProblem, search: Search, share: np.ndarray) -> None:
+    """Follow the answer of points that are soft, each by its share (k,), to that of rigid ones."""
     nothing = np.zeros_like(search.P)
     soft = Search(nothing, np.inf)
-    softest = softened(problem, 0.0)
+    softest = softened(problem, share, 0.0)
     relax(softest, Active.first(softest), soft, ITERATIONS, nothing)
-    P, made = follow(problem, soft.P)
+    P, made = follow(problem, share, soft.P)
     search.iterations += soft.iterations + made
     relax(problem, Active.of(regions(problem, P, problem.rates(P))), search, POLISHING, P)
 
@@ -169,9 +172,10 @@ def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     found = regions(problem, P, z)
     status, painleve = ContactStatus.SOLVED, np.zeros(problem.points, bool)
     if found.merit > SOLVED:
-        status, painleve = ContactStatus.RESIDUAL, driven_in(problem)
-        if painleve.any():
-            status = ContactStatus.PAINLEVE
+        painleve = digging_in(problem)
+        if not painleve.any():  # no single one: all that slide do it together
+            painleve = problem.given & problem.closed
+        status = ContactStatus.PAINLEVE if painleve.any() else ContactStatus.RESIDUAL
     plain = z.copy()
     plain[:, 0] -= problem.shift
     return ContactSolution(
@@ -182,13 +186,11 @@ def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     )  # fmt: skip
 
 
-def driven_in(problem: ContactProblem) -> np.ndarray:
+def digging_in(problem: ContactProblem) -> np.ndarray:
     """Return the mask (k,) of points whose friction along the given slip presses them in more than P_n lifts them.
 
-    G_nn - mu d.G_tn <= 0; where no single point does, all that slide are named: they do so together.
+    G_nn - mu d.G_tn <= 0: if such a point is pressed, forces have no answer.
     """
     own = problem.blocks[np.arange(problem.points), np.arange(problem.points)]
     gain = own[:, 0, 0] - problem.mu * np.einsum("ki,ki->k", problem.sliding, own[:, 1:, 0])
-    sliding = problem.given & problem.closed
-    alone = sliding & (gain <= 0.0)
-    return alone if alone.any() else sliding
+    return problem.given & problem.closed & (gain <= 0.0) & (own[:, 0, 0] > 0.0)

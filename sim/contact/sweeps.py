@@ -7,8 +7,8 @@ import numpy as np
 from sim.contact.problem import ContactProblem
 
 
-def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) -> tuple[np.ndarray, int, float]:
-    """Return impulses (k, 3), sweeps made and the residual, from a first guess P (k, 3).
+def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) -> tuple[np.ndarray, int, float, bool]:
+    """Return impulses (k, 3), sweeps made, the residual, and whether a point dug in, from a first guess P (k, 3).
 
     enough: residual [share of rate] at which it stops.
     """
@@ -17,7 +17,7 @@ def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) ->
     inside = np.flatnonzero(problem.closed)
     k = len(inside)
     if not k:
-        return np.zeros_like(P), 0, 0.0
+        return np.zeros_like(P), 0, 0.0, False
     blocks = problem.blocks[np.ix_(inside, inside)].reshape(-1, 3, 3)
     first = np.arange(k + 1, dtype=np.int64) * k
     partner = np.tile(np.arange(k, dtype=np.int64), k)
@@ -32,4 +32,4 @@ def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) ->
         problem.sliding[inside], P_out, z_out, reply, sweeps, enough, problem.rate,
     )  # fmt: skip
     outside[inside] = P_out
-    return outside, int(made), float(reply[0])
+    return outside, int(made), float(reply[0]), bool(reply[1])

@@ -220,6 +220,8 @@ def place_touch(touches, k, x, R):
             m = unit(w) if dot(w, start) >= 0.0 else times(-1.0, unit(w))
         y1 = plus(c1, bulge(a0, a1, a2, m))
         y2 = minus(c2, bulge(b0, b1, b2, m))
+    if dot(m, m) == 0.0:  # two points, or a point and an edge, that meet
+        status = NOT_SOLVED
     gap = dot(m, minus(y2, y1)) - r1 - r2
     y2 = beyond(y2, -r2, m)
     if kind1 == FACE:
@@ -237,7 +239,7 @@ def speed_at(V, x, link, y):
 
 @kernel
 def move_touch(touches, k, x, R, V, gap, m, y1, y2):
-    """Return gap_dot, m_dot, p_dot of a placed point."""
+    """Return status, gap_dot, m_dot, p_dot of a placed point."""
     first = 0 if touches.kind[k, 0] <= touches.kind[k, 1] else 1
     second = 1 - first
     kind1, kind2 = touches.kind[k, first], touches.kind[k, second]
@@ -258,7 +260,7 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
         left = minus(beyond(beyond(apart, -r2, minus(m_dot, turn2)), -r1, minus(m_dot, turn1)), times(gap, m_dot))
         slide = dot(cross(left, d2), normal) / square
         y1_dot = beyond(beyond(v1, slide, d1), r1, minus(m_dot, turn1))
-        return gap_dot, m_dot, beyond(beyond(y1_dot, 0.5 * gap_dot, m), 0.5 * gap, m_dot)
+        return OK, gap_dot, m_dot, beyond(beyond(y1_dot, 0.5 * gap_dot, m), 0.5 * gap, m_dot)
     if kind1 == FACE:
         m_dot = turn1
     elif kind1 == LINE:
@@ -266,6 +268,8 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
         along = dot(m, cross(d1, w1))
         pull = plus(beyond(apart, r1, turn1), curve(b0, b1, b2, r2, m, minus(turn2, times(along, d1))))
         bend = gap + r1 + dot(t, curve(b0, b1, b2, r2, m, t))
+        if bend == 0.0:
+            return NOT_SOLVED, gap_dot, m, m
         m_dot = beyond(times(along, d1), dot(t, pull) / bend, t)
     else:
         t, u = tangents_of(m)
@@ -274,9 +278,11 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
         Hu = plus(curve(a0, a1, a2, r1, m, u), curve(b0, b1, b2, r2, m, u))
         m11, m12, m22 = dot(t, Ht) + gap, dot(t, Hu), dot(u, Hu) + gap
         g1, g2, whole = dot(t, pull), dot(u, pull), m11 * m22 - m12 * m12
+        if whole == 0.0:
+            return NOT_SOLVED, gap_dot, m, m
         m_dot = beyond(times((m22 * g1 - m12 * g2) / whole, t), (m11 * g2 - m12 * g1) / whole, u)
     y2_dot = minus(v2, curve(b0, b1, b2, r2, m, minus(m_dot, turn2)))
-    return gap_dot, m_dot, beyond(beyond(y2_dot, -0.5 * gap_dot, m), -0.5 * gap, m_dot)
+    return OK, gap_dot, m_dot, beyond(beyond(y2_dot, -0.5 * gap_dot, m), -0.5 * gap, m_dot)
 
 
 @kernel
@@ -295,17 +301,22 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
     """Gap, point, normal, tangents and all their rates for the first `count` contact points.
 
     touches: (n,) TOUCH.  link_x, link_R, link_V: (links, 3), (links, 9), (links, 6) as in LINK_WORK.
-    point_work: (n,) TOUCH_WORK.  Returns OK, or NOT_SOLVED if a normal was not found.
+    point_work: (n,) TOUCH_WORK.
+
+    Returns OK, or NOT_SOLVED if a point has no normal that moves smoothly (lines that have become parallel, corners
+    that meet, an iteration that fails); its row is left as it was.
     """
     worst = OK
     t1, t2, t1_dot, t2_dot = point_work.t1, point_work.t2, point_work.t1_dot, point_work.t2_dot
     p_dot, n_dot, gap_rate = point_work.p_dot, point_work.n_dot, point_work.gap_dot
     for k in range(count):
         status, gap, m, y1, y2 = place_touch(touches, k, link_x, link_R)
+        if status == OK:
+            status, gap_dot, m_dot, moved = move_touch(touches, k, link_x, link_R, link_V, gap, m, y1, y2)
         if status != OK:
             worst = status
+            continue
         put_touch(touches, k, gap, m, y1, y2, point_work)
-        gap_dot, m_dot, moved = move_touch(touches, k, link_x, link_R, link_V, gap, m, y1, y2)
         gap_rate[k] = gap_dot
         if touches.kind[k, 0] > touches.kind[k, 1]:
             m_dot = times(-1.0, m_dot)

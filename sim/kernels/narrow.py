@@ -81,7 +81,9 @@ def put_feature(shapes, i, signs, k, side, touch_work):
     at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
     put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
     free = (1 if signs[0] == 0 else 0) + (1 if signs[1] == 0 else 0) + (1 if signs[2] == 0 else 0)
-    key = int(signs[0] + 1 + 3 * (signs[1] + 1) + 9 * (signs[2] + 1))
+    # An axis along which the shape has no length has no sides either: rolling over one changes no key.
+    s0, s1, s2 = (signs[0] if h[0] > 0.0 else 1), (signs[1] if h[1] > 0.0 else 1), (signs[2] if h[2] > 0.0 else 1)
+    key = int(s0 + 1 + 3 * (s1 + 1) + 9 * (s2 + 1))
     a, r = half_axes_of(shapes, i), ball_of(shapes, i)
     R = shapes.R_KS
     if free == 0:
@@ -280,13 +282,13 @@ def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count
     g, w, his_cosine = front_of(shapes, his, pose, 1 - side, inward)
     tilt = length(cross(normal, axis_of(pose, 1 - side, g)))
     rim = shapes.kind[his] == CYLINDER
+    if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
+        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
         for which in range(corners(shapes, his, his_cosine)):
             put_face(shapes, mine, f, s, count, side, touch_work)
             put_feature(shapes, his, corner(shapes, his, g, w, which), count, 1 - side, touch_work)
             count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
-    if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
-        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:
         count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     return count

@@ -37,6 +37,8 @@ from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
 FIRST_WIDTH, LAST_WIDTH, NARROWER = 0.3, 1e-9, 0.1
 CLIMB = 40  # steps for each width
 NEAR_KINK = 1e-3  # sine of the angle to a kink below which a direction on it is tried, too
+# A unit direction without a reason: where two shapes lie along each other the line of centres is a saddle of s.
+ODD = (0.48, 0.6, 0.64)
 DEEP = 0.02  # of the shapes' size: overlap below which the nearest of several ways out is looked for
 
 
@@ -348,13 +350,14 @@ def signed_distance(core, size):
     if flat and height <= 0.0 and (is_solid(core, 0) or is_solid(core, 1)):
         return height, best  # the separating axes of polytopes, one of them solid, are complete where they overlap
     c = three(core, 0)
-    start = unit(c) if dot(c, c) > 0.0 else (0.0, 0.0, 1.0)
+    start = unit(c) if dot(c, c) > 0.0 else ODD
     if height == -math.inf:
         best, height = start, width_across(core, start, 0.0)
     crossed = best
     best, height = climb_from(core, start, best, height)
     if height <= 0.0:  # otherwise s has one peak
         best, height = climb_from(core, crossed, best, height)
+        best, height = climb_from(core, unit(beyond(start, 0.3, ODD)), best, height)
     if height < -DEEP * size and not flat:
         best, height = nearest_way_out(core, best, height)
     return height, best

@@ -30,7 +30,7 @@ class Solid:
 
     def support(self, n: np.ndarray) -> np.ndarray:
         """The largest n . y of the solid's points, for directions (..., 3)."""
-        v, (a, b, c) = n @ self.R, self.size
+        v, (a, _, c) = n @ self.R, self.size
         if self.kind == SPHERE:
             width = a * np.linalg.norm(v, axis=-1)
         elif self.kind == CAPSULE:
@@ -49,7 +49,7 @@ class Solid:
 
     def outside(self, y: np.ndarray) -> float:
         """How far a point is from the surface, positive outside; only its sign and its zero are exact."""
-        v, (a, b, c) = self.R.T @ (y - self.x), self.size
+        v, (a, _, c) = self.R.T @ (y - self.x), self.size
         if self.kind == SPHERE:
             return float(np.linalg.norm(v) - a)
         if self.kind == CAPSULE:
@@ -75,6 +75,8 @@ class Meeting:
     normal: np.ndarray
     a: Solid
     b: Solid
+    x: np.ndarray  # (3, 3) m, poses of the world and the two links
+    R: np.ndarray  # (3, 9)
 
     @property
     def gap(self) -> np.ndarray:
@@ -112,9 +114,7 @@ def meet(a: Solid, b: Solid, margin: float, rng: np.random.Generator | None = No
     count, distance, n = narrow.touching_points(
         shapes, 0, 1, x, R, margin, touches, points, np.zeros((2, 12)), np.zeros((13, 3))
     )
-    meeting = Meeting(touches, points, count, distance, np.array(n), a, b)
-    meeting.x, meeting.R = x, R  # type: ignore[attr-defined]
-    return meeting
+    return Meeting(touches, points, count, distance, np.array(n), a, b, x, R)
 
 
 def evaluate(meeting: Meeting, x: np.ndarray, R: np.ndarray, V: np.ndarray) -> Any:
@@ -163,7 +163,9 @@ def random_solid(rng: np.random.Generator, kind: int, aspect: float = 4.0) -> So
     return Solid(kind, size, rng.normal(size=3), Rotation.random(rng=rng).as_matrix())
 
 
-def random_pair(rng: np.random.Generator, kinds: tuple[int, int], gap: float, aspect: float = 4.0) -> tuple[Solid, Solid]:
+def random_pair(
+    rng: np.random.Generator, kinds: tuple[int, int], gap: float, aspect: float = 4.0
+) -> tuple[Solid, Solid]:
     """Two solids at random poses whose planes across a random direction are `gap` apart; they may be further apart."""
     a, b = random_solid(rng, kinds[0], aspect), random_solid(rng, kinds[1], aspect)
     n = rng.normal(size=3)

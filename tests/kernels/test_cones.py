@@ -58,13 +58,13 @@ def lawful(G: np.ndarray, b: np.ndarray, mu: float, least: float, P: np.ndarray)
 @pytest.mark.parametrize("seed", range(150))
 @pytest.mark.parametrize("given", [0.0, 0.3])
 def test_one_point_is_solved_in_one_visit(seed: int, given: float) -> None:
-    """Blocks with strong coupling of normal and tangent, friction to 2, friction of given size beside."""
+    """Blocks of condition up to 1e6, strong coupling of normal and tangent, friction to 2, and of given size beside."""
     rng = np.random.default_rng(seed)
     G, b, mu = block(rng, 5.0), rng.normal(size=3), rng.uniform(0, 2)
     b[0] = -abs(b[0])
     one = Sweeping(G, b, np.array([mu]), np.array([given]))
     assert one.run(1, 0.0) == 1
-    assert one.reply[0] < 1e-11 and one.reply[1] == 0.0
+    assert one.reply[0] < 1e-10 and one.reply[1] == 0.0
     lawful(G, b, mu, given, one.P[0])
 
 

@@ -1,0 +1,137 @@
+"""How contact points move with their links, against differences; tangents of a normal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sim.kernels import features, narrow
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, TOUCH_WORK, Status, table
+from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, meet, random_pair
+from tests.kernels.plain import plain
+
+pytestmark = pytest.mark.contact
+
+pairs = pytest.mark.parametrize("kinds", PAIRS, ids=[f"{NAMES[a]}-{NAMES[b]}" for a, b in PAIRS])
+
+
+def turned(R: np.ndarray, V: np.ndarray, h: float) -> np.ndarray:
+    """Poses after the time h at constant angular velocities."""
+    return np.array(
+        [(Rotation.from_rotvec(h * w).as_matrix() @ r.reshape(3, 3)).ravel() for w, r in zip(V[:, :3], R, strict=True)]
+    )
+
+
+@pairs
+@pytest.mark.parametrize("gap", [0.1, 1e-6, -1e-6, -0.05])
+def test_rates_are_what_differences_give(kinds: tuple[int, int], gap: float) -> None:
+    seen = set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        a, b = random_pair(rng, kinds, gap)
+        meeting = meet(a, b, 10.0, rng)
+        x, R, V = meeting.x, meeting.R, rng.normal(size=(3, 6))
+        V[0] = 0
+        exact, h = evaluate(meeting, x, R, V), 1e-5
+        p, n, count = exact.p[: meeting.count], exact.n[: meeting.count], meeting.count
+        np.testing.assert_allclose(exact.gap[:count], meeting.gap, rtol=0, atol=1e-12)
+        near = [evaluate(meeting, x + k * h * V[:, 3:], turned(R, V, k * h), V) for k in (-2, -1, 1, 2)]
+        for name in ("gap", "p", "n", "t1", "t2"):
+            v = [point[name][:count] for point in near]
+            difference = (v[0] - 8 * v[1] + 8 * v[2] - v[3]) / (12 * h)
+            rate = exact[name + "_dot"][:count]
+            # roundoff 1e-16 / h, more where a point is poorly conditioned and its rate large
+            np.testing.assert_allclose(
+                rate, difference, rtol=1e-6, atol=1e-7 * max(1, np.abs(rate).max()), err_msg=name
+            )
+        apart = V[2, 3:] + np.cross(V[2, :3], p - x[2]) - V[1, 3:] - np.cross(V[1, :3], p - x[1])
+        np.testing.assert_allclose(exact.gap_dot[:count], np.sum(n * apart, axis=1), rtol=0, atol=1e-11)
+        seen |= {tuple(sorted(k)) for k in meeting.touches.kind[:count].tolist()}
+    assert seen
+
+
+def test_all_pairs_of_features_occur() -> None:
+    """What the test above has differentiated."""
+    seen = set()
+    for kinds in PAIRS:
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            meeting = meet(*random_pair(rng, kinds, 1e-6), 10.0, rng)
+            seen |= {tuple(sorted(k)) for k in meeting.touches.kind[: meeting.count].tolist()}
+    assert seen == {
+        (FACE, BALL), (FACE, ROUND), (LINE, LINE), (LINE, BALL), (LINE, ROUND),
+        (BALL, BALL), (BALL, ROUND), (ROUND, ROUND),
+    }  # fmt: skip
+
+
+@pytest.mark.fast
+def test_tangents_are_a_right_handed_frame_that_turns_with_the_normal() -> None:
+    tangents, rates = plain(features.tangents_of), plain(features.tangent_rates)
+    rng = np.random.default_rng(0)
+    for n in rng.normal(size=(200, 3)):
+        n = n / np.linalg.norm(n)
+        n_dot = np.cross(rng.normal(size=3), n)
+        t1, t2 = map(np.array, tangents(n))
+        np.testing.assert_allclose(np.array([t1, t2, n]) @ np.array([t1, t2, n]).T, np.eye(3), rtol=0, atol=1e-13)
+        np.testing.assert_allclose(np.cross(t1, t2), n, rtol=0, atol=1e-13)
+        h = 1e-5
+        ahead, behind = ((n + s * h * n_dot) / np.linalg.norm(n + s * h * n_dot) for s in (1, -1))
+        found = np.array(rates(n, n_dot))
+        expected = (np.array(tangents(ahead)) - np.array(tangents(behind))) / (2 * h)
+        distance = np.linalg.norm(n + features.M)  # from the pole
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * (1 + distance**-3))
+
+
+@pytest.mark.fast
+def test_tangents_of_a_floor_are_the_axes_of_the_world() -> None:
+    t1, t2 = plain(features.tangents_of)((0.0, 0.0, 1.0))
+    np.testing.assert_allclose([t1, t2], np.eye(3)[:2], rtol=0, atol=1e-15)
+
+
+@pytest.mark.fast
+def test_the_pole_is_far_from_axes_and_diagonals() -> None:
+    usual = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
+    angles = np.arccos(usual / np.linalg.norm(usual, axis=1)[:, None] @ -np.array(features.M))
+    assert np.degrees(angles.min()) > 15
+
+
+@pytest.mark.fast
+def test_lines_that_have_become_parallel_are_told() -> None:
+    rod = np.array([0.1, 0.1, 1.0])
+    turned = Rotation.from_euler("x", 1.0).as_matrix()
+    meeting = meet(Solid(CAPSULE, rod, np.zeros(3), EYE), Solid(CAPSULE, rod, np.array([0.2, 0, 0]), turned), 1e-3)
+    assert meeting.touches.kind[0].tolist() == [LINE, LINE]
+    evaluate(meeting, meeting.x, meeting.R, np.zeros((3, 6)))
+    meeting.R[2] = meeting.R[1]
+    points = table(TOUCH_WORK, narrow.ROOM)
+    status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
+    assert status == Status.NOT_SOLVED
+
+
+@pytest.mark.fast
+def test_a_corner_that_has_reached_an_edge_is_told() -> None:
+    """A sharp edge and a sharp corner have a normal between them only while they are apart."""
+    turned = Rotation.align_vectors([[0, 0, -1]], [[1, 1, 1]])[0].as_matrix()
+    edge = Solid(BOX, np.ones(3), np.zeros(3), Rotation.from_euler("x", np.pi / 4).as_matrix())
+    corner = Solid(BOX, np.ones(3), np.array([0.1, 0, np.sqrt(0.5) + np.sqrt(0.75) + 1e-3]), turned)
+    meeting = meet(edge, corner, 1e-2)
+    assert meeting.touches.kind[: meeting.count].tolist() == [[LINE, BALL]]
+    points = evaluate(meeting, meeting.x, meeting.R, np.zeros((3, 6)))
+    assert points.gap[0] == pytest.approx(1e-3, abs=1e-14)
+    meeting.touches.p[0] = 0
+    meeting.x[:] = 0
+    status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
+    assert status == Status.NOT_SOLVED
+
+
+@pytest.mark.fast
+def test_the_remembered_normal_is_in_the_first_link() -> None:
+    rng = np.random.default_rng(2)
+    meeting = meet(*random_pair(rng, (CYLINDER, CYLINDER), 1e-3), 1e-2, rng)
+    x, R = meeting.x, meeting.R
+    meeting.touches.n[:] = 0
+    features.remember_normals(R, meeting.points, meeting.count, meeting.touches)
+    found = meeting.touches.n[: meeting.count] @ R[1].reshape(3, 3).T
+    np.testing.assert_allclose(found, meeting.n, rtol=0, atol=1e-15)
+    assert len(x) == 3
