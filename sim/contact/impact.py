@@ -47,7 +47,7 @@ class Collision:
     mu: np.ndarray
     e: np.ndarray
     u_n: np.ndarray | None = None
-    rest: float = 0.0
+    rest: float | np.ndarray = 0.0
     patch: np.ndarray | None = None
     modes: np.ndarray | None = None
     kinetic: float = 0.0

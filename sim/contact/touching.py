@@ -16,8 +16,9 @@ from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
+from sim.contact.impact import Collision, resolve
 from sim.contact.kinetics import Kinetics
-from sim.contact.problem import acceleration, impact
+from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
@@ -112,11 +113,9 @@ class Touching:
         u = kinetics.rates(v)
         if not (u[::3] < -AT_REST).any():
             return v
-        un = u[::3]
-        e = np.where(un < -self._of(law, "rest_speed"), self._of(law, "restitution"), 0.0)
-        answer = solve_contacts(impact(
-            kinetics.G, u, self._of(law, "friction"), shift=np.where(un < 0, e * un, 0.0),
-            patch=np.array([touch.pair for touch in law]),
+        answer = resolve(Collision(
+            G=kinetics.G, u=u, mu=self._of(law, "friction"), e=self._of(law, "restitution"),
+            rest=self._of(law, "rest_speed"), patch=np.array([touch.pair for touch in law]),
         ))  # fmt: skip
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
@@ -126,7 +125,7 @@ class Touching:
             if end is not None:
                 self.hops.forget(pair)
                 of_pair = np.flatnonzero([touch.pair == pair for touch in law])
-                grips = all(answer.mode[k] == STICK for k in hit if law[k].pair == pair)
+                grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
                 P = P + _brought_to_rest(kinetics.G, u + kinetics.rates(kinetics.change(P)), rows)
                 out.ended.append(f"{self.name(law[hit[0]])} comes to rest at {end:.9f} s")
