@@ -13,7 +13,7 @@ from sim.compiler import Model
 from sim.connectivity import Frames, Structure
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.system import SAMPLE, System, address
+from sim.kernels.system import SAMPLE, WATCH, System, address
 from sim.mechanism import Mechanism
 from sim.methods import METHODS, Turn, account, first_turn, next_turn
 from sim.model import (
@@ -60,6 +60,7 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 
+ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 RESTING = 5e-10  # m: how deep a point may get that touches and carries nothing
 
 
@@ -203,6 +204,13 @@ class Flow:
             [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
             bool(len(fired) and fired[-1] >= m),
         )  # fmt: skip
+
+    def gives_way(self) -> bool:
+        """Tell whether closed points of contact are to be decided on, because forces have jumped."""
+        values = np.zeros(len(self.guards.table))
+        self.ask(WATCH, self.stepper.y, values)
+        forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE))
+        return bool(np.any(values[forces] > ROUNDOFF * self.work.points.pressing.max(initial=0.0)))
 
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""

@@ -80,6 +80,8 @@ class Happenings:
     def due(self) -> None:
         """Serve what is due by time or key now."""
         self._pass((), ())
+        if self.s.flow.structure.touches and self.s.flow.gives_way():  # forces have jumped
+            self._pass((), (), True)
 
     def instant(self) -> None:
         """Serve the guards that crossed zero, and all that is due with them."""
@@ -105,6 +107,8 @@ class Happenings:
             s.flow.wait_to_leave(crossed)
             lines = [self._touch(stop) for stop in stops]
             lines += self._decide_contacts() if touched else []
+            if events and s.model.pairs:
+                s.touching.let_go(s.flow)
             lines += self._do(events)
             if events and s.model.pairs:
                 lines += self._decide_contacts()
@@ -177,6 +181,8 @@ class Happenings:
         """Let bodies collide, stick, slide and part; returns what is told of it."""
         flow = self.s.flow
         done = self.s.touching.decide(flow)
+        if done.failure:
+            raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
         flow.arm(self.s.agenda)
         flow.impact += done.lost
         lines = []
@@ -303,6 +309,8 @@ class Happenings:
         elif action.kind == "impulse":
             for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):
                 self._strike(name, linear, angular, point, total)
+        elif action.kind in ("touch", "release"):
+            s.touching.switch(action.targets, on=action.kind == "touch")
         elif action.kind == "stop":
             self.stopped = event.name
 

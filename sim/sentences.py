@@ -30,7 +30,13 @@ def _joint_of_row(flow: Flow, row: int) -> str:
     rows = flow.structure.tables.rows
     if not 0 <= row < len(rows):
         return ""
-    return repr(flow.model.joint_names[int(flow.structure.tables.blocks.joint[int(rows.block[row])])])
+    block = flow.structure.tables.blocks[int(rows.block[row])]
+    if block.touch >= 0:
+        pair = flow.model.pairs[flow.structure.touches[int(block.touch)].pair]
+        return "of the contact of " + " and ".join(
+            repr(flow.model.body_names[flow.model.solids[n].body]) for n in (pair.first, pair.second)
+        )
+    return repr(flow.model.joint_names[int(block.joint)])
 
 
 def _driven(flow: Flow) -> str:
@@ -115,4 +121,6 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             f"{when}nothing resists the motion of body {body!r} in this pose: "
             "give it mass and inertia, or its joint an armature"
         )
+    if status == Status.JAMMED:
+        return f"{when}friction and normal forces of sliding points drive each other up without end"
     return f"{when}the run ended with status {Status(status).name}"

@@ -16,10 +16,10 @@ from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
-from sim.contact.impact import Collision, resolve
+from sim.contact.impact import Collision, jam, resolve
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration
-from sim.contact.solution import ContactSolution
+from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
 from sim.kernels.system import SETTLE, START
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-9  # m/s: normal rate at which it stays
+JAMS = 5  # that follow each other at one instant
 
 
 @dataclass
@@ -49,7 +50,7 @@ class Outcome:
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
-    status: Status = Status.OK
+    failure: str = ""
 
 
 class Touching:
@@ -71,6 +72,16 @@ class Touching:
         names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
         return " and ".join(names)
 
+    def switch(self, names: Sequence[str], *, on: bool) -> None:
+        """Switch rules on or off."""
+        for n, rule in enumerate(self.model.scene.contacts):
+            if rule.name in names:
+                self.active[n] = on
+
+    def let_go(self, flow: Flow) -> None:
+        """Take all points of contact out of the structure, for an instant at which it changes."""
+        flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
+
     # --- one instant ----------------------------------------------------------------------------
 
     def decide(self, flow: Flow) -> Outcome:
@@ -89,10 +100,16 @@ class Touching:
         v = self._collide(kinetics, law, full.v, flow.t, out)
         flow.take(bare, v)
         full.mechanism.look(full.q, v)
-        out.status, vdot = _free(flow)
-        if out.status != Status.OK:
+        answer, d_W = self._hold(flow, kinetics, law, v, out)
+        for _ in range(JAMS):
+            if not answer.painleve.any() or out.failure:
+                break
+            v = self._jam(kinetics, law, v, answer.painleve, out)
+            flow.take(bare, v)
+            full.mechanism.look(full.q, v)
+            answer, d_W = self._hold(flow, kinetics, law, v, out)
+        if out.failure:
             return out
-        answer, d_W = self._hold(kinetics, law, v, vdot)
         u_n = kinetics.rates(v)[::3]
         touches = [
             replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
@@ -115,7 +132,7 @@ class Touching:
             return v
         answer = resolve(Collision(
             G=kinetics.G, u=u, mu=self._of(law, "friction"), e=self._of(law, "restitution"),
-            rest=self._of(law, "rest_speed"), patch=np.array([touch.pair for touch in law]),
+            rest=self._of(law, "rest_speed"), patch=_pairs(law),
         ))  # fmt: skip
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
@@ -135,18 +152,45 @@ class Touching:
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
+    def _jam(
+        self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, driven_in: np.ndarray, out: Outcome
+    ) -> np.ndarray:
+        """Return v after the impulse that stops points which sliding drives into the other body."""
+        u = kinetics.rates(v)
+        answer = jam(
+            Collision(G=kinetics.G, u=u, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)),
+            driven_in,
+        )
+        P = answer.P.ravel()
+        after: np.ndarray = v + kinetics.change(P)
+        out.struck += [f"{self.name(law[k])} jam" for k in np.flatnonzero(driven_in).tolist()]
+        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
+        out.change = after - v if out.change is None else out.change + after - v
+        more = kinetics.impulses(P)
+        out.impulse, out.mechanism = more if out.impulse is None else out.impulse + more, kinetics.mechanism
+        return after
+
     def _hold(
-        self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, vdot: np.ndarray
+        self, flow: Flow, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, out: Outcome
     ) -> tuple[ContactSolution, np.ndarray]:
         """Return what holds, and the directions of slip in world axes (k, 3)."""
+        status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
-            closed=np.abs(u[:, 0]) <= AT_REST, patch=np.array([touch.pair for touch in law]),
+            closed=np.abs(u[:, 0]) <= AT_REST, patch=_pairs(law),
             modes=modes if modes.any() else None,
         )  # fmt: skip
         answer = solve_contacts(problem)
+        if status != Status.OK:
+            out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
+        elif answer.status == ContactStatus.RESIDUAL:
+            names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
+            out.failure = (
+                f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
+                "accelerations. Lower their friction, or let fewer points touch"
+            )
         points = kinetics.mechanism.work.points
         d_W = answer.d[:, :1] * points.t1[kinetics.points] + answer.d[:, 1:] * points.t2[kinetics.points]
         return answer, d_W
@@ -174,6 +218,10 @@ def _with(now: Instant, touches: tuple[Touch, ...], pairs: tuple[int, ...]) -> I
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.look(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
+
+
+def _pairs(law: Sequence[Touch]) -> np.ndarray:
+    return np.array([touch.pair for touch in law])
 
 
 def _shortest_hop(u_n: np.ndarray, a_n: np.ndarray) -> float:
