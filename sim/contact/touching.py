@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-9  # m/s: normal rate at which it stays
+LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
 JAMS = 5  # that follow each other at one instant
 
 
@@ -65,6 +67,7 @@ class Touching:
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
         self.hops = Hops()
+        self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Touch) -> str:
         """Return the names of the two bodies of a point."""
@@ -110,11 +113,14 @@ class Touching:
             answer, d_W = self._hold(flow, kinetics, law, v, out)
         if out.failure:
             return out
-        u_n = kinetics.rates(v)[::3]
+        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
+        carries = answer.P[:, 0] > NOTHING * answer.P[:, 0].max(initial=0.0)
         touches = [
-            replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
-            for touch, m, d in zip(law, answer.mode, d_W, strict=True)
+            replace(touch, mode=int(m) if carried else OPEN, slip_W=tuple(d.tolist()))
+            for touch, m, d, carried in zip(law, answer.mode, d_W, carries, strict=True)
         ]
+        v = self._settle(kinetics, touches, v, out)
+        u_n = kinetics.rates(v)[::3]
         place = {pair: n for n, pair in enumerate(rules)}
         flow.idle = frozenset(
             place[touch.pair]
@@ -152,6 +158,17 @@ class Touching:
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
+    def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
+        """Return v without the slow rates of points that forces press together: hops lower than what counts as touching."""
+        u = kinetics.rates(v)
+        held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
+        if not (np.abs(u[::3])[held[::3]] > AT_REST).any():
+            return v
+        P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
+        after: np.ndarray = v + kinetics.change(P)
+        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
+        return after
+
     def _jam(
         self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, driven_in: np.ndarray, out: Outcome
     ) -> np.ndarray:
@@ -179,7 +196,7 @@ class Touching:
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
-            closed=np.abs(u[:, 0]) <= AT_REST, patch=_pairs(law),
+            closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None,
         )  # fmt: skip
         answer = solve_contacts(problem)
