@@ -51,6 +51,7 @@ from sim.model import (
     make_stepper,
     make_work,
     table,
+    variational_work,
 )
 from sim.programs import Condition
 from sim.rows import Rows
@@ -115,6 +116,10 @@ class Flow:
         sizes = self.structure.sizes
         if method == METHODS["radau"] and len(self.work.turning) != sizes.v:
             self.work = self.work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
+            self.mechanism.work = self.work
+            self._system = None
+        if method == METHODS["variational"] and len(self.work.carried) != sizes.links:
+            self.work = self.work._replace(**variational_work(sizes))
             self.mechanism.work = self.work
             self._system = None
 

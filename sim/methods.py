@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3}
+METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3, "variational": 4}
 NAMES = {code: name for name, code in METHODS.items()}
 
 
