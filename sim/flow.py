@@ -15,7 +15,7 @@ from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.system import SAMPLE, System, address
 from sim.mechanism import Mechanism
-from sim.methods import METHODS, Turn, account, first_turn, next_turn
+from sim.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.model import (
     ACCEPTED,
     ARMED,
@@ -319,6 +319,11 @@ class Flow:
     def methods(self) -> list[str]:
         """Return which method stepped from when to when, and why."""
         return account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
+
+    @property
+    def method(self) -> str:
+        """Name of the method that steps."""
+        return NAMES[int(self.stepper.count[METHOD])]
 
     @property
     def next_step(self) -> float:

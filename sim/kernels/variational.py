@@ -22,7 +22,7 @@ chaotic motion, too.  Q is the force of springs, dampers and controllers; gravit
 
 Both systems are solved as J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, A linear-time variational integrator for
 multibody systems, WAFR 2016, have it: the residual by a pass over the links, a quasi-Newton step by forward
-dynamics with impulses for forces.  Departures: rotations as above instead of exponentials; loops by the
+dynamics with impulses for forces.  Departures: the steps are improved by Broyden's method; rotations as above instead of exponentials; loops by the
 multipliers of `sim.kernels.dynamics`, redundant rows and all; iteration to roundoff, and what the last digit of q
 cannot hold of a step goes into P, so that roundoff of positions over h is no noise of momenta.  Rotors (armatures)
 have discrete momenta, too: of a coordinate, or of the turn of a ball as above.
@@ -45,11 +45,13 @@ from sim.kernels.spatial import multiply, rotation_of
 from sim.kernels.system import unpack, vector
 from sim.model import FREE, SPHERICAL, Status
 
-ITERATIONS = 60  # of either system.  Each gains a factor of about the step times the fastest rate of turning
+ITERATIONS = 60  # of either system; a few are enough where the step times the fastest rate is small
+MEMORY = 20  # steps that Broyden's method remembers
 ROUNDOFF = 1e-15  # of the unit: a correction that cannot be seen in positions or speeds
 # Of the unit: a correction below this that is no longer halved is roundoff of a large coordinate or far place.
 # Smaller: runs end where angles count many turns.  Larger: slow convergence is cut, which looks like dissipation.
 STALL = 1e-11
+LEAST = 0.02  # smallest divisor of a step: none is made longer than by fifty
 
 
 @kernel
@@ -217,6 +219,38 @@ def loop_rotors(blocks, rows, armature, frame, ahead, start, coordinate, h, roto
             rotors_out[r, 1] = rotors_out[r, 2] = s * (coordinate[c] - start[c]) / h
 
 
+# --- iteration --------------------------------------------------------------------------------------
+
+
+@kernel
+def inner(freedoms, length, a, b):
+    """Inner product of two changes of freedoms in units of size."""
+    s = 0.0
+    for k in range(a.size):
+        s += a[k] * b[k] / (length**2 if freedoms.linear[k] else 1.0)
+    return s
+
+
+@kernel
+def improve(freedoms, length, count, steps_out, change_out):
+    """Turn a quasi-Newton step into one of Broyden's method, from the `count` steps before it, and remember it.
+
+    C. T. Kelley, Iterative Methods for Linear and Nonlinear Equations, 1995, section 7.3.
+    """
+    for j in range(count - 1):
+        s = inner(freedoms, length, steps_out[j], change_out) / inner(freedoms, length, steps_out[j], steps_out[j])
+        for k in range(change_out.size):
+            change_out[k] += s * steps_out[j + 1, k]
+    if count > 0:
+        last = steps_out[count - 1]
+        s = 1.0 - inner(freedoms, length, last, change_out) / inner(freedoms, length, last, last)
+        s = s if abs(s) > LEAST else LEAST
+        for k in range(change_out.size):
+            change_out[k] /= s
+    for k in range(change_out.size):
+        steps_out[count, k] = change_out[k]
+
+
 # --- the step ---------------------------------------------------------------------------------------
 
 
@@ -248,7 +282,6 @@ def leave(system, t, h, q, v):
     Leaves `work` factorised there.  Returns a status.
     """
     tables, control, work, _ = unpack(system)
-    follow(system, t)
     move(system, q, v)
     apply_forces(system, t, q, v)
     status = factorise(system, 0)
@@ -309,6 +342,7 @@ def go(system, h, q0, q1_out, v):
         if not size < 1e3:
             return Status.NOT_SOLVED, trial
         before = size
+        improve(tables.freedoms, length, trial % MEMORY, work.steps, work.freedoms.vdot)
         add_freedoms(tables.links, work.freedoms.vdot, h, q1_out)
     return Status.NOT_SOLVED, ITERATIONS
 
@@ -353,13 +387,16 @@ def arrive(system, t, h, q, v_out):
             work.rows.rhs[r] = (work.rotors[r, 0] if soft else 0.0) - work.rows.slip[r]
         go_inward(tables, work)
         solve_loops(system)
-        for k in range(v_out.size):
-            v_out[k] += work.freedoms.vdot[k]
         size = size_of(tables.freedoms, length, work.freedoms.vdot, v_out)
-        if not acts or size <= ROUNDOFF or (size < STALL and size > 0.5 * before):
-            return Status.OK, trial + 1
         if not size < 1e6:
             return Status.NOT_SOLVED, trial + 1
+        done = not acts or size <= ROUNDOFF or (size < STALL and size > 0.5 * before)
+        if not done:
+            improve(tables.freedoms, length, trial % MEMORY, work.steps, work.freedoms.vdot)
+        for k in range(v_out.size):
+            v_out[k] += work.freedoms.vdot[k]
+        if done:
+            return Status.OK, trial + 1
         before = size
         move(system, q, v_out)
         if tables.rows.block.size > 0:
