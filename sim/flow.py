@@ -168,6 +168,7 @@ class Flow:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
         self._use(int(self.stepper.count[METHOD]))
+        self.work.one.intact[0] = 0
         system, clock, count = self.system, self.stepper.clock, self.stepper.count
         method = count[METHOD]
         status, guard = advance(

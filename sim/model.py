@@ -298,6 +298,7 @@ ONE_WORK = np.dtype(
         ("jump", "f8"),  # how far driven rates were off, in units of size, when a step was brought to the constraints
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
+        ("intact", "i8"),  # 1 while nothing was asked since that would have changed what was found there
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,

@@ -293,7 +293,7 @@ def step(answers, system, reply, stepper, t_stop):
         if status == Status.CALLBACK:
             return status, h
         good = status == Status.OK and error <= 1.0
-        if good:
+        if good and count[METHOD] != RATTLE:  # whose steps end on the constraints
             status = ask(answers, PROJECT, system, t + h, stepper.y_new, stepper.error)
             if adaptive:
                 error = max(error, reply[0] / clock[RTOL] if reply[0] >= 0.0 else ELSEWHERE)

@@ -142,7 +142,7 @@ def rattle_step(answers, system, reply, t, h, stepper):
     reply[1:]: iterations, evaluations.
     """
     n = stepper.y.size
-    stepper.rows[5 * n] = h
+    stepper.rows[5 * n], stepper.rows[5 * n + 1] = h, stepper.count[FOLLOWS]
     status = ask(answers, VARIATIONAL, system, t, stepper.y, stepper.rows)
     for i in range(n - 2):
         stepper.y_new[i] = stepper.k[1, i]

@@ -27,8 +27,10 @@ multipliers of `sim.kernels.dynamics`, redundant rows and all; iteration to roun
 cannot hold of a step goes into P, so that roundoff of positions over h is no noise of momenta.  Rotors (armatures)
 have discrete momenta, too: of a coordinate, or of the turn of a ball as above.
 
-Asked VARIATIONAL with y and the rows k: k[0] is the slope at y, k[5] begins with the step; k[1] is filled with the
-state at the end, without the works.  Reply: evaluations of forces.
+Asked VARIATIONAL with y and the rows k: k[0] is the slope at y; k[5] begins with the step and whether y is the end
+of the last one (1).  k[1] is filled with the state at the end, without the works, k[2] with what the next guess
+reads.  The end is left factorised, on the constraints, as PROJECT would leave it.  Reply: iterations, evaluations
+of forces.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ ROUNDOFF = 1e-15  # of the unit: a correction that cannot be seen in positions o
 # Of the unit: a correction below this that is no longer halved is roundoff of a large coordinate or far place.
 # Smaller: runs end where angles count many turns.  Larger: slow convergence is cut, which looks like dissipation.
 STALL = 1e-11
+GAP = 1e-6  # of the length: where a row that repeats others is open by more, there is no closure
 LEAST = 0.02  # smallest divisor of a step: none is made longer than by fifty
 
 
@@ -279,12 +282,15 @@ def add_torques(tables, control, work, half):
 def leave(system, t, h, q, v):
     """Note the momenta at the start with half a step's impulse: carried[:, :6], pushed[:, 0], rotors[:, 0].
 
-    Leaves `work` factorised there.  Returns a status.
+    Leaves `work` factorised there, as SETTLE may have left it.  Returns a status.
     """
     tables, control, work, _ = unpack(system)
-    move(system, q, v)
-    apply_forces(system, t, q, v)
-    status = factorise(system, 0)
+    status = Status.OK
+    if not work.one.intact[0]:
+        move(system, q, v)
+        apply_forces(system, t, q, v)
+        status = factorise(system, 0)
+    work.one.intact[0] = 0
     momenta(work.links, 0.5 * h, work.carried[:, :6])
     for k in range(v.size):
         work.pushed[k, 0] = tables.freedoms.armature[k] * v[k]
@@ -316,6 +322,16 @@ def look_ahead(system, h, q0, q1, v):
         )  # fmt: skip
 
 
+@kernel
+def closes(rows, length, row_work, one_work):
+    """Tell whether the rows that do not act are closed, too.  Returns a status."""
+    for r in range(rows.block.size):
+        if abs(row_work.phi[r]) > GAP * length:
+            one_work.worst[0] = r
+            return Status.NO_CLOSURE
+    return Status.OK
+
+
 @story
 def go(system, h, q0, q1_out, v):
     """Iterate for the end of the step from the guess q1_out; needs `leave`, and what drives want at the end.
@@ -338,7 +354,7 @@ def go(system, h, q0, q1_out, v):
         solve_loops(system)
         size = h * size_of(tables.freedoms, length, work.freedoms.vdot, work.moved)
         if size <= ROUNDOFF or (size < STALL and size > 0.5 * before):
-            return Status.OK, trial
+            return closes(tables.rows, length, work.rows, work.one), trial
         if not size < 1e3:
             return Status.NOT_SOLVED, trial
         before = size
@@ -365,7 +381,7 @@ def arrive(system, t, h, q, v_out):
     tables, control, work, _ = unpack(system)
     length, before = tables.one.length[0], math.inf
     move(system, q, v_out)
-    status = factorise(system, 0)
+    status = factorise(system, 1)
     if status != Status.OK:
         return status, 0
     acts = tables.one.acts[0] or control.acts[0]
@@ -404,6 +420,25 @@ def arrive(system, t, h, q, v_out):
     return Status.NOT_SOLVED, ITERATIONS
 
 
+@kernel
+def guess(links, h, follows, y, vdot, before_out, q_out, v_out):
+    """Guess the state at the end from speeds, accelerations and, after another step, their change since then.
+
+    before_out: accelerations at the start of the step before and its length; filled with those of this one.
+    """
+    nq, nv = q_out.size, v_out.size
+    share = h / before_out[nv] if follows else 0.0
+    for i in range(nq):
+        q_out[i] = y[i]
+    for i in range(nv):
+        v_out[i] = y[nq + i] + h * (vdot[i] / 2.0 + share * (vdot[i] - before_out[i]) / 6.0)
+    add_freedoms(links, v_out, h, q_out)
+    for i in range(nv):
+        v_out[i] = y[nq + i] + h * (vdot[i] + share * (vdot[i] - before_out[i]) / 2.0)
+        before_out[i] = vdot[i]
+    before_out[nv] = h
+
+
 @entry
 def variational(question, system, t, a, b):
     """Answer VARIATIONAL.  Returns a status."""
@@ -414,13 +449,7 @@ def variational(question, system, t, a, b):
     h, q1, v1 = k[5 * n], k[n : n + nq], k[n + nq : n + nq + nv]
     status = leave(system, t, h, y[:nq], y[nq : nq + nv])
     follow(system, t + h)
-    for i in range(nq):
-        q1[i] = y[i]
-    for i in range(nv):
-        v1[i] = y[nq + i] + 0.5 * h * k[nq + i]
-    add_freedoms(tables.links, v1, h, q1)
-    for i in range(nv):
-        v1[i] = y[nq + i] + h * k[nq + i]
+    guess(tables.links, h, k[5 * n + 1] > 0.0, y, k[nq : nq + nv], k[2 * n : 3 * n], q1, v1)
     passes = 0
     if status == Status.OK:
         status, passes = go(system, h, y[:nq], q1, v1)
