@@ -429,8 +429,8 @@ class Work(NamedTuple):
     ahead_freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
     ahead_blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
     carried: Annotated[Any, "f8", 2]  # (links, 12) momenta about the origins: at an end with half an impulse; between
-    pushed: Annotated[Any, "f8", 2]  # (nv, 3) of torques and rotors: at an end with half an impulse; before, after
-    rotors: Annotated[Any, "f8", 2]  # (rows, 3) of rotors on loops: at an end; from end to end before, after
+    pushed: Annotated[Any, "f8", 2]  # (nv, 2) of torques and rotors: at an end with half an impulse; between
+    rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
     start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
     steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
 
@@ -535,7 +535,7 @@ def variational_work(sizes: Numbers) -> dict[str, Any]:
     return {
         "ahead_links": ahead, "ahead_freedoms": table(FREEDOM_WORK, sizes.v),
         "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": np.zeros((sizes.links, 12)),
-        "pushed": np.zeros((sizes.v, 3)), "rotors": np.zeros((sizes.rows, 3)), "start": np.zeros(sizes.columns),
+        "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
         "steps": np.zeros((20, sizes.v)),
     }  # fmt: skip
 

@@ -25,7 +25,8 @@ multibody systems, WAFR 2016, have it: the residual by a pass over the links, a 
 dynamics with impulses for forces.  Departures: the steps are improved by Broyden's method; rotations as above instead of exponentials; loops by the
 multipliers of `sim.kernels.dynamics`, redundant rows and all; iteration to roundoff, and what the last digit of q
 cannot hold of a step goes into P, so that roundoff of positions over h is no noise of momenta.  Rotors (armatures)
-have discrete momenta, too: of a coordinate, or of the turn of a ball as above.
+have discrete momenta, too.  Three rotors of different inertia about one ball are no Lagrangian system, here as in
+the continuous equations (they have no gyroscopic moments), so of them only the order is promised.
 
 Asked VARIATIONAL with y and the rows k: k[0] is the slope at y; k[5] begins with the step and whether y is the end
 of the last one (1).  k[1] is filled with the state at the end, without the works, k[2] with what the next guess
@@ -45,11 +46,11 @@ from sim.kernels.kinematics import poses
 from sim.kernels.project import add_freedoms
 from sim.kernels.spatial import multiply, rotation_of
 from sim.kernels.system import unpack, vector
-from sim.model import FREE, SPHERICAL, Status
+from sim.model import FREE, SPHERICAL, UNIVERSAL_ROW, Status
 
 ITERATIONS = 60  # of either system; a few are enough where the step times the fastest rate is small
 MEMORY = 20  # steps that Broyden's method remembers
-ROUNDOFF = 1e-15  # of the unit: a correction that cannot be seen in positions or speeds
+ROUNDOFF = 4e-15  # of the unit: a correction that cannot be seen in positions or speeds
 # Of the unit: a correction below this that is no longer halved is roundoff of a large coordinate or far place.
 # Smaller: runs end where angles count many turns.  Larger: slow convergence is cut, which looks like dissipation.
 STALL = 1e-11
@@ -143,39 +144,33 @@ def subtract(P, Q, F_out):
 
 
 @kernel
-def spun(D, a0, a1, a2, h):
-    """Momenta of a turn D with inertias a about the child's axes: in its axes before, in its axes after."""
-    half = 0.5 * (a0 + a1 + a2)
-    d0, d1, d2 = (half - a0) / h, (half - a1) / h, (half - a2) / h
-    return (
-        D[7] * d1 - D[5] * d2, D[2] * d2 - D[6] * d0, D[3] * d0 - D[1] * d1,
-        D[7] * d2 - D[5] * d1, D[2] * d0 - D[6] * d2, D[3] * d1 - D[1] * d0,
-    )  # fmt: skip
+def turn_of(D):
+    """Turn D about the child's axes, as its sine along the axis [rad]: the same in its axes before and after."""
+    return 0.5 * (D[7] - D[5]), 0.5 * (D[2] - D[6]), 0.5 * (D[3] - D[1])
 
 
 @kernel
 def tree_rotors(links, armature, q0, q1, h, pushed_out):
-    """Momenta of the armatures in the tree from q0 to q1, by freedom: pushed_out[:, 1] before, [:, 2] after."""
+    """Momenta of the armatures in the tree from q0 to q1, by freedom, into pushed_out[:, 1]."""
     for b in range(1, links.kind.size):
         a, k, end = links.q[b], links.v[b], links.v[b] + links.nv[b]
         if links.kind[b] == SPHERICAL or links.kind[b] == FREE:
             end -= 3
             a += end - k
-            a0, a1, a2 = armature[end], armature[end + 1], armature[end + 2]
-            s0 = s1 = s2 = s3 = s4 = s5 = 0.0
-            if a0 + a1 + a2 > 0.0:
+            s0 = s1 = s2 = 0.0
+            if armature[end] + armature[end + 1] + armature[end + 2] > 0.0:
                 w, x, y, z = q0[a], -q0[a + 1], -q0[a + 2], -q0[a + 3]
                 e, f, g, i = q1[a], q1[a + 1], q1[a + 2], q1[a + 3]
-                D = rotation_of(
+                s0, s1, s2 = turn_of(rotation_of(
                     w * e - x * f - y * g - z * i, w * f + x * e + y * i - z * g,
                     w * g - x * i + y * e + z * f, w * i + x * g - y * f + z * e,
-                )  # fmt: skip
-                s0, s1, s2, s3, s4, s5 = spun(D, a0, a1, a2, h)
-            pushed_out[end, 1], pushed_out[end + 1, 1], pushed_out[end + 2, 1] = s0, s1, s2
-            pushed_out[end, 2], pushed_out[end + 1, 2], pushed_out[end + 2, 2] = s3, s4, s5
+                ))  # fmt: skip
+            pushed_out[end, 1] = armature[end] * s0 / h
+            pushed_out[end + 1, 1] = armature[end + 1] * s1 / h
+            pushed_out[end + 2, 1] = armature[end + 2] * s2 / h
             a -= end - k
         for n in range(k, end):
-            pushed_out[n, 1] = pushed_out[n, 2] = armature[n] * (q1[a + n - k] - q0[a + n - k]) / h
+            pushed_out[n, 1] = armature[n] * (q1[a + n - k] - q0[a + n - k]) / h
 
 
 @kernel
@@ -204,22 +199,19 @@ def transposed(frame, n, i):
 
 
 @kernel
-def loop_rotors(blocks, rows, armature, frame, ahead, start, coordinate, h, rotors_out):
-    """Momenta of the armatures on loops, over their rows' scales: rotors_out[:, 1] before, [:, 2] after.
+def loop_rotors(blocks, rows, frame, ahead, start, coordinate, h, rotors_out):
+    """Momenta of the armatures on loops, over their rows' scales, into rotors_out[:, 1].
 
     frame, ahead : frames of the blocks at both ends.  start, coordinate : (columns,) coordinates there.
     """
     for r in range(rows.block.size):
         if rows.compliance[r] == 0.0:
             continue
-        n, c, s = rows.block[r], rows.column[r], rows.scale[r]
-        if rows.code[r] > 6 and (blocks.kind[n] == SPHERICAL or blocks.kind[n] == FREE):
-            i = rows.code[r] - 7
-            a0, a1, a2 = armature[c - i], armature[c - i + 1], armature[c - i + 2]
-            both = spun(loop_turn(frame, ahead, n), a0, a1, a2, h)
-            rotors_out[r, 1], rotors_out[r, 2] = both[i] / s, both[3 + i] / s
-        else:
-            rotors_out[r, 1] = rotors_out[r, 2] = s * (coordinate[c] - start[c]) / h
+        n, c, code = rows.block[r], rows.column[r], rows.code[r]
+        way = coordinate[c] - start[c]
+        if code > UNIVERSAL_ROW and (blocks.kind[n] == SPHERICAL or blocks.kind[n] == FREE):
+            way = turn_of(loop_turn(frame, ahead, n))[code - UNIVERSAL_ROW - 1]
+        rotors_out[r, 1] = rows.scale[r] * way / h
 
 
 # --- iteration --------------------------------------------------------------------------------------
@@ -317,8 +309,8 @@ def look_ahead(system, h, q0, q1, v):
         loop_columns(tables.blocks, work.ahead_blocks, control.turn, work.coordinate, work.rate)
         residuals(tables.rows, work.coordinate, work.ahead_blocks, work.rows)
         loop_rotors(
-            tables.blocks, tables.rows, tables.columns.armature, work.blocks.frame, work.ahead_blocks.frame,
-            work.start, work.coordinate, h, work.rotors,
+            tables.blocks, tables.rows, work.blocks.frame, work.ahead_blocks.frame, work.start, work.coordinate, h,
+            work.rotors,
         )  # fmt: skip
 
 
@@ -369,10 +361,9 @@ def keep_momenta(system):
     tables, _, work, _ = unpack(system)
     complete(work.links, work.ahead_links, work.carried[:, 6:])
     for k in range(work.freedoms.vdot.size):
-        work.pushed[k, 0] = work.pushed[k, 2] + tables.freedoms.armature[k] * work.freedoms.vdot[k]
+        work.pushed[k, 0] = work.pushed[k, 1] + tables.freedoms.armature[k] * work.freedoms.vdot[k]
     for r in range(work.rows.force.size):  # a rotor has taken up the opposite of its row's impulse
-        reached = work.rotors[r, 0] - work.rows.force[r]
-        work.rotors[r, 0] = work.rotors[r, 2] + reached - work.rotors[r, 1]
+        work.rotors[r, 0] -= work.rows.force[r]
 
 
 @story
