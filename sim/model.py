@@ -95,7 +95,7 @@ ROW = np.dtype(
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
         ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
-        ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate where it is driven, or -1; its column
+        ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
     ],
     align=True,
 )  # fmt: skip

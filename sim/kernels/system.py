@@ -33,9 +33,8 @@ from sim.model import Control, Guards, Tables, Work
     LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
-    # The last two are compiled where a scene asks for them.
-    # a trial step of the implicit method from y; see `sim.kernels.radau`.  Only this one needs its address where asked
-    RADAU,
+    # The last two need their addresses only where a scene asks for them.
+    RADAU,  # a trial step of the implicit method from y; see `sim.kernels.radau`
     VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.variational`
 ) = range(11)
 QUESTIONS = 11

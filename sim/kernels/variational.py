@@ -22,11 +22,12 @@ chaotic motion, too.  Q is the force of springs, dampers and controllers; gravit
 
 Both systems are solved as J. Lee, C. K. Liu, F. C. Park, S. S. Srinivasa, A linear-time variational integrator for
 multibody systems, WAFR 2016, have it: the residual by a pass over the links, a quasi-Newton step by forward
-dynamics with impulses for forces.  Departures: the steps are improved by Broyden's method; rotations as above instead of exponentials; loops by the
-multipliers of `sim.kernels.dynamics`, redundant rows and all; iteration to roundoff, and what the last digit of q
-cannot hold of a step goes into P, so that roundoff of positions over h is no noise of momenta.  Rotors (armatures)
-have discrete momenta, too.  Three rotors of different inertia about one ball are no Lagrangian system, here as in
-the continuous equations (they have no gyroscopic moments), so of them only the order is promised.
+dynamics with impulses for forces.  Departures: the steps are improved by Broyden's method; rotations as above
+instead of exponentials; loops by the multipliers of `sim.kernels.dynamics`, redundant rows and all; iteration to
+roundoff, and what the last digit of q cannot hold of a step goes into P, so that roundoff of positions over h is no
+noise of momenta.  Rotors (armatures) have discrete momenta, too.  Three rotors of different inertia about one ball
+are no Lagrangian system, here as in the continuous equations (they have no gyroscopic moments), so of them only the
+order is promised.
 
 Asked VARIATIONAL with y and the rows k: k[0] is the slope at y; k[5] begins with the step and whether y is the end
 of the last one (1).  k[1] is filled with the state at the end, without the works, k[2] with what the next guess
@@ -250,7 +251,7 @@ def improve(freedoms, length, count, steps_out, change_out):
 
 
 @kernel
-def size_of(freedoms, length, change, v):
+def largest_of(freedoms, length, change, v):
     """Largest change of a freedom in units of size; v: what it is compared with besides, or zeros."""
     worst = 0.0
     for k in range(change.size):
@@ -344,7 +345,7 @@ def go(system, h, q0, q1_out, v):
             work.rows.rhs[r] = work.rotors[r, 0] - work.rotors[r, 1] if soft else -work.rows.phi[r] / h
         go_inward(tables, work)
         solve_loops(system)
-        size = h * size_of(tables.freedoms, length, work.freedoms.vdot, work.moved)
+        size = h * largest_of(tables.freedoms, length, work.freedoms.vdot, work.moved)
         if size <= ROUNDOFF or (size < STALL and size > 0.5 * before):
             return closes(tables.rows, length, work.rows, work.one), trial
         if not size < 1e3:
@@ -394,7 +395,7 @@ def arrive(system, t, h, q, v_out):
             work.rows.rhs[r] = (work.rotors[r, 0] if soft else 0.0) - work.rows.slip[r]
         go_inward(tables, work)
         solve_loops(system)
-        size = size_of(tables.freedoms, length, work.freedoms.vdot, v_out)
+        size = largest_of(tables.freedoms, length, work.freedoms.vdot, v_out)
         if not size < 1e6:
             return Status.NOT_SOLVED, trial + 1
         done = not acts or size <= ROUNDOFF or (size < STALL and size > 0.5 * before)
