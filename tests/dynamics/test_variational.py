@@ -193,7 +193,7 @@ schema: 1
 name: tied
 bodies:
   upper: {mass: 1.5 kg, com: [0, 0, 1.3], gyration: [0.19, 0.17, 0.1]}
-  lower: {mass: 1 kg, com: [0.25, 0, 0.95], gyration: [0.16, 0.14, 0.1]}
+  lower: {mass: 1 kg, com: [0.25, 0.06, 0.95], gyration: [0.16, 0.14, 0.1]}
 joints:
   top: {TOP}
   knee: {type: spherical, parent: upper, child: lower, position: [0, 0, 1], armature: [0.2, 0.1, 0.3]}
