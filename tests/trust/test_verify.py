@@ -108,6 +108,7 @@ def test_fixed_steps_are_held_against_the_controlled_ones(method, step):
         settings = recording.settings
         assert (settings["method"], settings["step"]) == (method, step)
         verdict = sim.verify(recording, instants=3)
+    assert verdict.fixed == f"{method} with steps of {step:g} s"
     assert verdict.bit_equal and 1e-5 < verdict.bar("coordinate", "hinge") < 1e-1
 
 
