@@ -285,7 +285,7 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:
-            out.append((code, float(armature**0.5), 1.0, 0, -1, 0))
+            out.append((code, float(armature**0.5), 1.0, 0, -1, column))
     return out
 
 

@@ -107,6 +107,8 @@ def print_verdict(verdict: Verdict) -> None:
     if verdict.bars:
         loose, tight = verdict.tolerances
         title = f"\nerror bars, from a rerun at rtol {tight:g} instead of {loose:g}"
+        if verdict.fixed:
+            title = f"\nerror bars, from a rerun by dop853 at rtol {tight:g} instead of {verdict.fixed}"
         print_table(title, ("output", "unit", "error bar", "largest value", "of", "at"), _bars(verdict))
     if verdict.moments:
         rows = [(m.name, f"{m.time:.6f} s", _apart(m.time, m.tighter)) for m in verdict.moments]

@@ -33,10 +33,11 @@ from sim.model import Control, Guards, Tables, Work
     LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
-    # a trial step of the implicit method from y; see `sim.kernels.radau`.  Only this one needs its address where asked
-    RADAU,
-) = range(10)
-QUESTIONS = 10
+    # The last two need their addresses only where a scene asks for them.
+    RADAU,  # a trial step of the implicit method from y; see `sim.kernels.radau`
+    VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.variational`
+) = range(11)
+QUESTIONS = 11
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -44,7 +45,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (10,) i8: address of the function that answers each question
+    answers: Any  # (11,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

@@ -36,6 +36,7 @@ class Verdict:
     problems : a sentence for each thing that does not hold; notes : what a reader should know
     bit_equal : a rerun gives the same recording to the bit; None: not run again
     tolerances : of the recording and of the tighter rerun
+    fixed : method and step of a recording of fixed steps, whose tighter rerun is dop853's; else empty
     bars : error bar of each kind of output; bar_time : instants of their curves
     growth : of differences; None: not run again
     moments : events in both runs
@@ -56,6 +57,7 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     bit_equal: bool | None = None
     tolerances: tuple[float, float] = (np.nan, np.nan)
+    fixed: str = ""
     bars: list[ErrorBar] = field(default_factory=list)
     bar_time: np.ndarray = field(default_factory=lambda: np.zeros(0))
     growth: Growth | None = None
@@ -100,6 +102,7 @@ class Verdict:
             "ok": self.ok, "scene": self.scene, "recording": self.recording, "program": self.program,
             "rows": self.rows, "simulated_time": self.span, "problems": self.problems, "notes": self.notes,
             "repeats_to_the_bit": self.bit_equal, "tolerances": list(self.tolerances),
+            "fixed_steps": self.fixed,
             "error_bars": [
                 {"name": b.name, "unit": b.unit, "bar": b.bar, "at_end": b.at_end, "largest": b.largest,
                  "where": b.where, "time": b.time, "by_name": b.by_name}

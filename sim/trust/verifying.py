@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim.compiler import compile
+from sim.methods import FIXED
 from sim.recording import Recording, RecordingError, load_recording
 from sim.scene.spec import Scene
 from sim.trust.instants import Witness, choose
@@ -100,6 +101,8 @@ def _run_again(seen: Seen, scene: Scene, verdict: Verdict, instants: int, stage:
     controlled = said.method if said.method in ("radau", "auto") else "dop853"
     model = compile(replace(scene, simulate=replace(said, rtol=tight, method=controlled)))
     verdict.tolerances = (said.rtol, tight)
+    if said.method in FIXED:
+        verdict.fixed = f"{said.method} with steps of {said.step:g} s"
     again = functools.partial(
         rerun, seed=settings.get("seed"), triggers=[(str(key), float(at)) for key, at in settings.get("triggers", ())],
         last=np.inf if recording.complete else float(recording.time[-1]),
