@@ -52,6 +52,12 @@ def _slope(
     return loops.slope(name, rounds, scene=f"benchmarks/{scene}", parameter=parameter, sizes=sizes)
 
 
+def _redundant(name: str, rounds: int) -> Iterator[Result]:
+    from bench import redundant
+
+    return redundant.measure(name, rounds)
+
+
 def _iftomm(name: str, rounds: int) -> Iterator[Result]:
     from bench import iftomm
 
@@ -122,6 +128,9 @@ BENCHMARKS = {
         "how a net's cost grows with its side: loops that share freedoms with many others",
         partial(_slope, scene="rope_net", parameter="side", sizes=(4, 6, 9, 14)),
         5,
+    ),
+    "redundant.bricard": Benchmark(
+        "Bricard's mechanism beside the same with independent rows: accelerations, and a run", _redundant, 25
     ),
     **{
         f"iftomm.{problem}": Benchmark(f"IFToMM problem {problem} to its threshold, inside `advance`", _iftomm, 5)
