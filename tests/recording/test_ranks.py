@@ -21,7 +21,8 @@ bodies:
   crank_1: {mass: 1 kg, com: [2.5, 0, 0], inertia: [0, 1/12, 1/12]}
   coupler: {mass: 1 kg, com: [2, 0, 0], inertia: [0, 1/3, 1/3]}
 joints:
-  pivot_0: {type: rotational, parent: world, child: crank_0, position: [0, 0, 0], axis: [0, 0, 1], motion: 90 deg/s*(t - 1 s)}
+  pivot_0:
+    {type: rotational, parent: world, child: crank_0, position: [0, 0, 0], axis: [0, 0, 1], motion: 90 deg/s*(t - 1 s)}
   pivot_1: {type: rotational, parent: world, child: crank_1, position: [2, 0, 0], axis: [0, 0, 1]}
   left: {type: rotational, parent: crank_0, child: coupler, position: [1, 0, 0], axis: [0, 0, 1]}
   right: {type: rotational, parent: crank_1, child: coupler, position: [3, 0, 0], axis: [0, 0, 1]}
