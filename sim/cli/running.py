@@ -48,7 +48,7 @@ def run(wish: RunOptions) -> int:
     if not quiet:
         for warning in warnings:
             say(str(warning))
-    _announce_compiling(quiet)
+    announce_compiling(quiet)
     try:
         with deferred() as pause, run_progress(quiet) as show:
 
@@ -90,7 +90,8 @@ def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: flo
             raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
-def _announce_compiling(quiet: bool) -> None:
+def announce_compiling(quiet: bool) -> None:
+    """Say that the kernels have to be compiled, where they have to."""
     from sim.kernels import jit
 
     if not quiet and jit.is_cold():
