@@ -118,12 +118,17 @@ class Mechanism:
         J[3:, k] = np.where(sliding, 0.0, axis).T
         return J
 
+    def direction(self, code: int, n: int) -> np.ndarray:
+        """Return the unit direction (3,) of a row or freedom of block n by its code, world axes."""
+        frame = np.ascontiguousarray(self.work.blocks.frame[n : n + 1])  # one layout, whatever their number
+        return np.array(constraints.direction(code, frame, 0))
+
     def loop_rates(self, n: int) -> np.ndarray:
         """Return R (freedoms, nv) with R v the rates of the joint that closes loop n."""
         J = self.loop_motion(n)
         rows = []
         for code in FREEDOM_ROWS[int(self.structure.tables.blocks.kind[n])]:
-            e = np.array(constraints.direction(code, self.work.blocks.frame, n))
+            e = self.direction(code, n)
             rows.append(e @ (J[:3] if code < 3 else J[3:]))
         return np.array(rows).reshape(-1, J.shape[1])
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from sim.assembly import LARGE, close_positions
 from sim.closing import acting
-from sim.kernels.constraints import direction
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, UNIVERSAL_ROW
@@ -206,7 +205,7 @@ def _motions(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray, np.n
     turns, slides = list(work.freedoms.axis[mine & ~linear]), list(work.freedoms.axis[mine & linear])
     places = list(work.links.x[freedoms["owner"][mine & ~linear]])
     for code in FREEDOM_ROWS[int(tables.blocks.kind[n])]:
-        e = np.array(direction(code, work.blocks.frame, n))
+        e = mechanism.direction(code, n)
         if code < 3:
             slides.append(e)
         else:

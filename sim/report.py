@@ -11,7 +11,6 @@ from sim.assembly import massless, shown, start
 from sim.compiler import Model, compile
 from sim.drives import driven_joints
 from sim.formulation import Generalised, generalise
-from sim.kernels.constraints import direction
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV
@@ -66,7 +65,7 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
         J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
         codes = FREEDOM_ROWS[int(tables.blocks.kind[n])]
         for i, code in enumerate(codes):
-            e = np.array(direction(code, work.blocks.frame, n))
+            e = mechanism.direction(code, n)
             rate = work.rate[int(tables.blocks.column[n]) + i]
             motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * e])
             J[r, column + i] = -motion
