@@ -262,10 +262,15 @@ def close_velocities(
             return
 
 
-def slip(mechanism: Mechanism) -> float:
-    """Return how fast the loops open and drives are missed, as last looked at [m/s]."""
+def opening(mechanism: Mechanism) -> np.ndarray:
+    """Return (rows,) how fast the loops open and drives are missed, as last looked at [m/s]."""
     slips(mechanism.structure.tables.rows, mechanism.work.blocks, mechanism.work.rows)
-    return float(np.abs(mechanism.work.rows.slip[mechanism.hard()]).max(initial=0.0))
+    return mechanism.work.rows.slip.copy()
+
+
+def slip(mechanism: Mechanism) -> float:
+    """Return the largest of that of hard rows."""
+    return float(np.abs(opening(mechanism)[mechanism.hard()]).max(initial=0.0))
 
 
 def unkept_coordinates(
