@@ -32,7 +32,7 @@ from sim.scene.spec import Scene, Value
 
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
-LARGE = 300  # freedoms above which dense matrices take seconds
+LARGE = 120  # freedoms above which dense matrices take seconds
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 
 
