@@ -124,6 +124,11 @@ BENCHMARKS = {
         partial(_slope, scene="chain_in_plane", parameter="links"),
         9,
     ),
+    "slope.forest": Benchmark(
+        "how the cost of many figures grows with their number, each with a loop through its hands",
+        partial(_slope, scene="forest", parameter="figures", sizes=(5, 10, 25, 50)),
+        7,
+    ),
     "slope.rope_net": Benchmark(
         "how a net's cost grows with its side: loops that share freedoms with many others",
         partial(_slope, scene="rope_net", parameter="side", sizes=(4, 6, 9, 14)),
