@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -231,8 +231,13 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
     mechanism.look(q, v)
     g = generalised(mechanism)
     names = column_names(mechanism)
+    told = [
+        {"joint": loop.joints[-1], "joints": list(loop.joints), "rows": loop.rows, "redundant": loop.redundant,
+         "redundant_nearby": loop.always, "why": loop.why}
+        for loop in loops
+    ]  # fmt: skip
     return {
-        **said, "loops": [{"joint": loop.joints[-1], **asdict(loop)} for loop in loops],
+        **said, "loops": told,
         "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
     }  # fmt: skip
 
