@@ -131,6 +131,8 @@ def _print_pairs(rows: list[tuple[str, str]]) -> None:
 
 
 def _overview(verdict: Verdict) -> list[tuple[str, str]]:
+    from sim.recording.ranks import ranks_sentence
+
     rows = []
     if verdict.bit_equal is not None:
         rows.append(("rerun", "equal to the bit" if verdict.bit_equal else "not equal to the bit"))
@@ -147,10 +149,8 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
         what = "rates against bodies" if name == "rates" else f"residual of {name}"
         rows.append((what, f"{peak.value:.2g} ({units[name]}) at {peak.time:.4g} s, all joints"))
     if verdict.singular is not None and verdict.rank is not None:
-        low, high = verdict.rank
-        rank = f"{low}" if low == high else f"{low} to {high}"
         rows.append(("singular value", f"smallest {verdict.singular.value:.2g} at {verdict.singular.time:.4g} s"))
-        rows.append(("rank of the loops", rank))
+        rows.append(("constraints", ranks_sentence(verdict.ranks)))
     rows += _oracle(verdict)
     return rows
 

@@ -42,6 +42,7 @@ class Verdict:
     moments : events in both runs
     ledger : an entry for each instant of events
     residuals : name -> largest, over all rows; singular, rank : of the loops' rows
+    ranks : stretches of one rank, as `sim.recording.ranks` has them
     balance, peak : largest energy balance and kinetic energy [J]
     forces : joint -> share of its rows in which its force is chosen among many
     instants : what the oracle found
@@ -66,6 +67,7 @@ class Verdict:
     residuals: dict[str, Peak] = field(default_factory=dict)
     singular: Peak | None = None
     rank: tuple[int, int] | None = None
+    ranks: list[dict[str, Any]] = field(default_factory=list)
     balance: float = 0.0
     peak: float = 0.0
     forces: dict[str, float] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class Verdict:
             "ledger": [{**asdict(entry), "closed": entry.closed} for entry in self.ledger],
             "residuals": {name: asdict(peak) for name, peak in self.residuals.items()},
             "smallest_singular_value": None if self.singular is None else asdict(self.singular),
-            "rank": self.rank, "energy_balance": self.balance, "peak_kinetic_energy": self.peak,
+            "rank": self.rank, "ranks": self.ranks, "energy_balance": self.balance, "peak_kinetic_energy": self.peak,
             "forces": {
                 name: {"determinate": share == 0.0, "chosen_share": share} for name, share in self.forces.items()
             },
