@@ -261,24 +261,32 @@ def _freedoms(model: Model, links: Any) -> Any:
     return freedoms
 
 
-def _fork(links: Any, a: int, b: int) -> int:
-    """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
-    while a != b:
-        if a > b:
-            a = int(links.parent[a])
-        else:
-            b = int(links.parent[b])
-    return a
+class _Paths:
+    """Ways up the tree, from plain lists: attributes of tables cost more than the way itself."""
 
+    def __init__(self, links: Any):
+        self.parent: list[int] = links["parent"].tolist()
+        self.freedoms = [
+            list(range(v + nv - 1, v - 1, -1)) for v, nv in zip(links["v"].tolist(), links["nv"].tolist(), strict=True)
+        ]
 
-def _climbed(links: Any, link: int, top: int) -> list[int]:
-    """Return the freedoms from a link up to below its ancestor `top`, the last first."""
-    out: list[int] = []
-    while link != top:
-        first = int(links.v[link])
-        out.extend(range(first + int(links.nv[link]) - 1, first - 1, -1))
-        link = int(links.parent[link])
-    return out
+    def fork(self, a: int, b: int) -> int:
+        """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
+        parent = self.parent
+        while a != b:
+            if a > b:
+                a = parent[a]
+            else:
+                b = parent[b]
+        return a
+
+    def climbed(self, link: int, top: int) -> list[int]:
+        """Return the freedoms from a link up to below its ancestor `top`, the last first."""
+        out: list[int] = []
+        while link != top:
+            out += self.freedoms[link]
+            link = self.parent[link]
+        return out
 
 
 def _motors(model: Model, links: Any) -> list[int]:
@@ -308,7 +316,7 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:
-            out.append((code, float(armature**0.5), 1.0, 0, -1, 0))
+            out.append((code, float(armature**0.5), 1.0, 0, -1, column))
     return out
 
 
@@ -353,6 +361,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     support: list[int] = []
     jacobian = 0
+    paths = _Paths(links)
     for n in range(len(blocks)):
         first_row = len(row_list)
         if n < len(joints):
@@ -366,8 +375,8 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             a, b = (int(link) for link in touches.link[touch])
             row_list += [(n, *row) for row in _rows_of_touch(int(touches.mode[touch]))]
             touches.block[touch] = n
-        fork = _fork(links, a, b)
-        below_b, below_a, above = (_climbed(links, *ends) for ends in ((b, fork), (a, fork), (fork, 0)))
+        fork = paths.fork(a, b)
+        below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
         for name, value in (
