@@ -179,7 +179,7 @@ def build(
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links) if len(meetings) else table(SHAPE, 0),
+        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links, len(meetings)),
         meetings=_meetings(model, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
@@ -320,10 +320,11 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     return out
 
 
-def _shapes(model: Model, link_of: np.ndarray, links: Any) -> Any:
-    """Lay out the shapes that may touch, in the axes of their links."""
-    out = table(SHAPE, len(model.solids))
-    for k, solid in enumerate(model.solids):
+def _shapes(model: Model, link_of: np.ndarray, links: Any, meetings: int) -> Any:
+    """Lay out the shapes in the axes of their links; none where none may touch."""
+    solids = model.solids if meetings else ()
+    out = table(SHAPE, len(solids))
+    for k, solid in enumerate(solids):
         link = int(link_of[solid.body])
         R_KB = links.R_KB[link].reshape(3, 3)
         out.link[k], out.kind[k], out.dimensions[k] = link, SHAPE_KIND[solid.kind], solid.size

@@ -40,15 +40,17 @@ JAMS = 5  # that follow each other at one instant
 class Outcome:
     """What an instant did at points of contact.
 
-    struck : names of pairs that collided; changed: modes that changed, as text; ended: sequences of collisions that end
-    lost : J; hop: s, the shortest that begins now; change : (nv,) of v, or None; impulse : (rows,) of all rows of `mechanism`, or None
+    struck : names of pairs that collided
+    changed : modes that changed, as text; ended : sequences of collisions that end
+    lost : J
+    failure : why there is no answer, or empty
+    change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
     """
 
     struck: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lost: float = 0.0
-    hop: float = np.inf
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
@@ -159,7 +161,7 @@ class Touching:
         return after
 
     def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
-        """Return v without the slow rates of points that forces press together: hops lower than what counts as touching."""
+        """Return v without slow rates of points that are pressed together: their hops are lower than what touches."""
         u = kinetics.rates(v)
         held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
         if not (np.abs(u[::3])[held[::3]] > AT_REST).any():
