@@ -76,7 +76,37 @@ events:
   far: {when: "coordinate('top') > 2", cut: tie}
 simulate: {duration: 10 ms}
 """
+# A block that slides, a ball that bounces and rolls.
+_CONTACTS = """
+schema: 1
+name: contacts
+world: {shapes: [{plane: {}}]}
+bodies:
+  block: {mass: 1 kg, shapes: [{box: {center: [0, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  ball: {mass: 1 kg, shapes: [{sphere: {center: [1, 0, 0.1000001], radius: 0.1}}]}
+initial: {block: {velocity: [1, 0, 0]}}
+contacts: {ground: {between: ["*", world], friction: 0.3}}
+simulate: {duration: 1 ms}
+"""
 _SHORT = 1e-3  # s
+
+
+def prepare_contacts() -> None:
+    """Compile the kernels of contacts unless that was done before, by a short run that calls them."""
+    if not jit.lacks_contacts():
+        return
+    (jit.cache_folder() / "contacts").touch()  # so that this run does not come here
+    from sim.contact.problem import impact
+    from sim.contact.sweeps import sweep
+    from sim.running import run
+    from sim.scene.load import load_text
+
+    try:
+        run(load_text(_CONTACTS)).close()
+        sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
+    except BaseException:
+        (jit.cache_folder() / "contacts").unlink(missing_ok=True)
+        raise
 
 
 def everything() -> None:
@@ -94,6 +124,7 @@ def everything() -> None:
     from sim.simulator import Simulator
 
     prepare()
+    prepare_contacts()
     if not jit.is_partial():
         return
     scene = load_text(_EVERYTHING)

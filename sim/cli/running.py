@@ -48,7 +48,7 @@ def run(wish: RunOptions) -> int:
     if not quiet:
         for warning in warnings:
             say(str(warning))
-    announce_compiling(quiet)
+    announce_compiling(quiet, contacts=bool(scene.contacts))
     try:
         with deferred() as pause, run_progress(quiet) as show:
 
@@ -90,12 +90,14 @@ def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: flo
             raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
-def announce_compiling(quiet: bool) -> None:
+def announce_compiling(quiet: bool, *, contacts: bool = False) -> None:
     """Say that the kernels have to be compiled, where they have to."""
     from sim.kernels import jit
 
     if not quiet and jit.is_cold():
         say("compiling the kernels, once: about half a minute")
+    if not quiet and contacts and jit.lacks_contacts():
+        say("compiling the kernels of contacts, once: about half a minute")
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:

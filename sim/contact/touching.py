@@ -103,16 +103,7 @@ class Touching:
         full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
         kinetics = Kinetics(full.mechanism)
         v = self._collide(kinetics, law, full.v, flow.t, out)
-        flow.take(bare, v)
-        full.mechanism.look(full.q, v)
-        answer, d_W = self._hold(flow, kinetics, law, v, out)
-        for _ in range(JAMS):
-            if not answer.painleve.any() or out.failure:
-                break
-            v = self._jam(kinetics, law, v, answer.painleve, out)
-            flow.take(bare, v)
-            full.mechanism.look(full.q, v)
-            answer, d_W = self._hold(flow, kinetics, law, v, out)
+        answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
         if out.failure:
             return out
         # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
@@ -123,16 +114,28 @@ class Touching:
         ]
         v = self._settle(kinetics, touches, v, out)
         u_n = kinetics.rates(v)[::3]
-        place = {pair: n for n, pair in enumerate(rules)}
-        flow.idle = frozenset(
-            place[touch.pair]
-            for touch, rate in zip(touches, u_n, strict=True)
-            if touch.mode == OPEN and abs(rate) <= AT_REST
-        )
+        idle = {
+            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and abs(rate) <= AT_REST
+        }
+        flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
         self._keep(touches, out)
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _forces(
+        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,
+        out: Outcome,
+    ) -> tuple[ContactSolution, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return what holds, directions of slip in world axes (k, 3), and v, after jams where there are any."""
+        for jams in range(JAMS + 1):
+            flow.take(bare, v)
+            full.mechanism.look(full.q, v)
+            answer, d_W = self._hold(flow, kinetics, law, v, out)
+            if out.failure or not answer.painleve.any() or jams == JAMS:
+                break
+            v = self._jam(kinetics, law, v, answer.painleve, out)
+        return answer, d_W, v
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)

@@ -89,6 +89,11 @@ def is_partial() -> bool:
     return not _interpret and not (cache_folder() / "everything").exists()
 
 
+def lacks_contacts() -> bool:
+    """Tell whether the kernels of contacts still have to be compiled on this machine."""
+    return not _interpret and not (cache_folder() / "contacts").exists()
+
+
 def _configure() -> None:
     global _chosen
     if not _chosen:
