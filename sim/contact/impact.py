@@ -182,7 +182,7 @@ def resolve_in_turn(collision: Collision, law: Law = newton) -> Impact:
         rows = (3 * members[:, None] + np.arange(3)).ravel()
         alone = replace(
             collision, G=collision.G[np.ix_(rows, rows)], u=u[rows], mu=collision.mu[members], e=collision.e[members],
-            u_n=None, patch=None, modes=None,
+            rest=np.broadcast_to(collision.rest, len(collision.mu))[members], u_n=None, patch=None, modes=None,
         )  # fmt: skip
         hit = resolve(alone, law)
         P[members] += hit.P

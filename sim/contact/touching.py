@@ -16,7 +16,7 @@ from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
-from sim.contact.impact import Collision, jam, resolve
+from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution, ContactStatus
@@ -141,10 +141,13 @@ class Touching:
         u = kinetics.rates(v)
         if not (u[::3] < -AT_REST).any():
             return v
-        answer = resolve(Collision(
+        said = self.model.scene.simulate
+        collide = resolve_in_turn if said.impact == "sequential" else resolve
+        collision = Collision(
             G=kinetics.G, u=u, mu=self._of(law, "friction"), e=self._of(law, "restitution"),
             rest=self._of(law, "rest_speed"), patch=_pairs(law),
-        ))  # fmt: skip
+        )  # fmt: skip
+        answer = collide(collision, poisson if said.restitution == "poisson" else newton)
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
         out.struck = sorted({self.name(law[k]) for k in hit})

@@ -10,7 +10,7 @@ from sim.scene import events as event_builder
 from sim.scene.blocks import BAD, Thing
 from sim.scene.bodies import build_body
 from sim.scene.colors import color_of
-from sim.scene.contacts import Touchable, build_contact
+from sim.scene.contacts import Touchable, build_contact, build_switches
 from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
 from sim.scene.events import Names, names_under
@@ -303,12 +303,13 @@ class Builder:
         built = [build_force(thing, names) for thing in _unique(self.draft.things["forces"], "force")]
         return [force for force in built if force is not None]
 
-    def contacts(self, names: Names) -> list[Contact]:
-        """Return the rules of contact in file order."""
+    def contacts(self, names: Names) -> tuple[list[Contact], list[Event]]:
+        """Return the rules of contact in file order, and the events that switch them by time and condition."""
         known = Touchable(tuple(self.bodies), tuple(f"world.{shape.name}" for shape in self.still if shape.name))
         things = _unique(self.draft.things["contacts"], "contact")
         built = [build_contact(thing, known, names.unreadable) for thing in things]
-        return [contact for contact in built if contact is not None]
+        switches = [event for thing in things for event in build_switches(thing, names)]
+        return [contact for contact in built if contact is not None], switches
 
     def controllers(self, names: Names) -> list[ControllerUse]:
         """Return the controllers in file order."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 from dataclasses import dataclass
 
 from sim.scene.blocks import BAD, Block, Thing
-from sim.scene.events import expand, resolve_name
+from sim.scene.events import Names, condition_of, expand, resolve_name
 from sim.scene.names import Unreadable, matching
 from sim.scene.nodes import Node, Sequence
-from sim.scene.spec import Contact
+from sim.scene.spec import Action, Contact, Event
 
 WORLD = "world"  # all shapes at rest
 
@@ -51,9 +53,35 @@ def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Con
         return None
     return Contact(
         name=thing.full, between=(sides[0], sides[1]), friction=block.get("friction"),
-        restitution=block.get("restitution"), rest_speed=block.get("rest_speed"), active=bool(block.get("active")),
+        restitution=block.get("restitution"), rest_speed=block.get("rest_speed"),
+        active=bool(block.get("active")) and not block.wrote("from", "when"),
         place=thing.key.place,
     )  # fmt: skip
+
+
+def build_switches(thing: Thing, names: Names) -> list[Event]:
+    """Return the events that `from`, `until` and `when` of a rule stand for."""
+    block: Block = thing.value
+    if block is BAD:
+        return []
+    if block.wrote("when") and block.wrote("from", "until"):
+        block.problem("when", "'when' beside a time", "give the time inside: t > 1 s and ...")
+    begins, ends = block.get("from"), block.get("until")
+    if begins is not None and ends is not None and begins >= ends:
+        block.problem("until", f"the rule ends at {ends:g} s, before it begins at {begins:g} s")
+    found = []
+    holds = condition_of(block, names)
+    lifted = None
+    if holds is not None:
+        lifted = dataclasses.replace(holds, text=f"not ({holds.text})", tree=ast.UnaryOp(ast.Not(), holds.tree))
+    for kind, word, at, when in (("touch", "begins", begins, holds), ("release", "ends", ends, lifted)):
+        if at is not None or when is not None:
+            action = Action(kind=kind, targets=(thing.full,), place=thing.key.place)
+            found.append(Event(
+                name=f"{thing.full} {word}", at=at, after=(), when=when, key=None, once=when is None, actions=(action,),
+                caption="", place=thing.key.place,
+            ))  # fmt: skip
+    return found
 
 
 def _side(node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str]:

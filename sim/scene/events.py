@@ -126,7 +126,7 @@ def build_event(thing: Thing, names: Names, made: list[str]) -> Event | None:
         name=thing.full,
         at=block.get("at"),
         after=_after(block, names),
-        when=_condition(block, names),
+        when=condition_of(block, names),
         key=block.get("key"),
         once=bool(block.get("once", True)),
         actions=tuple(actions),
@@ -148,7 +148,8 @@ def _after(block: Block, names: Names) -> tuple[tuple[str, float], ...]:
     return tuple(found)
 
 
-def _condition(block: Block, names: Names) -> Expression | None:
+def condition_of(block: Block, names: Names) -> Expression | None:
+    """Return what a block's `when` says, or None."""
     node = block.get("when")
     if node is None:
         return None

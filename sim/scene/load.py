@@ -86,7 +86,8 @@ def _load(
     simulate = build_simulate(draft.settings.get("simulate"))
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
-    contacts = builder.contacts(names)
+    contacts, switches = builder.contacts(names)
+    events += switches
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
