@@ -69,8 +69,8 @@ class Shot:
 def look_of(motion: Motion, path: CameraPath) -> Look:
     """Return the stage of a motion: its background, its ground if it asked for one, else a wall of squared paper.
 
-    No ground is drawn that bodies fall through.  The upright sheet behind everything shows scale
-    and, when the camera follows, how the bodies travel.
+    No ground is drawn that bodies fall through, and no wall where planes of the scene carry the squares.
+    The upright sheet behind everything shows scale and, when the camera follows, how the bodies travel.
     """
     settings = motion.settings
     width = 2 * path.distance * np.tan(0.5 * path.fov)
@@ -82,6 +82,8 @@ def look_of(motion: Motion, path: CameraPath) -> Look:
     if ground is not None and ground is not False:
         lowest = float(corners[:, 2].min()) if len(corners) else 0.0
         return Look(background=background, ground=lowest if ground is True else float(ground), cell=cell)
+    if "plane" in motion.shapes.kind:
+        return Look(background=background, floor=True, cell=cell)
     looks_down = abs(path.elevation) > np.deg2rad(40)
     wall = None if looks_down or not len(corners) else wall_behind(corners, path.at(motion.start), cell)
     return Look(background=background, wall=wall, cell=cell)

@@ -22,6 +22,7 @@ import numpy as np
 from render import rotation, shaders
 from render.arrows import Arrows
 from render.camera import Camera
+from render.floors import Floors
 from render.meshes import mesh
 from render.palette import colors, rgb
 from render.springs import COLOR, Coils
@@ -42,19 +43,21 @@ class Look:
     light : (3,) direction towards the light, world axes; None: over the camera's left shoulder
     ground : height of the ground, m; None: no ground
     wall : (4,) the plane {p : n . p = d} of a sheet of squared paper behind the motion; None: none
-    cell : width of one square of ground or wall, m
+    floor : whether planes of the scene are drawn, in squares
+    cell : width of one square of ground, wall or floor, m
     """
 
     background: tuple[tuple[float, float, float], tuple[float, float, float]] = (rgb("#f6f6f3"), rgb("#d9dee3"))
     light: np.ndarray | None = None
     ground: float | None = None
     wall: np.ndarray | None = None
+    floor: bool = False
     cell: float = 0.5
 
     @property
     def scale(self) -> str:
         """What to write beside the squares, so that sizes can be read off; empty where there are none."""
-        if self.ground is None and self.wall is None:
+        if self.ground is None and self.wall is None and not self.floor:
             return ""
         return f"squares {self.cell:g} m" if self.cell >= 1 else f"squares {100 * self.cell:g} cm"
 
@@ -83,6 +86,8 @@ class Stage:
         clear: list[np.ndarray] = []
         first = 0
         for s in range(len(shapes)):
+            if shapes.kind[s] == "plane":
+                continue
             made = mesh(shapes.kind[s], shapes.size[s])
             R_BS = rotation.matrix(shapes.quat[s])
             vertices.append(shapes.position[s] + made.vertices @ R_BS.T)
@@ -92,6 +97,7 @@ class Stage:
             self._body.append(int(shapes.body[s]))
             self._part.append(slice(first, first + len(made.vertices)))
             first += len(made.vertices)
+        self._floors = Floors(motion, self.look.cell)
         self._coils, self._arrows = Coils(motion), Arrows(motion)
         coils, arrows = self._coils.count, self._arrows.count
         self._coiled, self._pushed = slice(first, first + coils), slice(first + coils, first + coils + arrows)
@@ -127,6 +133,9 @@ class Stage:
         self._indices = gloo.IndexBuffer(self._solid) if self._solid is not None else None
         self._clear_buffers = [gloo.IndexBuffer(faces) for faces in self._clear]
         self._bodies = gloo.Program(shaders.BODY_VERTEX, shaders.BODY_FRAGMENT)
+        self._floor = gloo.Program(shaders.FLOOR_VERTEX, shaders.FLOOR_FRAGMENT)
+        self._floor_buffer = gloo.VertexBuffer(self._floors.table) if self._floors.count else None
+        self._floor_indices = gloo.IndexBuffer(self._floors.faces) if self._floors.count else None
         self._plane = gloo.Program(shaders.PLANE_VERTEX, shaders.PLANE_FRAGMENT)
         self._plane_buffer = gloo.VertexBuffer(np.zeros(4, PLANE))
         self._plane.bind(self._plane_buffer)
@@ -153,6 +162,7 @@ class Stage:
             gloo.set_state(depth_test=True, blend=False, cull_face=False, depth_mask=True, clear_color=(0, 0, 0, 0))
             gloo.clear(color=True, depth=True)
             self._draw_bodies(to_clip, camera)
+            self._draw_floors(to_clip, camera)
             self._draw_clear_bodies(camera)
         with self._final:
             gloo.set_viewport(0, 0, *self.size)
@@ -187,11 +197,28 @@ class Stage:
         self._bodies.bind(self._buffer)
         self._bodies["u_to_clip"] = to_clip
         self._bodies["u_eye"] = (camera.distance * camera.backward).astype(np.float32)
-        below = -np.inf if self._no_ground(camera) else self.look.ground - camera.target[2]
-        self._bodies["u_ground"] = float(max(below, -1e30))
+        self._bodies["u_ground"] = self._below(camera)
         self._bodies["u_light"] = self._light(camera).astype(np.float32)
         if self._indices is not None:
             self._bodies.draw("triangles", self._indices)
+
+    def _below(self, camera: Camera) -> float:
+        """Return the height, from what the camera looks at, below which the ground hides everything."""
+        below = -np.inf if self._no_ground(camera) else self.look.ground - camera.target[2]
+        return float(max(below, -1e30))
+
+    def _draw_floors(self, to_clip: np.ndarray, camera: Camera) -> None:
+        """Draw planes of the scene: whoever is behind one looks through it."""
+        from vispy import gloo
+
+        if self._floor_buffer is None:
+            return
+        self._floor_buffer.set_data(self._floors.place(camera.target))
+        self._floor.bind(self._floor_buffer)
+        self._floor["u_to_clip"], self._floor["u_ground"] = to_clip, self._below(camera)
+        self._floor["u_light"] = self._light(camera).astype(np.float32)
+        gloo.set_state(blend=True, blend_func=OVER, cull_face="back")
+        self._floor.draw("triangles", self._floor_indices)
 
     def _no_ground(self, camera: Camera) -> bool:
         """Whether there is no ground to see; one that the camera is under would hide everything."""

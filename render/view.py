@@ -28,11 +28,11 @@ class Shapes:
     """Solids to draw, one row each.
 
     body : (s,) int, index of the body, -1 for the world
-    kind : (s,) box, sphere, capsule, cylinder, ellipsoid
+    kind : (s,) box, sphere, capsule, cylinder, ellipsoid, plane
     position : (s, 3) m, of the shape's centre from the body's origin, body axes
     quat : (s, 4) shape axes to body axes
     size : (s, 3) m; box: full edges; sphere, ellipsoid: half axes; capsule, cylinder: (r, r, length
-        between the end centres) along z
+        between the end centres) along z; plane: (edge, edge, 0) of the square that is drawn, its solid is below z = 0
     color : (s, 4) red, green, blue, opacity in [0, 1]; not-a-number where the body has no colour of its own
     """
 

@@ -28,10 +28,10 @@ class ShapeEntry:
     """A solid that is drawn with a body, resolved to body axes."""
 
     body: int  # index of the body; -1: the world
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid, plane
     position: tuple[float, float, float]  # m, from the body's origin, body axes
     quat_wxyz: tuple[float, float, float, float]  # shape axes to body axes
-    size: tuple[float, float, float]  # m; box full edges, sphere and ellipsoid half axes, else (r, r, length)
+    size: tuple[float, float, float]  # m; box, plane full edges, sphere, ellipsoid half axes, else (r, r, length)
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
 
 
