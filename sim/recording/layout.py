@@ -72,6 +72,19 @@ class ForceEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairEntry:
+    """Two shapes that may touch.
+
+    a, b : a body, `world.name` of a shape of the world, or `world`
+    shapes : their numbers
+    """
+
+    a: str
+    b: str
+    shapes: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Everything in a recording that does not change while the scene runs.
 
@@ -89,6 +102,7 @@ class Layout:
     joints: tuple[JointEntry, ...] = ()
     columns: tuple[ColumnEntry, ...] = ()
     forces: tuple[ForceEntry, ...] = ()
+    pairs: tuple[PairEntry, ...] = ()
     expected_rows: int = 0
 
 
