@@ -26,6 +26,7 @@ from render.floors import Floors
 from render.meshes import mesh
 from render.palette import colors, rgb
 from render.springs import COLOR, Coils
+from render.touches import Touches
 from render.view import Motion, RenderError
 
 DEPTH_24_BITS = 0x81A6  # GL_DEPTH_COMPONENT24: with 16 bits, solids that nearly touch show stripes
@@ -107,7 +108,11 @@ class Stage:
         if arrows:
             tints.append(self._arrows.colors)
             solid.append(self._arrows.faces + self._pushed.start)
-        first = self._pushed.stop
+        self._touches = Touches(motion)
+        self._touched = slice(self._pushed.stop, self._pushed.stop + self._touches.count)
+        if self._touches.count:
+            tints.append(np.zeros((self._touches.count, 4)))
+        first = self._touched.stop
         empty = [np.zeros((0, 3))]
         self._vertices = np.concatenate(vertices or empty)
         self._normals = np.concatenate(normals or empty)
@@ -131,6 +136,8 @@ class Stage:
         self._final = gloo.FrameBuffer(color=self._final_color)
         self._buffer = gloo.VertexBuffer(self._table) if len(self._table) else None
         self._indices = gloo.IndexBuffer(self._solid) if self._solid is not None else None
+        touched = (self._touches.faces + self._touched.start).astype(np.uint32)
+        self._touch_indices = gloo.IndexBuffer(touched) if self._touches.count else None
         self._clear_buffers = [gloo.IndexBuffer(faces) for faces in self._clear]
         self._bodies = gloo.Program(shaders.BODY_VERTEX, shaders.BODY_FRAGMENT)
         self._floor = gloo.Program(shaders.FLOOR_VERTEX, shaders.FLOOR_FRAGMENT)
@@ -148,13 +155,15 @@ class Stage:
         self._average["u_drawn"] = self._drawn
 
     def draw(
-        self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` (see Motion)."""
+        self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None,
+        touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` and contacts (see Motion)."""
         from vispy import gloo
 
         self._canvas.set_current()
         self._place(poses, camera, np.zeros((len(self._arrows.pushes), 3)) if forces is None else forces)
+        self._place_touches(touching, camera)
         aspect = self.size[0] / self.size[1]
         to_clip = camera.matrix(aspect).T.astype(np.float32)  # vispy wants row vectors
         with self._sharp:
@@ -164,6 +173,7 @@ class Stage:
             self._draw_bodies(to_clip, camera)
             self._draw_floors(to_clip, camera)
             self._draw_clear_bodies(camera)
+            self._draw_touches()
         with self._final:
             gloo.set_viewport(0, 0, *self.size)
             gloo.set_state(depth_test=False, blend=True, blend_func=OVER, depth_mask=True, cull_face=False)
@@ -190,6 +200,26 @@ class Stage:
             vertices, turn[self._pushed] = self._arrows.place(poses, forces, camera)
             np.subtract(vertices, target, out=place[self._pushed], casting="same_kind")
         self._buffer.set_data(self._table)
+
+    def _place_touches(self, touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None, camera: Camera) -> None:
+        """Move dots and arrows of contacts to their place, and upload them."""
+        if not self._touches.count or self._buffer is None:
+            return
+        nothing = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, int)
+        vertices, normals, tints = self._touches.place(touching or nothing, camera)
+        self._table["a_position"][self._touched] = vertices - camera.target
+        self._table["a_normal"][self._touched], self._table["a_color"][self._touched] = normals, tints
+        self._buffer.set_data(self._table)
+
+    def _draw_touches(self) -> None:
+        """Draw contacts over all else: they are where bodies are, or under the ground."""
+        from vispy import gloo
+
+        if self._touch_indices is None:
+            return
+        gloo.set_state(depth_test=False, blend=False, cull_face="back")
+        self._bodies["u_ground"] = -1e30
+        self._bodies.draw("triangles", self._touch_indices)
 
     def _draw_bodies(self, to_clip: np.ndarray, camera: Camera) -> None:
         if self._buffer is None:
