@@ -1,8 +1,9 @@
 """What a recording says over time, by name: signals and formulas of signals, with their units.
 
 ``coordinate('monkey.knee_l')``, ``position('ball')[2]``, ``norm(force('grip_l'))``,
-``energy.kinetic + energy.potential``, ``rate('hinge') / deg``.  Values are arrays over all rows; a
-vector has its components first, (3, n), so that ``[2]`` is its z.  World axes, SI units, radians.
+``energy.kinetic + energy.potential``, ``rate('hinge') / deg``, ``contact('foot', 'world')[2]``.  Values
+are arrays over all rows; a vector has its components first, (3, n), so that ``[2]`` is its z.  World axes,
+SI units, radians.
 """
 
 from __future__ import annotations
