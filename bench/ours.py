@@ -131,6 +131,9 @@ class _Watch:
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         self.worst = max(self.worst, float(np.abs(values["energy/balance"]).max()))
 
+    def contacts(self, values: dict[str, np.ndarray]) -> None:
+        """No contact is of interest."""
+
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """No epoch is of interest."""
 

@@ -156,11 +156,12 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
     """Return corners of the boxes around all shapes, and the ends of springs, (len(times), k, 3) m.
 
     Shapes of the world count as far as they are near the moving bodies, so that a long beam or a
-    wide wall does not push the camera away.  bodies: only the shapes of these.
+    wide wall does not push the camera away; planes where bodies are seen onto them.  bodies: only the shapes of these.
     """
     shapes = motion.shapes
     moving = [s for s in range(len(shapes)) if shapes.body[s] >= 0 and (bodies is None or shapes.body[s] in bodies)]
-    still = [s for s in range(len(shapes)) if shapes.body[s] < 0 and bodies is None]
+    still = [s for s in range(len(shapes)) if shapes.body[s] < 0 and bodies is None and shapes.kind[s] != "plane"]
+    planes = [s for s in range(len(shapes)) if shapes.kind[s] == "plane" and bodies is None]
     boxes = np.stack([_corners(motion, s) for s in range(len(shapes))]) if len(shapes) else np.zeros((0, 8, 3))
     found = []
     for time in times:
@@ -171,12 +172,21 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
         ends = motion.springs.ends((p_WB, R_WB)).reshape(-1, 3) if bodies is None else origins[:0]
         found.append(np.concatenate([corners.reshape(-1, 3), origins, ends]))
     seen = np.stack(found)
-    if still and np.isfinite(seen).any():
+    if (still or planes) and np.isfinite(seen).any():
         low, high = np.nanmin(seen, axis=(0, 1)), np.nanmax(seen, axis=(0, 1))
         reach = 0.5 * np.linalg.norm(high - low)
-        near = np.clip(boxes[still].reshape(-1, 3), low - reach, high + reach)
+        feet = [_feet(motion, s, low, high) for s in planes]
+        near = np.clip(np.concatenate([*boxes[still], *feet]), low - reach, high + reach)
         seen = np.concatenate([seen, np.broadcast_to(near, (len(times), *near.shape))], axis=1)
     return seen
+
+
+def _feet(motion: Motion, shape: int, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the corners (8, 3) of the box from low to high, seen straight onto a plane."""
+    shapes = motion.shapes
+    normal = rotation.matrix(shapes.quat[shape])[:, 2]
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * (high - low) + low
+    return corners - ((corners - shapes.position[shape]) @ normal)[:, None] * normal
 
 
 def _corners(motion: Motion, shape: int) -> np.ndarray:

@@ -52,7 +52,8 @@ class Shot:
 
     def bare(self, time: float) -> np.ndarray:
         """Return the picture at a time, without words."""
-        return self.stage.draw(self.motion.poses(time), self.path.at(time), self.motion.forces(time))
+        motion = self.motion
+        return self.stage.draw(motion.poses(time), self.path.at(time), motion.forces(time), motion.touching(time))
 
     def picture(self, time: float) -> np.ndarray:
         """Return the picture of a film at a time, with name, time and the captions of what just happened."""
@@ -69,8 +70,8 @@ class Shot:
 def look_of(motion: Motion, path: CameraPath) -> Look:
     """Return the stage of a motion: its background, its ground if it asked for one, else a wall of squared paper.
 
-    No ground is drawn that bodies fall through.  The upright sheet behind everything shows scale
-    and, when the camera follows, how the bodies travel.
+    No ground is drawn that bodies fall through, and no wall where planes of the scene carry the squares.
+    The upright sheet behind everything shows scale and, when the camera follows, how the bodies travel.
     """
     settings = motion.settings
     width = 2 * path.distance * np.tan(0.5 * path.fov)
@@ -82,6 +83,8 @@ def look_of(motion: Motion, path: CameraPath) -> Look:
     if ground is not None and ground is not False:
         lowest = float(corners[:, 2].min()) if len(corners) else 0.0
         return Look(background=background, ground=lowest if ground is True else float(ground), cell=cell)
+    if "plane" in motion.shapes.kind:
+        return Look(background=background, floor=True, cell=cell)
     looks_down = abs(path.elevation) > np.deg2rad(40)
     wall = None if looks_down or not len(corners) else wall_behind(corners, path.at(motion.start), cell)
     return Look(background=background, wall=wall, cell=cell)
@@ -112,6 +115,7 @@ def render_recording(
     fps: float | None = None,
     camera: Mapping[str, Any] | None = None,
     frames: int | None = None,
+    contacts: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Make a film (.mp4, .gif), a picture (.png with `time`) or a strip (.png) of a recording.
@@ -132,6 +136,8 @@ def render_recording(
         Overrides keys of the recording's camera (follow, target, distance, azimuth, elevation, fov).
     frames : int
         Number of pictures in a strip.
+    contacts : bool
+        Draw points of contact over all else, and the forces there.
     progress : callable
         Called with (pictures done, pictures in all).
 
@@ -141,7 +147,7 @@ def render_recording(
     kind = out.suffix.lower()
     if kind not in (".mp4", ".gif", ".png"):
         raise RenderError(f"{out}: a picture ends in .png, a film in .mp4 or .gif")
-    motion = Motion.from_recording(recording)
+    motion = Motion.from_recording(recording, contacts=contacts)
     if kind == ".png" and time is None:
         return strip(motion, out, frames=frames or STRIP_FRAMES, size=size, camera=camera, progress=progress)
     if kind == ".png":

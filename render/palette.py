@@ -12,6 +12,7 @@ from render.view import Shapes
 # by their lightness.
 FAMILIES = ["#d98645", "#4a7fa8", "#8fae62", "#b4637a", "#7d74b0", "#caa53d", "#4e9d95", "#8c7a6b"]
 WORLD = "#8d939b"
+FLOOR = "#c3c4b9"  # planes: lighter than what stands on them
 
 
 def rgb(code: str) -> tuple[float, float, float]:
@@ -42,7 +43,7 @@ def colors(shapes: Shapes, body_names: tuple[str, ...]) -> np.ndarray:
         if np.isfinite(filled[s, :3]).all():
             continue
         if shapes.body[s] < 0:
-            filled[s] = [*rgb(WORLD), 1.0]
+            filled[s] = [*rgb(FLOOR if shapes.kind[s] == "plane" else WORLD), 1.0]
             continue
         name = body_names[shapes.body[s]]
         shade = {"_l": 1.10, "_r": 0.86}.get(name[-2:], 1.0)

@@ -44,6 +44,52 @@ void main() {
 }
 """
 
+# A plane of the scene: lit as bodies are, with lines around its squares as far as they can be told apart, and a rim.
+FLOOR_VERTEX = """
+uniform mat4 u_to_clip;
+attribute vec3 a_position;   // relative to the camera's target
+attribute vec3 a_normal;
+attribute vec4 a_color;
+attribute vec2 a_place;      // in cells
+attribute vec2 a_span;       // -1 .. 1
+varying vec3 v_position;
+varying vec3 v_normal;
+varying vec4 v_color;
+varying vec2 v_place;
+varying vec2 v_span;
+void main() {
+    v_position = a_position;
+    v_normal = a_normal;
+    v_color = vec4(a_color.rgb * a_color.rgb, a_color.a);
+    v_place = a_place;
+    v_span = a_span;
+    gl_Position = u_to_clip * vec4(a_position, 1.0);
+}
+"""
+
+FLOOR_FRAGMENT = """
+uniform vec3 u_light;
+uniform float u_ground;
+varying vec3 v_position;
+varying vec3 v_normal;
+varying vec4 v_color;
+varying vec2 v_place;
+varying vec2 v_span;
+void main() {
+    if (v_position.z < u_ground) discard;
+    vec3 n = normalize(v_normal);
+    vec3 sky = mix(vec3(0.30, 0.28, 0.27), vec3(0.52, 0.55, 0.59), 0.5 + 0.5 * n.z);
+    vec3 light = 0.5 * sky + max(dot(n, u_light), 0.0) * vec3(1.30, 1.25, 1.17);  // slopes stand out
+    vec2 width = fwidth(v_place);
+    vec2 away = abs(fract(v_place - 0.5) - 0.5) / max(width, 1e-6);
+    vec2 lines = (1.0 - smoothstep(0.5, 1.5, away)) * (1.0 - smoothstep(0.10, 0.35, width));
+    vec3 color = sqrt(v_color.rgb * light) * (1.0 - 0.22 * max(lines.x, lines.y));
+    vec2 inside = (1.0 - abs(v_span)) / max(fwidth(v_span), 1e-6);
+    color *= 1.0 - 0.35 * (1.0 - smoothstep(1.5, 2.5, min(inside.x, inside.y)));
+    gl_FragColor = vec4(color * v_color.a, v_color.a);
+}
+"""
+
 PLANE_VERTEX = """
 uniform mat4 u_to_clip;
 attribute vec3 a_position;

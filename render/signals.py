@@ -1,8 +1,9 @@
 """What a recording says over time, by name: signals and formulas of signals, with their units.
 
 ``coordinate('monkey.knee_l')``, ``position('ball')[2]``, ``norm(force('grip_l'))``,
-``energy.kinetic + energy.potential``, ``rate('hinge') / deg``.  Values are arrays over all rows; a
-vector has its components first, (3, n), so that ``[2]`` is its z.  World axes, SI units, radians.
+``energy.kinetic + energy.potential``, ``rate('hinge') / deg``, ``contact('foot', 'world')[2]``.  Values
+are arrays over all rows; a vector has its components first, (3, n), so that ``[2]`` is its z.  World axes,
+SI units, radians.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ PURE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 UNITS = {
     "position": "m", "com": "m", "distance": "m", "velocity": "m/s", "angular_velocity": "rad/s", "orientation": "rad",
-    "force": "N", "moment": "N m", "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
+    "force": "N", "contact": "N", "pressing": "N", "friction": "N", "moment": "N m",
+    "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
     "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
 }  # fmt: skip
+PAIRED = ("contact", "pressing", "friction")  # of what touches: all that does, or one other
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg, ast.UAdd: operator.pos,
@@ -114,6 +117,9 @@ class Signals:
             "length": functools.partial(self._of_force, "length"),
             "tension": functools.partial(self._of_force, "tension"),
             "energy": self._energy,
+            "contact": self._contact,
+            "pressing": functools.partial(self._contact_part, "pressing"),
+            "friction": functools.partial(self._contact_part, "friction"),
         }
 
     def evaluate(self, text: str) -> Signal:
@@ -163,6 +169,11 @@ class Signals:
         if name not in functions:
             raise RenderError(f"signal {text!r}: no function {name!r}{nearest(name, functions)}")
         if name not in self._of_state or name == "distance":
+            return
+        if name in PAIRED:
+            texts = [isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args]
+            if node.keywords or len(texts) not in (1, 2) or not all(texts):
+                raise RenderError(f"signal {text!r}: {name} is written {name}('name') or {name}('name', 'other')")
             return
         named = len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
         bare = name in ("energy", "com") and not node.args
@@ -239,6 +250,48 @@ class Signals:
 
     def _determinate(self, joint: Any) -> np.ndarray:
         return self.file["trust/determinate"][: self.rows, self._find("joint", joint, self.joints)].astype(float)
+
+    def _touching(self, name: Any, by: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows (k,), normals and forces (k, 3) of contacts on `name`, of all bodies or of another one.
+
+        Names are those of bodies, of shapes of the world (world.floor), and `world` for all of these.
+        """
+        if "contacts" not in self.file:
+            raise RenderError(f"the scene has no contacts, so nothing touches {name!r}")
+        pairs = [strings(self.file[f"contacts/pairs/{side}"][:]) for side in "ab"]
+        known = tuple(dict.fromkeys(["world", *pairs[0], *pairs[1]]))
+        for wanted in (name, by):
+            if wanted is not None:
+                self._find("touching body", wanted, known)
+
+        def called(one: str, wanted: Any) -> bool:
+            return wanted is None or one == wanted or (wanted == "world" and one.startswith("world."))
+
+        sign = np.array([
+            1.0 if called(b, name) and called(a, by) else -1.0 if called(a, name) and called(b, by) else 0.0
+            for a, b in zip(*pairs, strict=True)
+        ])  # fmt: skip
+        row, pair = self.file["contacts/row"][:], self.file["contacts/pair"][:]
+        kept = (row >= 0) & (row < self.rows)
+        kept[kept] = sign[pair[kept]] != 0.0
+        side = sign[pair[kept]][:, None]
+        return row[kept], side * self.file["contacts/normal"][:][kept], side * self.file["contacts/force"][:][kept]
+
+    def _contact(self, name: Any, by: Any = None) -> np.ndarray:
+        row, _, force = self._touching(name, by)
+        out = np.zeros((self.rows, 3))
+        np.add.at(out, row, force)
+        return out.T
+
+    def _contact_part(self, part: str, name: Any, by: Any = None) -> np.ndarray:
+        """Return the sum of the normal forces, or the size of the sum of those along the surfaces."""
+        row, normal, force = self._touching(name, by)
+        pressing = np.sum(normal * force, axis=1)
+        if part == "pressing":
+            return np.bincount(row, pressing, self.rows)
+        out = np.zeros((self.rows, 3))
+        np.add.at(out, row, force - pressing[:, None] * normal)
+        return np.linalg.norm(out, axis=1)
 
     def _energy(self) -> np.ndarray:
         return self.file["energy/kinetic"][: self.rows] + self.file["energy/potential"][: self.rows]

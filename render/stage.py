@@ -22,9 +22,11 @@ import numpy as np
 from render import rotation, shaders
 from render.arrows import Arrows
 from render.camera import Camera
+from render.floors import Floors
 from render.meshes import mesh
 from render.palette import colors, rgb
 from render.springs import COLOR, Coils
+from render.touches import Touches
 from render.view import Motion, RenderError
 
 DEPTH_24_BITS = 0x81A6  # GL_DEPTH_COMPONENT24: with 16 bits, solids that nearly touch show stripes
@@ -42,19 +44,21 @@ class Look:
     light : (3,) direction towards the light, world axes; None: over the camera's left shoulder
     ground : height of the ground, m; None: no ground
     wall : (4,) the plane {p : n . p = d} of a sheet of squared paper behind the motion; None: none
-    cell : width of one square of ground or wall, m
+    floor : whether planes of the scene are drawn, in squares
+    cell : width of one square of ground, wall or floor, m
     """
 
     background: tuple[tuple[float, float, float], tuple[float, float, float]] = (rgb("#f6f6f3"), rgb("#d9dee3"))
     light: np.ndarray | None = None
     ground: float | None = None
     wall: np.ndarray | None = None
+    floor: bool = False
     cell: float = 0.5
 
     @property
     def scale(self) -> str:
         """What to write beside the squares, so that sizes can be read off; empty where there are none."""
-        if self.ground is None and self.wall is None:
+        if self.ground is None and self.wall is None and not self.floor:
             return ""
         return f"squares {self.cell:g} m" if self.cell >= 1 else f"squares {100 * self.cell:g} cm"
 
@@ -83,6 +87,8 @@ class Stage:
         clear: list[np.ndarray] = []
         first = 0
         for s in range(len(shapes)):
+            if shapes.kind[s] == "plane":
+                continue
             made = mesh(shapes.kind[s], shapes.size[s])
             R_BS = rotation.matrix(shapes.quat[s])
             vertices.append(shapes.position[s] + made.vertices @ R_BS.T)
@@ -92,6 +98,7 @@ class Stage:
             self._body.append(int(shapes.body[s]))
             self._part.append(slice(first, first + len(made.vertices)))
             first += len(made.vertices)
+        self._floors = Floors(motion, self.look.cell)
         self._coils, self._arrows = Coils(motion), Arrows(motion)
         coils, arrows = self._coils.count, self._arrows.count
         self._coiled, self._pushed = slice(first, first + coils), slice(first + coils, first + coils + arrows)
@@ -101,7 +108,11 @@ class Stage:
         if arrows:
             tints.append(self._arrows.colors)
             solid.append(self._arrows.faces + self._pushed.start)
-        first = self._pushed.stop
+        self._touches = Touches(motion)
+        self._touched = slice(self._pushed.stop, self._pushed.stop + self._touches.count)
+        if self._touches.count:
+            tints.append(np.zeros((self._touches.count, 4)))
+        first = self._touched.stop
         empty = [np.zeros((0, 3))]
         self._vertices = np.concatenate(vertices or empty)
         self._normals = np.concatenate(normals or empty)
@@ -125,8 +136,13 @@ class Stage:
         self._final = gloo.FrameBuffer(color=self._final_color)
         self._buffer = gloo.VertexBuffer(self._table) if len(self._table) else None
         self._indices = gloo.IndexBuffer(self._solid) if self._solid is not None else None
+        touched = (self._touches.faces + self._touched.start).astype(np.uint32)
+        self._touch_indices = gloo.IndexBuffer(touched) if self._touches.count else None
         self._clear_buffers = [gloo.IndexBuffer(faces) for faces in self._clear]
         self._bodies = gloo.Program(shaders.BODY_VERTEX, shaders.BODY_FRAGMENT)
+        self._floor = gloo.Program(shaders.FLOOR_VERTEX, shaders.FLOOR_FRAGMENT)
+        self._floor_buffer = gloo.VertexBuffer(self._floors.table) if self._floors.count else None
+        self._floor_indices = gloo.IndexBuffer(self._floors.faces) if self._floors.count else None
         self._plane = gloo.Program(shaders.PLANE_VERTEX, shaders.PLANE_FRAGMENT)
         self._plane_buffer = gloo.VertexBuffer(np.zeros(4, PLANE))
         self._plane.bind(self._plane_buffer)
@@ -139,13 +155,15 @@ class Stage:
         self._average["u_drawn"] = self._drawn
 
     def draw(
-        self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` (see Motion)."""
+        self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None,
+        touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` and contacts (see Motion)."""
         from vispy import gloo
 
         self._canvas.set_current()
         self._place(poses, camera, np.zeros((len(self._arrows.pushes), 3)) if forces is None else forces)
+        self._place_touches(touching, camera)
         aspect = self.size[0] / self.size[1]
         to_clip = camera.matrix(aspect).T.astype(np.float32)  # vispy wants row vectors
         with self._sharp:
@@ -153,7 +171,9 @@ class Stage:
             gloo.set_state(depth_test=True, blend=False, cull_face=False, depth_mask=True, clear_color=(0, 0, 0, 0))
             gloo.clear(color=True, depth=True)
             self._draw_bodies(to_clip, camera)
+            self._draw_floors(to_clip, camera)
             self._draw_clear_bodies(camera)
+            self._draw_touches()
         with self._final:
             gloo.set_viewport(0, 0, *self.size)
             gloo.set_state(depth_test=False, blend=True, blend_func=OVER, depth_mask=True, cull_face=False)
@@ -181,17 +201,54 @@ class Stage:
             np.subtract(vertices, target, out=place[self._pushed], casting="same_kind")
         self._buffer.set_data(self._table)
 
+    def _place_touches(self, touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None, camera: Camera) -> None:
+        """Move dots and arrows of contacts to their place, and upload them."""
+        if not self._touches.count or self._buffer is None:
+            return
+        nothing = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, int)
+        vertices, normals, tints = self._touches.place(touching or nothing, camera)
+        self._table["a_position"][self._touched] = vertices - camera.target
+        self._table["a_normal"][self._touched], self._table["a_color"][self._touched] = normals, tints
+        self._buffer.set_data(self._table)
+
+    def _draw_touches(self) -> None:
+        """Draw contacts over all else: they are where bodies are, or under the ground."""
+        from vispy import gloo
+
+        if self._touch_indices is None:
+            return
+        gloo.set_state(depth_test=False, blend=False, cull_face="back")
+        self._bodies["u_ground"] = -1e30
+        self._bodies.draw("triangles", self._touch_indices)
+
     def _draw_bodies(self, to_clip: np.ndarray, camera: Camera) -> None:
         if self._buffer is None:
             return
         self._bodies.bind(self._buffer)
         self._bodies["u_to_clip"] = to_clip
         self._bodies["u_eye"] = (camera.distance * camera.backward).astype(np.float32)
-        below = -np.inf if self._no_ground(camera) else self.look.ground - camera.target[2]
-        self._bodies["u_ground"] = float(max(below, -1e30))
+        self._bodies["u_ground"] = self._below(camera)
         self._bodies["u_light"] = self._light(camera).astype(np.float32)
         if self._indices is not None:
             self._bodies.draw("triangles", self._indices)
+
+    def _below(self, camera: Camera) -> float:
+        """Return the height, from what the camera looks at, below which the ground hides everything."""
+        below = -np.inf if self._no_ground(camera) else self.look.ground - camera.target[2]
+        return float(max(below, -1e30))
+
+    def _draw_floors(self, to_clip: np.ndarray, camera: Camera) -> None:
+        """Draw planes of the scene: whoever is behind one looks through it."""
+        from vispy import gloo
+
+        if self._floor_buffer is None:
+            return
+        self._floor_buffer.set_data(self._floors.place(camera.target))
+        self._floor.bind(self._floor_buffer)
+        self._floor["u_to_clip"], self._floor["u_ground"] = to_clip, self._below(camera)
+        self._floor["u_light"] = self._light(camera).astype(np.float32)
+        gloo.set_state(blend=True, blend_func=OVER, cull_face="back")
+        self._floor.draw("triangles", self._floor_indices)
 
     def _no_ground(self, camera: Camera) -> bool:
         """Whether there is no ground to see; one that the camera is under would hide everything."""

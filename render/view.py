@@ -28,11 +28,11 @@ class Shapes:
     """Solids to draw, one row each.
 
     body : (s,) int, index of the body, -1 for the world
-    kind : (s,) box, sphere, capsule, cylinder, ellipsoid
+    kind : (s,) box, sphere, capsule, cylinder, ellipsoid, plane
     position : (s, 3) m, of the shape's centre from the body's origin, body axes
     quat : (s, 4) shape axes to body axes
     size : (s, 3) m; box: full edges; sphere, ellipsoid: half axes; capsule, cylinder: (r, r, length
-        between the end centres) along z
+        between the end centres) along z; plane: (edge, edge, 0) of the square that is drawn, its solid is below z = 0
     color : (s, 4) red, green, blue, opacity in [0, 1]; not-a-number where the body has no colour of its own
     """
 
@@ -94,6 +94,19 @@ class Pushes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TouchTable:
+    """Closed points of contact of all rows, those of row r from first[r] to first[r + 1].
+
+    point : (k, 3) m; force : (k, 3) N, on the pair's second shape; mode : (k,) 1: sticks, 2: slips; world axes
+    """
+
+    first: np.ndarray = field(default_factory=lambda: np.zeros(2, int))
+    point: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    force: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
+    mode: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Event:
     """Something that happened: when, its name, the words to show, its rows in the recording."""
 
@@ -136,16 +149,17 @@ class Motion:
     events: tuple[Event, ...] = ()
     springs: Springs = field(default_factory=Springs)
     pushes: Pushes = field(default_factory=Pushes)
+    touches: TouchTable = field(default_factory=TouchTable)
     settings: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
 
     @staticmethod
-    def from_recording(recording: str | Path | h5py.File) -> Motion:
-        """Read a recording (docs/recording.md); raise RenderError where it cannot be read."""
+    def from_recording(recording: str | Path | h5py.File, *, contacts: bool = False) -> Motion:
+        """Read a recording (docs/recording.md), `contacts` too; raise RenderError where it cannot be read."""
         if isinstance(recording, h5py.File):
-            return _read(recording)
+            return _read(recording, contacts)
         with open_recording(recording) as file:
-            return _read(file)
+            return _read(file, contacts)
 
     @staticmethod
     def from_drawing(
@@ -218,6 +232,12 @@ class Motion:
         force = self.pushes.force
         found = force[row] if part == 0.0 else (1 - part) * force[row] + part * force[row + 1]
         return np.nan_to_num(found)
+
+    def touching(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return points, forces (k, 3) and modes (k,) of contact in the last row up to `time`."""
+        row, _ = self._between(time)
+        k = slice(*self.touches.first[row : row + 2]) if len(self.touches.mode) else slice(0, 0)
+        return self.touches.point[k], self.touches.force[k], self.touches.mode[k]
 
     def _between(self, time: float) -> tuple[int, float]:
         """Return the row before `time` and which part of the way to the next it is; 0 outside and at events."""
@@ -294,7 +314,7 @@ def rows_of(file: h5py.File) -> int:
     return rows
 
 
-def _read(file: h5py.File) -> Motion:
+def _read(file: h5py.File, contacts: bool) -> Motion:
     rows = rows_of(file)
     table = file["shapes"]
     shapes = Shapes(
@@ -322,6 +342,7 @@ def _read(file: h5py.File) -> Motion:
         events=events_of(file),
         springs=_springs(file),
         pushes=_pushes(file, rows),
+        touches=_touches(file, rows) if contacts and "contacts" in file else TouchTable(),
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
     )
@@ -346,6 +367,16 @@ def _pushes(file: h5py.File, rows: int) -> Pushes:
         body=file["forces/body"][:][there, 0].astype(int),
         point=file["forces/point"][:][there, 0],
         force=file["forces/wrench"][:rows][:, there, 3:6],
+    )
+
+
+def _touches(file: h5py.File, rows: int) -> TouchTable:
+    """Return the closed points of contact of a recording."""
+    row = file["contacts/row"][:]
+    there = (row >= 0) & (row < rows)
+    point, force, mode = (file[f"contacts/{name}"][:][there] for name in ("point", "force", "mode"))
+    return TouchTable(
+        first=np.searchsorted(row[there], np.arange(rows + 1)), point=point, force=force, mode=mode.astype(int)
     )
 
 

@@ -91,6 +91,7 @@ class Flow:
     def _share_work(self, structure: Structure) -> None:
         """Make scratch for a structure; arrays that controllers look at stay the same."""
         old = self.work
+        self.rows.fit(structure)
         new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
             getattr(old, name)[:] = 0.0
@@ -331,8 +332,8 @@ class Flow:
         while count[NEXT_SAMPLE] / self.stepper.clock[RATE] <= self.t:
             count[NEXT_SAMPLE] += 1
 
-    def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-        """Return the rows that were filled since the last call, and their raw states."""
+    def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return the rows that were filled since the last call, their raw states, and their closed points."""
         k = int(self.stepper.count[FILLED])
         rows = self.rows.buffer[:k]
         values = self.rows.split(rows, self.structure, self.impact, self.extra)
@@ -340,7 +341,8 @@ class Flow:
             self.first_balance = float(values["energy/balance"][0])
         values["energy/balance"] = values["energy/balance"] - self.first_balance
         q, v = self.rows.state(rows, self.structure)
-        out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy()
+        touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
+        out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.stepper.count[FILLED] = 0
         return out
 

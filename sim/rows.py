@@ -8,13 +8,13 @@ from sim.compiler import Model
 from sim.connectivity import Structure
 from sim.model import DRAG, TORSION, WRENCH
 
-BODY_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS = 16, 10, 8
+BODY_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 10, 8, 9
 
 
 class Rows:
     """The buffer that kernels fill, and its split into named datasets.
 
-    layout : (6,) where bodies, columns, joints, energies, forces and the raw state begin in a row.
+    layout : (7,) where bodies, columns, joints, energies, forces, the raw state and closed points begin in a row.
     """
 
     def __init__(self, model: Model, count: int = 128):
@@ -24,8 +24,14 @@ class Rows:
         b = a + 3 * columns
         c = b + JOINT_NUMBERS * joints
         d = c + 8 + FORCE_NUMBERS * len(model.forces)
-        self.layout = np.array([1, a, b, c, c + 8, d], np.int64)
+        self.layout = np.array([1, a, b, c, c + 8, d, d + 13 * bodies], np.int64)
         self.buffer = np.zeros((count, d + 13 * bodies))
+
+    def fit(self, structure: Structure) -> None:
+        """Make room for the closed points of a structure; what was in the buffer is gone if that is another room."""
+        width = int(self.layout[6]) + CONTACT_NUMBERS * len(structure.touches)
+        if width != self.buffer.shape[1]:
+            self.buffer = np.zeros((len(self.buffer), width))
 
     def split(self, rows: np.ndarray, structure: Structure, impact: float, extra: float) -> dict[str, np.ndarray]:
         """Return dataset name -> values of rows (k, width) of one structure.
@@ -34,7 +40,7 @@ class Rows:
         """
         model = self.model
         k, bodies, columns, joints = len(rows), len(model.bodies) - 1, len(model.columns), len(model.joints)
-        _, a, b, c, d, e = self.layout
+        _, a, b, c, d, e, _ = self.layout
         body = rows[:, 1:a].reshape(k, bodies, BODY_NUMBERS)
         column = rows[:, a:b].reshape(k, 3, columns).copy()
         joint = rows[:, b:c].reshape(k, joints, JOINT_NUMBERS).copy()
@@ -71,3 +77,25 @@ class Rows:
         """Return the raw (q, v) of rows of one structure."""
         first, nq, nv = int(self.layout[5]), structure.sizes.q, structure.sizes.v
         return rows[:, first : first + nq], rows[:, first + nq : first + nq + nv]
+
+    def contacts(self, rows: np.ndarray, structure: Structure) -> dict[str, np.ndarray]:
+        """Return name -> values of all closed points in rows of one structure, row by row; see `sim.recording`.
+
+        Normal and force are told of the pair's first and second shape, whichever side the features have them on.
+        """
+        touches, solids = structure.touches, self.model.solids
+        k, m = len(rows), len(touches)
+        first = int(self.layout[6])
+        numbers = rows[:, first : first + CONTACT_NUMBERS * m].reshape(k, m, 3, 3)
+        second = [structure.link_of[solids[self.model.pairs[touch.pair].second].body] for touch in touches]
+        sides = np.array([touch.features.link[1] for touch in touches])
+        turned = sides != np.array(second)
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        key = np.array([touch.features.key for touch in touches], np.int64).reshape(m, 2)
+        key[turned] = key[turned, ::-1]
+        return {
+            "row": np.repeat(np.arange(k), m), "pair": np.tile(np.array([touch.pair for touch in touches], int), k),
+            "key": np.tile(key, (k, 1)), "mode": np.tile(np.array([touch.mode for touch in touches], int), k),
+            "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
+            "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
+        }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from sim import __version__
 from sim.compiler import Model, compile
+from sim.contact.solids import Pair
 from sim.happenings import Happening
 from sim.model import DRAG, SPRING, TORSION, WRENCH
 from sim.recording import (
@@ -20,6 +21,7 @@ from sim.recording import (
     ForceEntry,
     JointEntry,
     Layout,
+    PairEntry,
     Recorder,
     Recording,
     RecordingError,
@@ -46,6 +48,10 @@ class _Journal:
         """Record a block of rows."""
         self.recorder.append(values)
         self.recorder.append_state(q, v)
+
+    def contacts(self, values: dict[str, np.ndarray]) -> None:
+        """Record closed points of contact of the next block of rows."""
+        self.recorder.contacts(values)
 
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """Begin an epoch."""
@@ -223,8 +229,18 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
         sources={k: v for k, v in scene.sources.items() if k != scene.file},
         bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns),
         forces=tuple(_force_entry(model, f) for f in range(len(model.forces))),
+        pairs=tuple(_pair_entry(model, pair) for pair in model.pairs),
         expected_rows=expected_rows,
     )  # fmt: skip
+
+
+def _pair_entry(model: Model, pair: Pair) -> PairEntry:
+    """Return what a recording says once of two shapes that may touch; they are numbered as its shapes are."""
+    names = []
+    for solid in (model.solids[pair.first], model.solids[pair.second]):
+        body = model.body_names[solid.body]
+        names.append(f"{body}.{solid.name}" if solid.name else body)
+    return PairEntry(a=names[0], b=names[1], shapes=(pair.first, pair.second))
 
 
 def _force_entry(model: Model, f: int) -> ForceEntry:

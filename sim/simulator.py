@@ -33,6 +33,9 @@ class Journal(Protocol):
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         """Take a block of rows and their raw states."""
 
+    def contacts(self, values: dict[str, np.ndarray]) -> None:
+        """Take the closed points of contact of the next block of rows, where it has any."""
+
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """Begin an epoch."""
 
@@ -138,10 +141,12 @@ class Simulator:
     # --- what is told ---------------------------------------------------------------------------
 
     def _tell_rows(self) -> None:
-        values, q, v = self.flow.take_rows()
+        values, q, v, touches = self.flow.take_rows()
         if len(q):
             self._told = float(values["time"][-1])
         if self.journal is not None and len(q):
+            if touches:
+                self.journal.contacts(touches)
             self.journal.rows(values, q, v)
 
     def _tell_epoch(self) -> None:

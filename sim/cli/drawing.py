@@ -24,6 +24,7 @@ class RenderOptions:
     fps: float | None = None
     camera: str | None = None
     frames: int | None = None
+    contacts: bool = False
     settings: tuple[str, ...] = ()
     quiet: bool = False
     overwrite: bool = False
@@ -52,7 +53,14 @@ def render(wish: RenderOptions) -> int:
         time = _first_time(wish.source)
     with film_progress(wish.quiet) as progress:
         render_recording(
-            wish.source, wish.output, time=time, fps=wish.fps, frames=wish.frames, progress=progress, **shot
+            wish.source,
+            wish.output,
+            time=time,
+            fps=wish.fps,
+            frames=wish.frames,
+            contacts=wish.contacts,
+            progress=progress,
+            **shot,
         )
     return OK
 

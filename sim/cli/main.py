@@ -126,6 +126,7 @@ def render(
     fps: Annotated[float | None, typer.Option(help="Pictures per second of a film.")] = None,
     camera: Annotated[str | None, typer.Option(help="front, side, top, or azimuth=60,distance=4,...")] = None,
     frames: Annotated[int | None, typer.Option(help="A strip of so many pictures in one .png.")] = None,
+    contacts: Annotated[bool, typer.Option("--contacts", help="Draw points of contact and the forces there.")] = False,
     settings: SetOption = None,
     quiet: QuietOption = False,
     overwrite: OverwriteOption = False,
@@ -138,7 +139,7 @@ def render(
 
         wish = drawing.RenderOptions(
             source=source, output=output, time=time, size=size, fps=fps, camera=camera, frames=frames,
-            settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust,
+            contacts=contacts, settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust,
         )  # fmt: skip
         return drawing.render(wish)
 

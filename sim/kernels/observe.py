@@ -250,6 +250,14 @@ def write_sample(work, layout, t, y, row_out):
     a = layout[5]
     for i in range(y.size - 2):
         row_out[a + i] = y[i]
+    a = layout[6]
+    points = work.points
+    for k in range(points.gap.size):
+        for i in range(3):
+            row_out[a + i] = points.p[k, i]
+            row_out[a + 3 + i] = points.n[k, i]
+            row_out[a + 6 + i] = points.force[k, i]
+        a += 9
 
 
 @chapter

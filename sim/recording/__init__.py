@@ -1,6 +1,7 @@
 """Recordings: written while a scene runs, read by name."""
 
 from sim.recording.by_name import ByName
+from sim.recording.contacts import Contacts
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.layout import (
     BodyEntry,
@@ -9,6 +10,7 @@ from sim.recording.layout import (
     ForceEntry,
     JointEntry,
     Layout,
+    PairEntry,
     ShapeEntry,
     row_fields,
 )
@@ -19,11 +21,13 @@ __all__ = [
     "BodyEntry",
     "ByName",
     "ColumnEntry",
+    "Contacts",
     "Epoch",
     "EventEntry",
     "ForceEntry",
     "JointEntry",
     "Layout",
+    "PairEntry",
     "Recorder",
     "Recording",
     "RecordingError",

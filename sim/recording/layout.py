@@ -28,10 +28,10 @@ class ShapeEntry:
     """A solid that is drawn with a body, resolved to body axes."""
 
     body: int  # index of the body; -1: the world
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid, plane
     position: tuple[float, float, float]  # m, from the body's origin, body axes
     quat_wxyz: tuple[float, float, float, float]  # shape axes to body axes
-    size: tuple[float, float, float]  # m; box full edges, sphere and ellipsoid half axes, else (r, r, length)
+    size: tuple[float, float, float]  # m; box, plane full edges, sphere, ellipsoid half axes, else (r, r, length)
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
 
 
@@ -72,6 +72,19 @@ class ForceEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PairEntry:
+    """Two shapes that may touch.
+
+    a, b : a body, `world.name` of a shape of the world, or `world`
+    shapes : their numbers
+    """
+
+    a: str
+    b: str
+    shapes: tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Everything in a recording that does not change while the scene runs.
 
@@ -89,6 +102,7 @@ class Layout:
     joints: tuple[JointEntry, ...] = ()
     columns: tuple[ColumnEntry, ...] = ()
     forces: tuple[ForceEntry, ...] = ()
+    pairs: tuple[PairEntry, ...] = ()
     expected_rows: int = 0
 
 

@@ -15,9 +15,20 @@ import h5py
 import numpy as np
 
 from sim.recording.by_name import ByName, Energy, Trust, column_keys
+from sim.recording.contacts import MODES, Contacts, called
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.layout import BodyEntry, ColumnEntry, EventEntry, ForceEntry, JointEntry, ShapeEntry, row_names
+from sim.recording.layout import (
+    BodyEntry,
+    ColumnEntry,
+    EventEntry,
+    ForceEntry,
+    JointEntry,
+    PairEntry,
+    ShapeEntry,
+    row_names,
+)
 from sim.recording.opening import open_recording
+from sim.recording.ragged import CONTACTS
 
 
 @dataclass(frozen=True)
@@ -192,6 +203,59 @@ class Recording:
             ForceEntry(name=name, type=kind, bodies=(int(body[0]), int(body[1])), points=tuple(map(_numbers, point)))
             for name, kind, body, point in zip(*fields, *ends, strict=True)
         )
+
+    @functools.cached_property
+    def pairs(self) -> tuple[PairEntry, ...]:
+        """Pairs of shapes that may touch."""
+        if "contacts" not in self._file:
+            return ()
+        names = (self._texts("contacts/pairs/a"), self._texts("contacts/pairs/b"))
+        shapes = self._get("contacts/pairs/shapes")[()]
+        return tuple(PairEntry(a=a, b=b, shapes=(int(i), int(j))) for a, b, (i, j) in zip(*names, shapes, strict=True))
+
+    @functools.cached_property
+    def touches(self) -> dict[str, np.ndarray]:
+        """Closed points of contact of all rows, in order: row, pair, key, mode, point, normal, force (on b)."""
+        if "contacts" not in self._file:
+            return {name: np.zeros((0, *tail), dtype) for name, (tail, dtype, _) in CONTACTS.items()}
+        row = self._get("contacts/row")[()]
+        there = (row >= 0) & (row < self.rows)
+        found = {name: self._get(f"contacts/{name}")[()][there] for name in CONTACTS}
+        for values in found.values():
+            values.flags.writeable = False
+        return found
+
+    def contacts(self, row: int) -> Contacts:
+        """Return the closed points of contact of a row; it counts from the end where it is negative."""
+        if not -self.rows <= row < self.rows:
+            raise RecordingError(f"row {row} is not in the recording, which has {self.rows}")
+        row = row % self.rows
+        all_of, pairs = self.touches, self.pairs
+        k = slice(*np.searchsorted(all_of["row"], (row, row + 1)))
+        pair = all_of["pair"][k]
+        return Contacts(
+            a=tuple(pairs[p].a for p in pair), b=tuple(pairs[p].b for p in pair),
+            shapes=np.array([pairs[p].shapes for p in pair], int).reshape(-1, 2), key=all_of["key"][k],
+            mode=tuple(MODES[m] for m in all_of["mode"][k]), point=all_of["point"][k], normal=all_of["normal"][k],
+            force=all_of["force"][k],
+        )  # fmt: skip
+
+    def contact_force(self, name: str, by: str | None = None) -> np.ndarray:
+        """Return the sum (n, 3) of the contact forces on a body, or only of those by another one, N.
+
+        Names as in `Contacts`; zero where nothing touches.
+        """
+        known = dict.fromkeys(["world", *(pair.a for pair in self.pairs), *(pair.b for pair in self.pairs)])
+        for wanted in (name, by):
+            if wanted is not None and wanted not in known:
+                raise UnknownNameError("touching body", wanted, known)
+        sign = np.array([
+            called(pair.b, name) * called(pair.a, by) or -1 * called(pair.a, name) * called(pair.b, by)
+            for pair in self.pairs
+        ], float)  # fmt: skip
+        out = np.zeros((self.rows, 3))
+        np.add.at(out, self.touches["row"], sign[self.touches["pair"]][:, None] * self.touches["force"])
+        return out
 
     @functools.cached_property
     def events(self) -> list[EventEntry]:

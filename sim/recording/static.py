@@ -14,7 +14,7 @@ from sim.recording.layout import FORMAT, VERSION, ColumnEntry, Layout
 
 
 def write_static(file: h5py.File, layout: Layout, program: str) -> None:
-    """Write scene, bodies, shapes, joints, columns and forces."""
+    """Write scene, bodies, shapes, joints, columns, forces and pairs of shapes that may touch."""
     file.attrs.update({"format": FORMAT, "version": VERSION, "scene": layout.scene, "program": program})
     settings, render = (json.dumps(block, sort_keys=True) for block in (layout.settings, layout.render))
     for name, text in (("text", layout.text), ("file", layout.file), ("settings", settings), ("render", render)):
@@ -40,6 +40,11 @@ def write_static(file: h5py.File, layout: Layout, program: str) -> None:
         file[f"forces/{name}"] = strings([getattr(force, name) for force in layout.forces])
     file["forces/body"] = np.array([force.bodies for force in layout.forces], "<i8").reshape(-1, 2)
     file["forces/point"] = np.array([force.points for force in layout.forces], "<f8").reshape(-1, 2, 3)
+
+    if layout.pairs:
+        for name in ("a", "b"):
+            file[f"contacts/pairs/{name}"] = strings([getattr(pair, name) for pair in layout.pairs])
+        file["contacts/pairs/shapes"] = np.array([pair.shapes for pair in layout.pairs], "<i8")
 
 
 def write_run(file: h5py.File, attributes: Mapping[str, Any]) -> None:

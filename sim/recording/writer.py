@@ -17,6 +17,7 @@ from sim.recording.container import Container, Room, allocate, create, replacing
 from sim.recording.epochs import EpochWriter
 from sim.recording.errors import RecordingError
 from sim.recording.layout import EventEntry, Layout, row_fields
+from sim.recording.ragged import ContactWriter
 from sim.recording.reader import Recording, load_recording
 from sim.recording.static import write_run, write_static
 
@@ -75,6 +76,7 @@ class Recorder:
         self.events: list[EventEntry] = []
         self._impulses: list[tuple[int, int, np.ndarray]] = []  # event, joint, (6,): those that are not zero
         self._impulses_written = 0
+        self._contacts = ContactWriter() if layout.pairs else None
         self._program = program
         self._check_target(overwrite)
         self._fields = row_fields(layout)
@@ -122,6 +124,15 @@ class Recorder:
                 with self._sentences():
                     self._write_block()
         self.flush_if_due()
+
+    def contacts(self, values: Mapping[str, np.ndarray]) -> None:
+        """Take closed points of contact of rows that are appended next.
+
+        values : row (k,), from 0 on for the next; pair (k,), key (k, 2), mode (k,), point, normal, force (k, 3)
+        """
+        if self._contacts is None:
+            raise ValueError("points of contact, but no pair of shapes that may touch")
+        self._contacts.append(values, self.count)
 
     def _gather(self, rows: Mapping[str, np.ndarray], done: int, at: int, step: int) -> None:
         """Put rows done ... done + step into the block."""
@@ -174,6 +185,7 @@ class Recorder:
             self._write_block()
             self._write_states()
             self._write_events()
+            self._write_contacts()
             self._open().put("rows", 0, self._complete_rows(self._epochs_laid))
         self._flushed = time.monotonic()
 
@@ -288,6 +300,15 @@ class Recorder:
         for name, column in zip(IMPULSES, zip(*fresh, strict=True), strict=False):
             file.put(f"impulses/{name}", first, np.array(column))
 
+    def _write_contacts(self) -> None:
+        if self._contacts is None or self._contacts.count == self._contacts.written:
+            return
+        if self._contacts.fit(self._open().slots):
+            self._contacts.write(self._open())
+            self._contacts.mark_written()
+        else:
+            self._grow(self._capacity)
+
     def _grow(self, capacity: int) -> None:
         """Move to a file with other room: more rows, a new epoch, more or longer events."""
         self._file = self._lay(capacity)
@@ -313,6 +334,8 @@ class Recorder:
             self.close()
         for epoch in self._epochs:
             epoch.mark_written()
+        if self._contacts is not None:
+            self._contacts.mark_written()
         self._capacity = capacity
         self._events_written, self._impulses_written = len(self.events), len(self._impulses)
         self._epochs_laid = len(self._epochs)
@@ -334,6 +357,8 @@ class Recorder:
         count = len(self._impulses) + (0 if final else MORE_EVENTS)
         for name, (tail, dtype, fill) in IMPULSES.items():
             rooms[f"impulses/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
+        if self._contacts is not None:
+            rooms.update(self._contacts.rooms(final))
         for k, epoch in enumerate(self._epochs):
             closed = final or k < len(self._epochs) - 1
             rooms.update(epoch.rooms(k, epoch.rows if closed else max(epoch.rows, capacity - epoch.first)))
@@ -349,6 +374,10 @@ class Recorder:
                 file.copy(self._file, f"epochs/{k}/q", epoch.written)
                 file.copy(self._file, f"epochs/{k}/v", epoch.written)
             epoch.write(file, k)
+        if self._contacts is not None:
+            if self._file is not None:
+                self._contacts.copy(file, self._file)
+            self._contacts.write(file)
         self._put_events(file, 0)
         self._put_impulses(file, 0)
         file.put("rows", 0, self._complete_rows(len(self._epochs)))

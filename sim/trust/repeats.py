@@ -109,7 +109,7 @@ def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
 
 
 def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
-    """Return what differs in a rerun of equal rows: raw states, events, impulses."""
+    """Return what differs in a rerun of equal rows: raw states, events, impulses, contacts."""
     recording, changed = seen.recording, []
     for first, q, v in same.states:
         epoch = next((e for e in recording.epochs if e.first <= first < e.last), None)
@@ -129,6 +129,11 @@ def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
         through = [none if h.through is None else h.through for h in same.happenings[: len(events)]]
         if not all(np.array_equal(a, b) for a, b in zip(recorded, through, strict=False)):
             changed.append("impulses")
+    touches = recording.touches
+    kept = same.touches["row"] < recording.rows if same.touches else np.zeros(0, bool)
+    points = {name: values[kept] for name, values in same.touches.items()}
+    if kept.sum() != len(touches["row"]) or not all(np.array_equal(touches[name], points[name]) for name in points):
+        changed.append("contacts")
     return changed
 
 

@@ -30,11 +30,13 @@ class Rerun:
 
     values : dataset of rows -> array, as in a recording
     states : (first row, q, v) of each block of rows
+    touches : closed points of contact of all rows, as in a recording; empty where nothing touched
     ended : the sentence with which the run ended before its time; empty where it did not
     """
 
     values: dict[str, np.ndarray] = field(default_factory=dict)
     states: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
+    touches: dict[str, np.ndarray] = field(default_factory=dict)
     happenings: list[Happening] = field(default_factory=list)
     ended: str = ""
 
@@ -50,6 +52,7 @@ class _Memory:
     def __init__(self, rows: Sequence[int], look: Look | None, last: float):
         self.blocks: list[Mapping[str, np.ndarray]] = []
         self.states: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.touches: list[dict[str, np.ndarray]] = []
         self.happenings: list[Happening] = []
         self.count, self.last, self.simulator = 0, last, None
         self.wanted, self.look = sorted(rows), look
@@ -65,6 +68,10 @@ class _Memory:
                 self.look(row, self.simulator)
         if values["time"][-1] > self.last:
             raise _Enough
+
+    def contacts(self, values: dict[str, np.ndarray]) -> None:
+        """Keep closed points of contact of the next block of rows."""
+        self.touches.append({**values, "row": values["row"] + self.count})
 
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """Nothing: rows are compared by the names of bodies and joints."""
@@ -108,6 +115,8 @@ def rerun(
         out.ended = str(error)
     names = memory.blocks[0] if memory.blocks else ()
     out.values = {name: np.concatenate([block[name] for block in memory.blocks]) for name in names}
+    touched = memory.touches[0] if memory.touches else ()
+    out.touches = {name: np.concatenate([block[name] for block in memory.touches]) for name in touched}
     out.states, out.happenings = memory.states, memory.happenings
     return out
 
