@@ -15,7 +15,7 @@ from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.narrow import touching_points
 from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
 from sim.kernels.touches import (
-    go_on,
+    go_on_sliding,
     rub,
     rubbing_power,
     touch_forces,
@@ -39,9 +39,9 @@ def contact(question, system, t, a, b):
         every = int(t)
         touch_rows(work.touches, tables.blocks, tables.rows, every, work.keeps, work.links, work.rows, work.points)
     elif question == RUB:
-        return slide(system)
+        return slide_points(system)
     elif question == GO_ON:
-        go_on(work.touches, work.points)
+        go_on_sliding(work.touches, work.points)
         remember_normals(work.links.R, work.points, work.touches.mode.size, work.touches)
     elif question == PRESS:
         touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
@@ -73,23 +73,34 @@ def open_gap(m, tables, work):
 
 
 @kernel
-def open_gap_of(m, meetings, shapes, link_work, touches, near, near_points, poses, cores):
+def open_gap_of(
+    m, meetings, shapes, link_work, touches, near_work, near_point_work, pose_work, core_work
+):  # fmt: skip
     """See `open_gap`."""
     count, s, _ = touching_points(
-        shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, MARGIN, near, near_points, poses, cores
+        shapes,
+        meetings.a[m],
+        meetings.b[m],
+        link_work.x,
+        link_work.R,
+        MARGIN,
+        near_work,
+        near_point_work,
+        pose_work,
+        core_work,
     )
     closed = 0
     for k in range(touches.mode.size):
         if touches.meeting[k] == m:
             closed += 1
-            if not is_among(touches, k, near, count):
+            if not is_among(touches, k, near_work, count):
                 return -1.0
     if closed == 0:
         return s
     least = math.inf
     for i in range(count):
-        if not is_closed(near, i, touches, m):
-            least = min(least, near_points.gap[i])
+        if not is_closed(near_work, i, touches, m):
+            least = min(least, near_point_work.gap[i])
     return min(least, MARGIN)
 
 
@@ -112,7 +123,7 @@ def is_closed(near, i, touches, m):
 
 
 @story
-def slide(system):
+def slide_points(system):
     """`respond` where points of contact slide: their friction follows their normal forces, which it changes.
 
     The normal forces f of sliding points are linear in the frictions that they make: f = f0 + S f.  The columns

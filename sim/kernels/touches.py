@@ -18,11 +18,11 @@ STILL = 1e-7
 
 
 @door
-def touch_frames(touches, link_work, points, block_work):
+def touch_frames(touches, link_work, point_work, block_work):
     """Place every point, and fill the frames of its block: two tangents and the normal, the position off by the gap."""
     x, V, frame_out = link_work.x, link_work.V, block_work.frame
-    p_out, n, t1, t2, u_out = points.p, points.n, points.t1, points.t2, points.u
-    status = contact_points(touches, x, link_work.R, V, touches.mode.size, points)
+    p_out, n, t1, t2, u_out = point_work.p, point_work.n, point_work.t1, point_work.t2, point_work.u
+    status = contact_points(touches, x, link_work.R, V, touches.mode.size, point_work)
     for k in range(touches.mode.size):
         a, b, block = touches.link[k, 0], touches.link[k, 1], touches.block[k]
         p0, p1, p2 = p_out[k, 0], p_out[k, 1], p_out[k, 2]
@@ -31,7 +31,7 @@ def touch_frames(touches, link_work, points, block_work):
         u_out[k, 0] = V[b, 3] + V[b, 1] * r2 - V[b, 2] * r1 - (V[a, 3] + V[a, 1] * s2 - V[a, 2] * s1)
         u_out[k, 1] = V[b, 4] + V[b, 2] * r0 - V[b, 0] * r2 - (V[a, 4] + V[a, 2] * s0 - V[a, 0] * s2)
         u_out[k, 2] = V[b, 5] + V[b, 0] * r1 - V[b, 1] * r0 - (V[a, 5] + V[a, 0] * s1 - V[a, 1] * s0)
-        slip_direction(k, points)
+        slip_direction(k, point_work)
         if block >= 0:
             for i in range(3):
                 frame_out[block, i] = p_out[k, i]
@@ -40,17 +40,17 @@ def touch_frames(touches, link_work, points, block_work):
                 frame_out[block, 5 + 3 * i] = frame_out[block, 14 + 3 * i] = n[k, i]
                 frame_out[block, 21 + i] = V[b, i] - V[a, i]
                 frame_out[block, 24 + i] = u_out[k, i]
-                frame_out[block, 27 + i] = points.gap[k] * n[k, i]
+                frame_out[block, 27 + i] = point_work.gap[k] * n[k, i]
     return status
 
 
 @kernel
-def slip_direction(k, points):
+def slip_direction(k, point_work):
     """Unit direction along the surface in which b slides over a, turned to go on from that at the step's start.
 
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
-    n, u, start, slip_out = points.n, points.u, points.start, points.slip
+    n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
     t0, t1, t2, speed = along_surface(k, u, n)
     if t0 * start[k, 0] + t1 * start[k, 1] + t2 * start[k, 2] < 0.0:
         t0, t1, t2 = -t0, -t1, -t2
@@ -69,23 +69,23 @@ def along_surface(k, u, n):
 
 
 @kernel
-def go_on(touches, points):
+def go_on_sliding(touches, point_work):
     """Let the next step begin with the directions of sliding that are now."""
     for k in range(touches.mode.size):
-        u, slip = points.u, points.slip
+        u, slip = point_work.u, point_work.slip
         if u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
             for i in range(3):
-                points.start[k, i] = slip[k, i]
+                point_work.start[k, i] = slip[k, i]
 
 
 @door
-def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, points):
+def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, point_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of rows of contacts, as `constraints.build_rows`.
 
     The point of contact and the normal move with p_dot and n_dot: of two materials that roll over each other
     neither carries it.
     """
-    x, V, A, p, p_dot, u = link_work.x, link_work.V, link_work.A, points.p, points.p_dot, points.u
+    x, V, A, p, p_dot, u = link_work.x, link_work.V, link_work.A, point_work.p, point_work.p_dot, point_work.u
     for k in range(touches.mode.size):
         n, a, b = touches.block[k], touches.link[k, 0], touches.link[k, 1]
         if n < 0:
@@ -96,7 +96,7 @@ def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, points)
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             if not (every or keeps[r]):
                 continue
-            e0, e1, e2, m0, m1, m2 = row_axis(points, k, rows.code[r])
+            e0, e1, e2, m0, m1, m2 = row_axis(point_work, k, rows.code[r])
             row_work.row[r, 0] = row_work.row[r, 1] = row_work.row[r, 2] = 0.0
             row_work.row[r, 3], row_work.row[r, 4], row_work.row[r, 5] = e0, e1, e2
             row_work.slip[r] = e0 * u[k, 0] + e1 * u[k, 1] + e2 * u[k, 2]
@@ -105,14 +105,14 @@ def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, points)
 
 
 @kernel
-def row_axis(points, k, code):
+def row_axis(point_work, k, code):
     """Return the axis of a row, 0 and 1 along the surface, 2 the normal; and its rate."""
     if code == 0:
-        e, m = points.t1, points.t1_dot
+        e, m = point_work.t1, point_work.t1_dot
     elif code == 1:
-        e, m = points.t2, points.t2_dot
+        e, m = point_work.t2, point_work.t2_dot
     else:
-        e, m = points.n, points.n_dot
+        e, m = point_work.n, point_work.n_dot
     return e[k, 0], e[k, 1], e[k, 2], m[k, 0], m[k, 1], m[k, 2]
 
 
@@ -130,17 +130,17 @@ def material_acceleration(x, V, A, p, p_dot, k, b):
 
 
 @kernel
-def rub(touches, k, size, link_work, points, wrench_out):
+def rub(touches, k, size, link_work, point_work, wrench_out):
     """Add the friction of a normal force of `size` at sliding point k to the wrenches on both links."""
-    x, p, slip = link_work.x, points.p, points.slip
+    x, p, slip = link_work.x, point_work.p, point_work.slip
     s = -size * touches.friction[k]
     f0, f1, f2 = s * slip[k, 0], s * slip[k, 1], s * slip[k, 2]
-    push(x, p, k, touches.link[k, 1], f0, f1, f2, wrench_out)
-    push(x, p, k, touches.link[k, 0], -f0, -f1, -f2, wrench_out)
+    push_at(x, p, k, touches.link[k, 1], f0, f1, f2, wrench_out)
+    push_at(x, p, k, touches.link[k, 0], -f0, -f1, -f2, wrench_out)
 
 
 @kernel
-def push(x, p, k, link, f0, f1, f2, wrench_out):
+def push_at(x, p, k, link, f0, f1, f2, wrench_out):
     """Add a force at point k to a link's wrench about its own origin."""
     r0, r1, r2 = p[k, 0] - x[link, 0], p[k, 1] - x[link, 1], p[k, 2] - x[link, 2]
     wrench_out[link, 0] += r1 * f2 - r2 * f1
@@ -152,50 +152,50 @@ def push(x, p, k, link, f0, f1, f2, wrench_out):
 
 
 @kernel
-def rubbing_power(touches, points, f, power_out):
-    """Add what friction takes [W]; f: normal forces of the sliding points."""
+def rubbing_power(touches, point_work, f, power_out):
+    """Add what friction takes [W]; f: normal forces of the sliding point_work."""
     i = 0
     for k in range(touches.mode.size):
         if touches.mode[k] == SLIP:
-            u, d = points.u, points.slip
+            u, d = point_work.u, point_work.slip
             speed = u[k, 0] * d[k, 0] + u[k, 1] * d[k, 1] + u[k, 2] * d[k, 2]
             power_out[0, 1] += f[i] * touches.friction[k] * speed
             i += 1
 
 
 @kernel
-def touch_forces(touches, blocks, rows, row_work, points):
-    """Forces of all points, from the forces of their rows."""
-    force_out = points.force
+def touch_forces(touches, blocks, rows, row_work, point_work):
+    """Forces of all point_work, from the forces of their rows."""
+    force_out = point_work.force
     for k in range(touches.mode.size):
         n = touches.block[k]
-        force_out[k, 0] = force_out[k, 1] = force_out[k, 2] = points.pressing[k] = points.holding[k] = 0.0
+        force_out[k, 0] = force_out[k, 1] = force_out[k, 2] = point_work.pressing[k] = point_work.holding[k] = 0.0
         if n < 0:
             continue
         side = 0.0
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             f = row_work.force[r]
-            e0, e1, e2, _, _, _ = row_axis(points, k, rows.code[r])
+            e0, e1, e2, _, _, _ = row_axis(point_work, k, rows.code[r])
             force_out[k, 0] += f * e0
             force_out[k, 1] += f * e1
             force_out[k, 2] += f * e2
             if rows.code[r] == 2:
-                points.pressing[k] = f
+                point_work.pressing[k] = f
             else:
                 side += f * f
-        points.holding[k] = math.sqrt(side)
+        point_work.holding[k] = math.sqrt(side)
         if touches.mode[k] == SLIP:
-            points.holding[k] = touches.friction[k] * points.pressing[k]
+            point_work.holding[k] = touches.friction[k] * point_work.pressing[k]
             for j in range(3):
-                force_out[k, j] -= points.holding[k] * points.slip[k, j]
+                force_out[k, j] -= point_work.holding[k] * point_work.slip[k, j]
 
 
 @kernel
-def touch_guard(kind, k, touches, points):
+def touch_guard(kind, k, touches, point_work):
     """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s]."""
     if kind == GUARD_PULL:
-        return -points.pressing[k]
+        return -point_work.pressing[k]
     if kind == GUARD_CONE:
-        return points.holding[k] - touches.friction[k] * points.pressing[k]
-    u, start = points.u, points.start
+        return point_work.holding[k] - touches.friction[k] * point_work.pressing[k]
+    u, start = point_work.u, point_work.start
     return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
