@@ -104,7 +104,7 @@ def test_equal_spheres_share_their_speeds(e: float) -> None:
     assert run.simulator.velocity["b"][0] == pytest.approx(1 + e, abs=1e-12)
 
 
-# ---- friction of a collision: benchmark notes 3.2 ---------------------------------------------------------------------
+# ---- friction of a collision: benchmark notes 3.2 -------------------------------------------------------------------
 
 SKEW = """
 schema: 1
@@ -129,7 +129,7 @@ def test_a_ball_that_lands_askew_grips_where_friction_reaches(share: float) -> N
     assert run.simulator.angular_velocity["ball"] == pytest.approx([0, spin, 0], abs=1e-8)
 
 
-# ---- a cradle, all contacts at once -----------------------------------------------------------------------------------
+# ---- a cradle, all contacts at once ---------------------------------------------------------------------------------
 
 
 def test_the_cradle_answers_each_contact_alone() -> None:

@@ -12,7 +12,7 @@ from tests.contact.engine import CONE, G0, PENETRATION, Run, shipped
 pytestmark = pytest.mark.contact
 
 
-# ---- table ------------------------------------------------------------------------------------------------------------
+# ---- table ----------------------------------------------------------------------------------------------------------
 
 LEGS = """
 schema: 1
@@ -76,7 +76,7 @@ def test_front_feet_carry_more_while_the_table_slides() -> None:
     assert (front - back) * 0.4 == pytest.approx(0.4 * 20 * G0 * height, rel=2e-2)  # legs are 6 cm wide
 
 
-# ---- stack: benchmark notes 3.8 ---------------------------------------------------------------------------------------
+# ---- stack: benchmark notes 3.8 -------------------------------------------------------------------------------------
 
 
 @pytest.mark.benchmark
@@ -94,7 +94,7 @@ def test_every_box_of_a_stack_carries_what_stands_on_it() -> None:
 
 
 def test_the_wrenches_under_the_boxes_have_no_moment() -> None:
-    """Each box's points carry its load in their middle: the wrench under it, about its centre line, is a force alone."""
+    """Each box's points carry its load in their middle: the wrench under it is a force alone."""
     run = shipped("stack").to(1.0)
     points, p = run.points(), run.simulator.flow.work.points.p.reshape(-1, 3).copy()
     names = np.array(points.names)
@@ -105,7 +105,7 @@ def test_the_wrenches_under_the_boxes_have_no_moment() -> None:
         assert moment == pytest.approx([0, 0, 0], abs=1e-6)
 
 
-# ---- every sample of every scene --------------------------------------------------------------------------------------
+# ---- every sample of every scene ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

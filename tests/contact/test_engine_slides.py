@@ -24,7 +24,7 @@ def along(run: Run) -> float:
     return float(x @ UPHILL)
 
 
-# ---- block on 30 degrees: benchmark notes 3.2 -------------------------------------------------------------------------
+# ---- block on 30 degrees: benchmark notes 3.2 -----------------------------------------------------------------------
 
 
 @pytest.mark.fast
@@ -88,7 +88,7 @@ def test_forces_on_a_slope() -> None:
         assert (np.abs(points.gap) <= PENETRATION).all()
 
 
-# ---- sphere: from sliding to rolling ----------------------------------------------------------------------------------
+# ---- sphere: from sliding to rolling --------------------------------------------------------------------------------
 
 SPHERE = """
 schema: 1
@@ -128,7 +128,7 @@ def test_a_ball_with_back_spin_comes_back() -> None:
     assert run.times("mode")[-1] == pytest.approx((1 + 3 / 7) / (0.2 * G0), abs=1e-9)
 
 
-# ---- rolling down 20 degrees ------------------------------------------------------------------------------------------
+# ---- rolling down 20 degrees ----------------------------------------------------------------------------------------
 
 ROUND = """
 schema: 1
