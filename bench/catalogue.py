@@ -52,6 +52,12 @@ def _slope(
     return loops.slope(name, rounds, scene=f"benchmarks/{scene}", parameter=parameter, sizes=sizes)
 
 
+def _redundant(name: str, rounds: int) -> Iterator[Result]:
+    from bench import redundant
+
+    return redundant.measure(name, rounds)
+
+
 def _iftomm(name: str, rounds: int) -> Iterator[Result]:
     from bench import iftomm
 
@@ -118,10 +124,18 @@ BENCHMARKS = {
         partial(_slope, scene="chain_in_plane", parameter="links"),
         9,
     ),
+    "slope.forest": Benchmark(
+        "how the cost of many figures grows with their number, each with a loop through its hands",
+        partial(_slope, scene="forest", parameter="figures", sizes=(5, 10, 25, 50)),
+        7,
+    ),
     "slope.rope_net": Benchmark(
         "how a net's cost grows with its side: loops that share freedoms with many others",
         partial(_slope, scene="rope_net", parameter="side", sizes=(4, 6, 9, 14)),
         5,
+    ),
+    "redundant.bricard": Benchmark(
+        "Bricard's mechanism beside the same with independent rows: accelerations, and a run", _redundant, 25
     ),
     **{
         f"iftomm.{problem}": Benchmark(f"IFToMM problem {problem} to its threshold, inside `advance`", _iftomm, 5)

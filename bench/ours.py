@@ -89,6 +89,11 @@ class Run:
         self.simulator.reset()
         _ = self.simulator.flow.system
 
+    @property
+    def evaluations(self) -> int:
+        """How often accelerations were asked for since the start."""
+        return self.simulator.flow.counts()["evaluations"]
+
     def positions(self, points: Sequence[str]) -> np.ndarray:
         """Return where points are now (count, 3) [m]."""
         position = self.simulator.position
@@ -214,11 +219,13 @@ class _Telling:
 class Engine:
     """Forward dynamics of a scene at its start, by the ordinary path: load, compile, structure tables.
 
+    scene: one that is loaded, or the name of a shipped one, with its parameters
     loops: False leaves the joints out that close loops.
     """
 
-    def __init__(self, name: str, *, loops: bool = True, set: Mapping[str, float] | None = None):
-        scene = load(name, set=set)
+    def __init__(self, scene: str | Scene, *, loops: bool = True, set: Mapping[str, float] | None = None):
+        if isinstance(scene, str):
+            scene = load(scene, set=set)
         self.model = sim.compile(scene)
         self.flow = sim.Simulator(self.model).flow
         if not loops:

@@ -32,7 +32,7 @@ from sim.scene.spec import Scene, Value
 
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
-LARGE = 300  # freedoms above which dense matrices take seconds
+LARGE = 120  # freedoms above which dense matrices take seconds
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 
 
@@ -262,10 +262,15 @@ def close_velocities(
             return
 
 
-def slip(mechanism: Mechanism) -> float:
-    """Return how fast the loops open and drives are missed, as last looked at [m/s]."""
+def opening(mechanism: Mechanism) -> np.ndarray:
+    """Return (rows,) how fast the loops open and drives are missed, as last looked at [m/s]."""
     slips(mechanism.structure.tables.rows, mechanism.work.blocks, mechanism.work.rows)
-    return float(np.abs(mechanism.work.rows.slip[mechanism.hard()]).max(initial=0.0))
+    return mechanism.work.rows.slip.copy()
+
+
+def slip(mechanism: Mechanism) -> float:
+    """Return the largest of that of hard rows."""
+    return float(np.abs(opening(mechanism)[mechanism.hard()]).max(initial=0.0))
 
 
 def unkept_coordinates(

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.assembly import close_positions, close_velocities, joint_named, of_loops, place, set_rates, unplaceable
+from sim.assembly import (
+    LARGE,
+    close_positions,
+    close_velocities,
+    joint_named,
+    of_loops,
+    opening,
+    place,
+    set_rates,
+    unplaceable,
+)
 from sim.compiler import Model, relative_pose
 from sim.connectivity import Frames, Structure, build, choose_tree
 from sim.drawing import Pose
@@ -22,6 +32,7 @@ from sim.mechanism import Mechanism, coordinates_of, rates_of
 from sim.model import NQ, NV, TORSION, Control
 from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
+from sim.striking import strike
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
 
@@ -44,12 +55,16 @@ class Blow:
 
 
 def impulse_solve(
-    mechanism: Mechanism, v: np.ndarray, applied: np.ndarray | None = None, fresh: np.ndarray | None = None
-) -> Blow:
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None = None,
+    fresh: np.ndarray | None = None,
+) -> Blow:  # fmt: skip
     """Solve for velocities after an instant in which all active rows hold.
 
     Parameters
     ----------
+    mechanism : Mechanism
+        As last looked at, at q and v.
+    q : (nq,)
     v : (nv,) before
     applied : (nv,) generalised impulse from outside [N s, N m s], or None
     fresh : (rows,) mask of armature rows whose rotor was at rest before, or None
@@ -60,6 +75,10 @@ def impulse_solve(
     row takes P = -a times the change of its rate.  Energy lost is -P . (J v- - w + J v+ - w) / 2 of hard rows
     and new armatures: a drive is a clutch, which slips at first, and gives P . w.
     """
+    if len(v) > LARGE and bool(np.all(mechanism.locked())):
+        blow = _strike(mechanism, q, v, applied)
+        if blow is not None:
+            return blow
     M, J = mechanism.inertia(), mechanism.jacobian()
     hard = mechanism.hard()
     push = np.zeros(len(v)) if applied is None else applied
@@ -84,6 +103,25 @@ def impulse_solve(
         lost = 0.0
     given = float(P @ wanted) + (0.5 * float(push @ (v + after)) if applied is not None else 0.0)
     return Blow(after, P, lost, given)
+
+
+def _strike(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> Blow | None:
+    """Do the same for loops without drives and armatures, along the tree; None where that fails."""
+    push = np.zeros(len(v)) if applied is None else applied
+    slip, rows = opening(mechanism), len(mechanism.structure.tables.rows)
+    after, P, momentum = v, np.zeros(rows), mechanism.momentum(v) + push
+    for _ in range(2):  # the second pass takes out roundoff
+        struck = strike(mechanism, q, momentum)
+        if struck is None:
+            mechanism.look(q, v)
+            return None
+        after, more = struck
+        P += more
+        momentum = mechanism.momentum(after)
+    mechanism.look(q, after)
+    lost = -0.5 * float(P @ (slip + opening(mechanism)))
+    mechanism.look(q, v)
+    return Blow(after, P, lost, 0.5 * float(push @ (v + after)))
 
 
 @dataclass

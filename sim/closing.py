@@ -25,6 +25,17 @@ def held(tables: Tables, fixed: np.ndarray) -> Tables:
     return tables._replace(links=links, freedoms=freedoms)
 
 
+def acting(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return the mask of rows that act at an assembled pose, found by the elimination of every step of a run."""
+    guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))
+    system = system_of(mechanism.structure.tables, mechanism.control, mechanism.work, guards)
+    y, slope = np.concatenate([q, np.zeros(mechanism.structure.sizes.v + 2)]), np.zeros(0)
+    answer(system.answers, START, address(system.places), mechanism.t, y, slope)
+    out = np.zeros(len(mechanism.structure.tables.rows), bool)
+    out[mechanism.work.rows.order[: int(mechanism.work.one.rank[0])]] = True
+    return out
+
+
 def close(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray) -> None:
     """Bring q and v to the constraints as near as it goes, moving what is not fixed, least in kinetic energy."""
     guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))

@@ -179,7 +179,7 @@ def build(
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links) if len(meetings) else table(SHAPE, 0),
+        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links, len(meetings)),
         meetings=_meetings(model, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
@@ -261,24 +261,32 @@ def _freedoms(model: Model, links: Any) -> Any:
     return freedoms
 
 
-def _fork(links: Any, a: int, b: int) -> int:
-    """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
-    while a != b:
-        if a > b:
-            a = int(links.parent[a])
-        else:
-            b = int(links.parent[b])
-    return a
+class _Paths:
+    """Ways up the tree, from plain lists: attributes of tables cost more than the way itself."""
 
+    def __init__(self, links: Any):
+        self.parent: list[int] = links["parent"].tolist()
+        self.freedoms = [
+            list(range(v + nv - 1, v - 1, -1)) for v, nv in zip(links["v"].tolist(), links["nv"].tolist(), strict=True)
+        ]
 
-def _climbed(links: Any, link: int, top: int) -> list[int]:
-    """Return the freedoms from a link up to below its ancestor `top`, the last first."""
-    out: list[int] = []
-    while link != top:
-        first = int(links.v[link])
-        out.extend(range(first + int(links.nv[link]) - 1, first - 1, -1))
-        link = int(links.parent[link])
-    return out
+    def fork(self, a: int, b: int) -> int:
+        """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
+        parent = self.parent
+        while a != b:
+            if a > b:
+                a = parent[a]
+            else:
+                b = parent[b]
+        return a
+
+    def climbed(self, link: int, top: int) -> list[int]:
+        """Return the freedoms from a link up to below its ancestor `top`, the last first."""
+        out: list[int] = []
+        while link != top:
+            out += self.freedoms[link]
+            link = self.parent[link]
+        return out
 
 
 def _motors(model: Model, links: Any) -> list[int]:
@@ -308,14 +316,15 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:
-            out.append((code, float(armature**0.5), 1.0, 0, -1, 0))
+            out.append((code, float(armature**0.5), 1.0, 0, -1, column))
     return out
 
 
-def _shapes(model: Model, link_of: np.ndarray, links: Any) -> Any:
-    """Lay out the shapes that may touch, in the axes of their links."""
-    out = table(SHAPE, len(model.solids))
-    for k, solid in enumerate(model.solids):
+def _shapes(model: Model, link_of: np.ndarray, links: Any, meetings: int) -> Any:
+    """Lay out the shapes in the axes of their links; none where none may touch."""
+    solids = model.solids if meetings else ()
+    out = table(SHAPE, len(solids))
+    for k, solid in enumerate(solids):
         link = int(link_of[solid.body])
         R_KB = links.R_KB[link].reshape(3, 3)
         out.link[k], out.kind[k], out.dimensions[k] = link, SHAPE_KIND[solid.kind], solid.size
@@ -353,6 +362,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     support: list[int] = []
     jacobian = 0
+    paths = _Paths(links)
     for n in range(len(blocks)):
         first_row = len(row_list)
         if n < len(joints):
@@ -366,8 +376,8 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             a, b = (int(link) for link in touches.link[touch])
             row_list += [(n, *row) for row in _rows_of_touch(int(touches.mode[touch]))]
             touches.block[touch] = n
-        fork = _fork(links, a, b)
-        below_b, below_a, above = (_climbed(links, *ends) for ends in ((b, fork), (a, fork), (fork, 0)))
+        fork = paths.fork(a, b)
+        below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
         for name, value in (

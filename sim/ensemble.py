@@ -175,6 +175,7 @@ class Ensemble:
     def __init__(self, model: Model, *, threads: int | None = None):
         self.threads = _cores() if threads is None else _whole("threads", threads, 1)
         refuse(_events(model))
+        refuse(_contacts(model))
         self._simulator = Simulator(model)
         refuse(_python(self._simulator))
         self.model, sizes = model, self._simulator.flow.structure.sizes
@@ -371,6 +372,18 @@ def _events(model: Model) -> list[Problem]:
             hint="leave them out: sim.compile(dataclasses.replace(scene, events=()))",
         )
         for event in model.scene.events
+    ]  # fmt: skip
+
+
+def _contacts(model: Model) -> list[Problem]:
+    """Return a problem for each rule of contact."""
+    return [
+        Problem(
+            where=rule.place, path=f"contacts.{rule.name}",
+            what="a rollout follows one structure, so it knows no contacts that come and go",
+            hint="leave them out: sim.compile(dataclasses.replace(scene, contacts=()))",
+        )
+        for rule in model.scene.contacts
     ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.system import SAMPLE, WATCH, System, address
 from sim.mechanism import Mechanism
-from sim.methods import METHODS, Turn, account, first_turn, next_turn
+from sim.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.model import (
     ACCEPTED,
     ARMED,
@@ -56,6 +56,7 @@ from sim.model import (
     make_stepper,
     make_work,
     table,
+    variational_work,
 )
 from sim.programs import Condition
 from sim.rows import Rows
@@ -127,6 +128,10 @@ class Flow:
             self.work = self.work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
             self.mechanism.work = self.work
             self._system = None
+        if method == METHODS["variational"] and len(self.work.carried) != sizes.links:
+            self.work = self.work._replace(**variational_work(sizes))
+            self.mechanism.work = self.work
+            self._system = None
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)
@@ -173,6 +178,7 @@ class Flow:
         """Run the kernel once; returns (status, guard or index)."""
         self._refresh_wrenches()
         self._use(int(self.stepper.count[METHOD]))
+        self.work.one.intact[0] = 0
         system, clock, count = self.system, self.stepper.clock, self.stepper.count
         method = count[METHOD]
         status, guard = advance(
@@ -368,6 +374,11 @@ class Flow:
     def methods(self) -> list[str]:
         """Return which method stepped from when to when, and why."""
         return account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
+
+    @property
+    def method(self) -> str:
+        """Name of the method that steps."""
+        return NAMES[int(self.stepper.count[METHOD])]
 
     @property
     def next_step(self) -> float:

@@ -279,7 +279,7 @@ class Happenings:
             fresh = np.isin(blocks.joint[rows.block], list(connect)) & (rows.compliance > 0.0) if len(rows) else None
             rotor = _rotor_energy(after, connect)
             total.given -= rotor  # a new rotor starts at rest; the impulse solve books what it takes up
-            blow = impulse_solve(after.mechanism, after.v, fresh=fresh)
+            blow = impulse_solve(after.mechanism, after.q, after.v, fresh=fresh)
             v = blow.v
             total.lost += blow.lost
             total.given += blow.given
@@ -329,7 +329,7 @@ class Happenings:
         p_WB, R_WB = now.mechanism.work.bodies.p_WB[n], now.mechanism.work.bodies.R_WB[n].reshape(3, 3)
         p_W = p_WB + R_WB @ s.model.points.p_B[row]
         push = generalised_impulse(now.mechanism, n, np.asarray(linear, float), np.asarray(angular, float), p_W)
-        blow = impulse_solve(now.mechanism, now.v, push)
+        blow = impulse_solve(now.mechanism, now.q, now.v, push)
         total.given += blow.given
         total.lost += blow.lost
         total.impulse = max(total.impulse, float(np.linalg.norm(blow.impulse)))

@@ -29,7 +29,7 @@ def joint_impulses(
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     links, blocks = structure.tables.links, structure.tables.blocks
-    through = _momenta(mechanism, change)
+    through = mechanism.momenta(change)
     out = np.zeros((len(model.joints), 6))
     for n, block in enumerate(blocks):
         if block.motor:  # its impulse goes through the tree
@@ -53,15 +53,3 @@ def joint_impulses(
 def _moved(wrench: np.ndarray, arm: np.ndarray) -> np.ndarray:
     """Return a wrench about another point; arm: from that point to the old one."""
     return np.concatenate([wrench[:3] + np.cross(arm, wrench[3:]), wrench[3:]])
-
-
-def _momenta(mechanism: Mechanism, change: np.ndarray) -> np.ndarray:
-    """Return (links, 6): changes of angular momentum about each link's origin and of momentum."""
-    I, jacobians = mechanism.work.links.I, mechanism.link_jacobians()  # noqa: E741
-    twist = jacobians @ change
-    w, u = twist[:, :3], twist[:, 3:]
-    h = I[:, 1:4]
-    xx, yy, zz, xy, xz, yz = I[:, 4:].T
-    about = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
-    angular = np.einsum("bij,bj->bi", about, w) + np.cross(h, u)
-    return np.hstack([angular, I[:, :1] * u + np.cross(w, h)])

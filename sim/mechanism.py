@@ -129,12 +129,17 @@ class Mechanism:
         J[3:, k] = np.where(sliding, 0.0, axis).T
         return J
 
+    def direction(self, code: int, n: int) -> np.ndarray:
+        """Return the unit direction (3,) of a row or freedom of block n by its code, world axes."""
+        frame = np.ascontiguousarray(self.work.blocks.frame[n : n + 1])  # one layout, whatever their number
+        return np.array(constraints.direction(code, frame, 0))
+
     def loop_rates(self, n: int) -> np.ndarray:
         """Return R (freedoms, nv) with R v the rates of the joint that closes loop n."""
         J = self.loop_motion(n)
         rows = []
         for code in FREEDOM_ROWS[int(self.structure.tables.blocks.kind[n])]:
-            e = np.array(constraints.direction(code, self.work.blocks.frame, n))
+            e = self.direction(code, n)
             rows.append(e @ (J[:3] if code < 3 else J[3:]))
         return np.array(rows).reshape(-1, J.shape[1])
 
@@ -150,6 +155,43 @@ class Mechanism:
                 rows = slice(3, 6) if tables.freedoms.linear[k] else slice(0, 3)
                 J[b, rows, k] = work.freedoms.axis[k]
         return J
+
+    def twists(self, v: np.ndarray) -> np.ndarray:
+        """Return (links, 6): angular velocity and velocity of every link's origin at rates v, as last looked at."""
+        tables, work = self.structure.tables, self.work
+        parent, moved = tables.links["parent"].tolist(), work.links.d
+        linear = (tables.freedoms["linear"] == 1)[:, None]
+        own = work.freedoms.axis * v[:, None]
+        out = np.zeros((self.structure.sizes.links, 6))
+        np.add.at(out, tables.freedoms["owner"], np.hstack([np.where(linear, 0.0, own), np.where(linear, own, 0.0)]))
+        for b in range(1, len(out)):
+            w, d = out[parent[b]], moved[b]
+            out[b] += w
+            out[b, 3] += w[1] * d[2] - w[2] * d[1]
+            out[b, 4] += w[2] * d[0] - w[0] * d[2]
+            out[b, 5] += w[0] * d[1] - w[1] * d[0]
+        return out
+
+    def momenta(self, v: np.ndarray) -> np.ndarray:
+        """Return (links, 6): angular momentum about each link's origin and momentum at rates v."""
+        I, twist = self.work.links.I, self.twists(v)  # noqa: E741
+        w, u, h = twist[:, :3], twist[:, 3:], I[:, 1:4]
+        xx, yy, zz, xy, xz, yz = I[:, 4:].T
+        about = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
+        angular = np.einsum("bij,bj->bi", about, w) + np.cross(h, u)
+        return np.hstack([angular, I[:, :1] * u + np.cross(w, h)])
+
+    def momentum(self, v: np.ndarray) -> np.ndarray:
+        """Return M v (nv,), from the tips to the root, as last looked at."""
+        tables, total = self.structure.tables, self.momenta(v)
+        parent, moved = tables.links["parent"].tolist(), self.work.links.d
+        for b in range(len(total) - 1, 0, -1):
+            if parent[b]:
+                total[parent[b]] += total[b]
+                total[parent[b], :3] += np.cross(moved[b], total[b, 3:])
+        at = total[tables.freedoms["owner"]]
+        along = np.where((tables.freedoms["linear"] == 1)[:, None], at[:, 3:], at[:, :3])
+        return np.sum(self.work.freedoms.axis * along, axis=1) + tables.freedoms.armature * v
 
     def inertia(self) -> np.ndarray:
         """Return M (nv, nv), dense, as last looked at."""

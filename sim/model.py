@@ -98,7 +98,7 @@ ROW = np.dtype(
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
         ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
-        ("motion", "i8"), ("column", "i8"),  # of a driven freedom: program of its coordinate, or -1; its column
+        ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
     ],
     align=True,
 )  # fmt: skip
@@ -360,6 +360,7 @@ ONE_WORK = np.dtype(
         ("jump", "f8"),  # how far driven rates were off, in units of size, when a step was brought to the constraints
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
+        ("intact", "i8"),  # 1 while nothing was asked since that would have changed what was found there
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,
@@ -496,6 +497,15 @@ class Work(NamedTuple):
     pair_x: Annotated[Any, "c16", 2]  # (3, m)
     stages: Annotated[Any, "f8", 2]  # (11, n) transformed stages, their corrections, old stages, a state, a slope
     shape: Annotated[Any, "f8", 2]  # (2, 2 m) what the Jacobian stretches most
+    # Of the variational method, and empty without it.
+    ahead_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
+    ahead_freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
+    ahead_blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
+    carried: Annotated[Any, "f8", 2]  # (links, 12) momenta about the origins: at an end with half an impulse; between
+    pushed: Annotated[Any, "f8", 2]  # (nv, 2) of torques and rotors: at an end with half an impulse; between
+    rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
+    start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
+    steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
 
 
 class Stepper(NamedTuple):
@@ -578,6 +588,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
@@ -591,6 +602,18 @@ def implicit_work(n: int, m: int) -> dict[str, Any]:
         "turning": np.zeros(m), "real": np.zeros((m, m)), "pair": np.zeros((m, m), np.complex128),
         "real_order": np.zeros(m, np.int64), "pair_order": np.zeros(m, np.int64), "real_x": np.zeros((3, m)),
         "pair_x": np.zeros((3, m), np.complex128), "stages": np.zeros((11, n)), "shape": np.ones((2, 2 * m)),
+    }  # fmt: skip
+
+
+def variational_work(sizes: Numbers) -> dict[str, Any]:
+    """Return the members of Work that the variational method needs."""
+    ahead = table(LINK_WORK, sizes.links)
+    ahead.R[:1] = np.eye(3).ravel()
+    return {
+        "ahead_links": ahead, "ahead_freedoms": table(FREEDOM_WORK, sizes.v),
+        "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": np.zeros((sizes.links, 12)),
+        "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
+        "steps": np.zeros((20, sizes.v)),
     }  # fmt: skip
 
 

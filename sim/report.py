@@ -7,20 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from sim.assembly import close_positions, massless, shown, start
+from sim.assembly import massless, shown, start
 from sim.compiler import Model, compile
 from sim.drives import driven_joints
 from sim.formulation import Generalised, generalise
-from sim.kernels.constraints import direction
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV
+from sim.redundancy import (
+    RANK,
+    Loop,
+    acting_by_loop,
+    acting_nearby,
+    is_large,
+    loops_of,
+    redundancy_notes,
+    singular_note,
+)
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene
 
-RANK = 1e-7  # singular values below this, relative to the largest, are zero
-ACTS = 1e-10  # the same for rows that act at second order only, in nearby poses
-NEARBY = 0.1  # rad or lengths: how far the poses of rank_nearby are from the drawing
+DIRECTIONS, BENT = 3, 1e-4  # in which curvature is looked for; 1/rad^2 of the size: less is none
 FOLLOWED = 1e-3  # rad: step of the differences that tell motions from infinitesimal freedoms
 
 
@@ -58,7 +65,7 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
         J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
         codes = FREEDOM_ROWS[int(tables.blocks.kind[n])]
         for i, code in enumerate(codes):
-            e = np.array(direction(code, work.blocks.frame, n))
+            e = mechanism.direction(code, n)
             rate = work.rate[int(tables.blocks.column[n]) + i]
             motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * e])
             J[r, column + i] = -motion
@@ -129,30 +136,6 @@ def _rank(A: np.ndarray, least: float = RANK) -> int:
     return int((s > least * s[0]).sum()) if s[0] > 0 else 0
 
 
-def nearby_ranks(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[int]:
-    """Return the rank of the loop rows in assembled poses about 0.1 rad away.
-
-    Every row that acts there counts, be it a little: rows that act at second order only keep
-    singular values of 1e-8 ... 1e-6 after assembly, redundant ones of roundoff.
-    """
-    rng, out = np.random.default_rng(7), []
-    v = np.zeros(mechanism.structure.sizes.v)
-    hard, length = mechanism.locked(), mechanism.model.length
-    linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
-    for _ in range(poses):
-        near = q.copy()
-        step = rng.normal(size=len(v))
-        step *= NEARBY / max(float(np.abs(step).max(initial=0.0)), 1e-300)
-        step[linear] *= length
-        add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
-        close_positions(mechanism, near, np.zeros(len(v), bool), drives=False)
-        mechanism.look(near, v)
-        if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
-            out.append(_rank(mechanism.jacobian()[hard], ACTS))
-    mechanism.look(q, v)
-    return out
-
-
 def column_names(mechanism: Mechanism) -> list[str]:
     """Return the names of the columns of J_C: the tree's freedoms, then the loop joints'."""
     model, structure = mechanism.model, mechanism.structure
@@ -187,16 +170,34 @@ def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
     N = np.linalg.solve(L.T, Vt[r:].T)
     N = N / np.maximum(np.abs(N).max(axis=0), 1e-300)
     out: list[np.ndarray] = []
-    for u in U[:, r:].T:
+    for u in _bent(mechanism, q, N, U[:, r:].T, hard):
         values, vectors = np.linalg.eigh(_curvature(mechanism, q, N, u, hard))
         size = float(np.abs(values).max(initial=0.0))
-        if size < 1e-3 * mechanism.model.length:
-            continue  # redundant in a whole neighbourhood
         strong = np.abs(values) > 1e-3 * size
         if np.all(values[strong] > 0.0) or np.all(values[strong] < 0.0):
             out += [N @ z / np.abs(N @ z).max() for z in vectors[:, strong].T]
     mechanism.look(q, v)
     return out
+
+
+def _bent(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, U: np.ndarray, hard: np.ndarray) -> np.ndarray:
+    """Return those combinations u of rows (rows of U) that are of second order; the others are redundant nearby, too.
+
+    Along a few random directions of the null space: a quadratic form without values there is none.
+    """
+    rng, v = np.random.default_rng(3), np.zeros(mechanism.structure.sizes.v)
+    bent = np.zeros(len(U), bool)
+    for _ in range(DIRECTIONS if N.shape[1] else 0):
+        d = N @ rng.normal(size=N.shape[1])
+        d /= max(float(np.abs(d).max()), 1e-300)
+        second = np.zeros(len(U))
+        for sign in (1.0, -1.0):
+            near = q.copy()
+            add_freedoms(mechanism.structure.tables.links, d, sign * FOLLOWED, near)
+            mechanism.look(near, v)
+            second += U @ mechanism.work.rows.phi[hard] / FOLLOWED**2
+        bent |= np.abs(second) > BENT * mechanism.model.length
+    return U[bent]
 
 
 def _curvature(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, u: np.ndarray, hard: np.ndarray) -> np.ndarray:
@@ -221,65 +222,46 @@ def _curvature(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, u: np.ndarray
     return Q
 
 
-def _loops(mechanism: Mechanism) -> list[dict[str, Any]]:
-    """One entry for each loop: its joints, its rows, how many of them its own loop makes redundant."""
-    model, structure = mechanism.model, mechanism.structure
-    J = mechanism.jacobian()
-    out = []
-    done = 0
-    kept: list[int] = []
-    for n, joint in enumerate(structure.loops):
-        rows = np.flatnonzero((structure.tables.rows.block == n) & mechanism.locked())
-        kept += rows.tolist()
-        rank = _rank(J[kept])
-        out.append(
-            {"joint": model.joint_names[joint], "joints": _around(mechanism, n), "rows": len(rows),
-             "redundant": len(rows) - (rank - done)}
-        )  # fmt: skip
-        done = rank
-    return out
-
-
-def _around(mechanism: Mechanism, n: int) -> list[str]:
-    """Names of the joints of loop n, the loop joint last."""
-    model, structure = mechanism.model, mechanism.structure
-    parent = structure.tables.links.parent
-
-    def up(link: int) -> list[int]:
-        path = []
-        while link > 0:
-            path.append(link)
-            link = int(parent[link])
-        return path
-
-    a, b = up(int(structure.tables.blocks.a[n])), up(int(structure.tables.blocks.b[n]))
-    links = [x for x in a if x not in b][::-1] + [x for x in b if x not in a]
-    names = [model.joint_names[int(structure.carrier[structure.tables.links.body[x]])] for x in links]
-    return [*names, model.joint_names[structure.loops[n]]]
-
-
 def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
     """Return the papers' counts of a structure at a state: N_J, m, N_F and what they rest on.
 
     driven: freedoms that motions prescribe beyond what the loops do; the mobility is what is left.
     """
+    said, loops = ranks(mechanism, q)
     mechanism.look(q, v)
     g = generalised(mechanism)
-    n_j = g.J_C.shape[1]
-    own = n_j - mechanism.structure.sizes.v
-    hard = int(mechanism.locked().sum())
-    driven = _rank(mechanism.jacobian()[mechanism.hard()]) - _rank(mechanism.jacobian()[mechanism.locked()])
-    # Where every row acts here, more cannot act nearby.
-    ranks = nearby_ranks(mechanism, q) if g.rank - own < hard else []
-    mechanism.look(q, v)
     names = column_names(mechanism)
-    rank_nearby = max([own + r for r in ranks], default=g.rank)
+    told = [
+        {"joint": loop.joints[-1], "joints": list(loop.joints), "rows": loop.rows, "redundant": loop.redundant,
+         "redundant_nearby": loop.always, "why": loop.why}
+        for loop in loops
+    ]  # fmt: skip
     return {
-        "joint_coordinates": n_j, "constraint_rank": g.rank, "rank_nearby": max(rank_nearby, g.rank),
-        "driven": driven, "driven_rows": int(mechanism.driven().sum()),
-        "mobility": n_j - g.rank - driven, "loops": _loops(mechanism), "redundant_rows": hard - (g.rank - own),
+        **said, "loops": told,
         "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
     }  # fmt: skip
+
+
+def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loop]]:
+    """Return the counts of `counts` that are numbers, and what is known of every loop, at a pose."""
+    kinds = mechanism.model.joints.kind[list(mechanism.structure.loops)]
+    own = sum(NV[int(kind)] for kind in kinds)
+    n_j, hard = mechanism.structure.sizes.v + own, int(mechanism.locked().sum())
+    here = acting_by_loop(mechanism, q)
+    # Where every row acts here, more cannot act nearby.
+    nearby = acting_nearby(mechanism, q) if here.sum() < hard else []
+    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    driven = 0
+    if mechanism.driven().any():
+        driven = _rank(mechanism.jacobian()[mechanism.hard()]) - _rank(mechanism.jacobian()[mechanism.locked()])
+    m = own + int(here.sum())
+    said = {
+        "joint_coordinates": n_j, "constraint_rank": m,
+        "rank_nearby": max([m, *(own + int(there.sum()) for there in nearby)]),
+        "driven": driven, "driven_rows": int(mechanism.driven().sum()), "mobility": n_j - m - driven,
+        "redundant_rows": hard - int(here.sum()),
+    }  # fmt: skip
+    return said, loops_of(mechanism, here, nearby)
 
 
 def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
@@ -335,11 +317,12 @@ def check(scene: Scene) -> Report:
         return report
     mechanism = Mechanism.of(model, begun.structure)
     mechanism.look(begun.q, begun.v)
-    said = counts(mechanism, begun.q, begun.v)
+    said, loops = ranks(mechanism, begun.q)
     report.counts = {k: said[k] for k in ("joint_coordinates", "constraint_rank", "mobility")}
-    _note_loops(said, report)
+    singular = singular_note(loops, said["constraint_rank"], said["rank_nearby"])
+    report.notes += [*redundancy_notes(loops), *([singular] if singular else [])]
     _note_drives(mechanism, said, report)
-    if said["redundant_rows"] or said["rank_nearby"] > said["constraint_rank"]:
+    if said["redundant_rows"] and (singular or not is_large(mechanism)):
         names = column_names(mechanism)
         for d in shaky_freedoms(mechanism, begun.q):
             joints = [names[k] for k in np.argsort(-np.abs(d)) if abs(d[k]) > 0.05][:6]
@@ -368,21 +351,6 @@ def start_or_problems(model: Model, report: Report) -> Any:
     begun = start(model)
     report.problems += shown(begun.problems, model.scene)
     return None if begun.problems else begun
-
-
-def _note_loops(said: dict[str, Any], report: Report) -> None:
-    for loop in said["loops"]:
-        if loop["redundant"]:
-            chain = " - ".join(loop["joints"])
-            report.notes.append(
-                f"loop {chain}: {loop['redundant']} of its {loop['rows']} rows repeat the others; the motion is "
-                "unique, the forces along them are chosen (least norm)"
-            )
-    if said["rank_nearby"] > said["constraint_rank"]:
-        report.notes.append(
-            f"singular pose: rank {said['constraint_rank']} here, {said['rank_nearby']} nearby; "
-            "forces grow and motion may branch close to it"
-        )
 
 
 def _note_drives(mechanism: Mechanism, said: dict[str, Any], report: Report) -> None:

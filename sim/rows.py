@@ -55,6 +55,7 @@ class Rows:
             "energy/input": put_in + extra, "energy/impact": np.full(k, impact), "energy/balance": balance,
             "trust/position_residual": rows[:, c + 4], "trust/velocity_residual": rows[:, c + 5],
             "trust/smallest_singular_value": rows[:, c + 6], "trust/rank": rows[:, c + 7],
+            "trust/rows": np.full(k, structure.sizes.rows),
         }  # fmt: skip
 
     def _forces(self, force: np.ndarray, present: np.ndarray) -> np.ndarray:

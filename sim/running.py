@@ -98,7 +98,8 @@ def run(
     simulator = Simulator(model, seed=seed)
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
-        "method": scene.simulate.method, "rtol": scene.simulate.rtol, "duration": span, "record": scene.simulate.record,
+        "method": scene.simulate.method, "rtol": scene.simulate.rtol, "step": scene.simulate.step, "duration": span,
+        "record": scene.simulate.record,
     }  # fmt: skip
     layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")

@@ -60,6 +60,15 @@ def _pose(flow: Flow) -> str:
     return "; ".join(parts)
 
 
+def _near(flow: Flow) -> str:
+    """Return how near the loops are to a singular position; empty without loops."""
+    if not flow.structure.loops:
+        return ""
+    largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
+    sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
+    return f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
+
+
 def _fastest(flow: Flow) -> str:
     """Return the joint whose rate changes fastest."""
     vdot = np.abs(flow.work.freedoms.vdot)
@@ -86,12 +95,16 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             f"redundant rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
             "Give the loop real play, or start without that motion"
         )
+    if status == Status.NOT_SOLVED and flow.method == "variational":
+        step = flow.model.scene.simulate.step
+        return (
+            f"{when}the equations of a variational step of {step:.3g} s could not be solved, so the motion cannot be "
+            f"followed with it; fastest is joint {_fastest(flow)}{_near(flow)}. Pose: {_pose(flow)}. Take a shorter "
+            "`simulate.step` (bodies should turn by less than a radian in one, and dampers slow down no faster), avoid "
+            "the pose, or take `method: dop853`"
+        )
     if status in (Status.STEP_TOO_SMALL, Status.NOT_SOLVED):
-        near = ""
-        if flow.structure.loops:
-            largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
-            sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
-            near = f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
+        near = _near(flow)
         if driven and float(flow.work.one.jump[0]) > 1e-6:
             near += f"; a driven rate was off by {float(flow.work.one.jump[0]):.1e} of its size there"
         if driven:

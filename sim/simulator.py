@@ -66,6 +66,8 @@ class Simulator:
         self.seed = model.scene.simulate.seed if seed is None else seed
         self.journal = journal
         warming.prepare()
+        if model.pairs:
+            warming.prepare_contacts()
         self._start: Start = check_start(model)
         self.reset()
 

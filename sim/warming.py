@@ -1,5 +1,8 @@
 """Compile the kernels once, by two processes at a time, into the cache that later runs load.
 
+`prepare` compiles what nearly every run needs, `everything` the rest as well: the implicit method, rollouts, the laws
+of the shipped controllers.
+
 Kernels are the same machine code for every scene; a small mechanism with a loop and a stop serves to
 find the types of their arguments.  The other process says on its standard output what it has stored.
 """
@@ -45,6 +48,96 @@ def prepare() -> None:
         helper.kill()
         helper.wait()
     (jit.cache_folder() / "complete").touch()
+
+
+# What scenes may have: a loop, a stop, a drive, formulas that forces and events read, all shipped controllers.
+_EVERYTHING = """
+schema: 1
+name: everything
+bodies:
+  a: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1], points: {tip: [0, 0, 2]}}
+  b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}
+  c: {mass: 1 kg, com: [1, 0, 1], gyration: [1, 1, 1]}
+  d: {mass: 1 kg, com: [3, 0, 1], gyration: [1, 1, 1]}
+joints:
+  top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
+  ball: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
+  hinge: {type: rotational, parent: b, child: c, position: [1, 0, 1], axis: [0, 1, 0], stiffness: 1 N m/rad}
+  tie: {type: spherical, parent: world, child: c, position: [1, 0, 1]}
+  crank: {type: rotational, parent: world, child: d, position: [3, 0, 1], axis: [0, 1, 0], motion: 0.1*sin(t/1 s)}
+forces:
+  strut: {type: spring, from: a.tip, to: b.com, stiffness: 1 N/m}
+controllers:
+  push: {type: torque, torques: {top: "1 N m*cos(t/1 s)"}}
+  hold: {type: pd, joints: [hinge], kp: 1, kd: 1}
+  stop: {type: limits, joints: [top]}
+  pump: {type: swing_pump, joints: [hinge], amplitude: 0.1}
+events:
+  far: {when: "coordinate('top') > 2", cut: tie}
+simulate: {duration: 10 ms}
+"""
+# A block that slides, a ball that bounces and rolls.
+_CONTACTS = """
+schema: 1
+name: contacts
+world: {shapes: [{plane: {}}]}
+bodies:
+  block: {mass: 1 kg, shapes: [{box: {center: [0, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  ball: {mass: 1 kg, shapes: [{sphere: {center: [1, 0, 0.1000001], radius: 0.1}}]}
+initial: {block: {velocity: [1, 0, 0]}}
+contacts: {ground: {between: ["*", world], friction: 0.3}}
+simulate: {duration: 1 ms}
+"""
+_SHORT = 1e-3  # s
+
+
+def prepare_contacts() -> None:
+    """Compile the kernels of contacts unless that was done before, by a short run that calls them."""
+    if not jit.lacks_contacts():
+        return
+    (jit.cache_folder() / "contacts").touch()  # so that this run does not come here
+    from sim.contact.problem import impact
+    from sim.contact.sweeps import sweep
+    from sim.running import run
+    from sim.scene.load import load_text
+
+    try:
+        run(load_text(_CONTACTS)).close()
+        sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
+    except BaseException:
+        (jit.cache_folder() / "contacts").unlink(missing_ok=True)
+        raise
+
+
+def everything() -> None:
+    """Compile whatever a run of any scene by any method may call, by calling it; a minute on two cores.
+
+    Plain Python is compiled at the first call, so that what is called here is what a run calls.
+    """
+    from dataclasses import replace
+
+    from sim.compiler import compile
+    from sim.ensemble import Ensemble
+    from sim.report import check, info
+    from sim.running import run
+    from sim.scene.load import load_text
+    from sim.simulator import Simulator
+
+    prepare()
+    prepare_contacts()
+    if not jit.is_partial():
+        return
+    scene = load_text(_EVERYTHING)
+    for method in ("dop853", "radau"):
+        run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=_SHORT).close()
+    model = compile(replace(scene, events=()))
+    simulator = Simulator(model)
+    state, columns = np.concatenate([simulator.q, simulator.v]), len(model.column_names)
+    for torques in (None, np.zeros((1, 1, columns))):
+        Ensemble(model, threads=1).rollout(state, torques, 1, dt=_SHORT)
+    check(scene)
+    info(scene, at=_SHORT)
+    (jit.cache_folder() / "everything").touch()
 
 
 def assist() -> None:
@@ -147,7 +240,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (constraints.slips, (t.rows, w.blocks, w.rows)),
         (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
         (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
-        (programs.evaluate, (at, t.support, 0.0, s.y)),
+        (programs.evaluate, (at, np.zeros(1, np.int64), 0.0, s.y)),
         (jets.drive, (t.rows, t.codes, t.constants, t.programs, 0.0, w.jets, w.rows)),
     ]  # fmt: skip
     along: list[Task] = [

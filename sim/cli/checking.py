@@ -8,16 +8,24 @@ from typing import Any
 from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
 
+MANY = 40  # bodies for which interpreted passes take longer than importing the compiler
+
 
 def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_json: bool = False) -> int:
     """Check a scene, print what was found and return the exit code."""
     import sim
+    from sim import warming
+    from sim.cli.running import announce_compiling
     from sim.kernels import jit
     from sim.scene import load
 
-    jit.interpret()  # a few passes: importing the compiler would take longer
     try:
         scene, warnings = load.load_checked(path, set=options.assignments(settings), trust=trust)
+        if len(scene.bodies) < MANY:
+            jit.interpret()  # a few passes: importing the compiler would take longer
+        else:
+            announce_compiling(as_json)
+            warming.prepare()
         report = sim.check(scene)
     except sim.SceneError as error:
         if as_json:

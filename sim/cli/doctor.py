@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-from sim.cli.outcome import OK, WRONG, print_json
+from sim.cli.outcome import OK, WRONG, print_json, say
 
 # Long enough for the first frame on a slow machine [s].
 PATIENCE = 120.0
@@ -29,8 +29,13 @@ class Finding:
     to_do: str = ""
 
 
-def doctor(*, as_json: bool = False) -> int:
-    """Look at everything, print it and return the exit code: 2 when something doesn't work."""
+def doctor(*, prepare: bool = False, as_json: bool = False) -> int:
+    """Look at everything, print it and return the exit code: 2 when something doesn't work.
+
+    prepare : compile all kernels first
+    """
+    if prepare:
+        _compile(as_json)
     findings = [look() for look in LOOKS]
     ok = all(finding.ok for finding in findings)
     if as_json:
@@ -38,6 +43,16 @@ def doctor(*, as_json: bool = False) -> int:
     else:
         _print(findings)
     return OK if ok else WRONG
+
+
+def _compile(quiet: bool) -> None:
+    """Compile whatever runs may call, so that none of them waits for it."""
+    from sim import warming
+    from sim.kernels import jit
+
+    if jit.is_partial() and not quiet:
+        say("compiling all kernels, once: about a minute")
+    warming.everything()
 
 
 def _print(findings: list[Finding]) -> None:
@@ -82,7 +97,11 @@ def kernel_cache() -> Finding:
         return Finding("kernels", True, "interpreted (NUMBA_DISABLE_JIT is set): slow, for tests")
     folder = jit.cache_folder()
     base = next(path for path in (folder, *folder.parents) if path.exists())
-    state = "empty: the first run compiles for about half a minute" if jit.is_cold() else "filled"
+    state = "filled"
+    if jit.is_cold():
+        state = "empty: the first run compiles for about half a minute; sim doctor --compile does it now"
+    elif jit.is_partial():
+        state = "filled but for what is seldom used; sim doctor --compile compiles that, too"
     return Finding(
         "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}",
         f"make {base} writable, or set XDG_CACHE_HOME to a folder that is; until then every run compiles",

@@ -256,13 +256,16 @@ def list_shipped(
 
 
 @app.command()
-def doctor(as_json: JsonOption = False) -> int:
+def doctor(
+    prepare: Annotated[bool, typer.Option("--compile", help="Compile all kernels now, so that no run waits.")] = False,
+    as_json: JsonOption = False,
+) -> int:
     """Say what works on this machine, and what to do about what doesn't."""
 
     def command() -> int:
         from sim.cli import doctor as examining
 
-        return examining.doctor(as_json=as_json)
+        return examining.doctor(prepare=prepare, as_json=as_json)
 
     return guarded(command, as_json=as_json)
 

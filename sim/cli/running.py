@@ -48,7 +48,7 @@ def run(wish: RunOptions) -> int:
     if not quiet:
         for warning in warnings:
             say(str(warning))
-    _announce_compiling(quiet)
+    announce_compiling(quiet, contacts=bool(scene.contacts))
     try:
         with deferred() as pause, run_progress(quiet) as show:
 
@@ -90,11 +90,14 @@ def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: flo
             raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
-def _announce_compiling(quiet: bool) -> None:
+def announce_compiling(quiet: bool, *, contacts: bool = False) -> None:
+    """Say that the kernels have to be compiled, where they have to."""
     from sim.kernels import jit
 
     if not quiet and jit.is_cold():
         say("compiling the kernels, once: about half a minute")
+    if not quiet and contacts and jit.lacks_contacts():
+        say("compiling the kernels of contacts, once: about half a minute")
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:
@@ -148,12 +151,15 @@ def describe(summary: dict[str, Any]) -> str:
 
 def trust_lines(trust: dict[str, Any]) -> list[tuple[str, str]]:
     """Return (name, text) of what is known of loops and forces; see `sim verify` for all of it."""
+    from sim.recording.ranks import ranks_sentence
+
     lines = []
-    sigma, rank = trust.get("smallest_singular_value"), trust.get("rank")
-    if sigma is not None and rank is not None:
-        ranks = f"{rank[0]}" if rank[0] == rank[1] else f"{rank[0]} to {rank[1]}"
-        at = trust["smallest_singular_value_at"]
-        lines.append(("singular value", f"smallest {sigma:.2g} at {at:.4g} s; rank {ranks}"))
+    ranks = ranks_sentence(trust.get("ranks", ()))
+    if ranks:
+        lines.append(("constraints", ranks))
+    sigma = trust.get("smallest_singular_value")
+    if sigma is not None:
+        lines.append(("singular value", f"smallest {sigma:.2g} at {trust['smallest_singular_value_at']:.4g} s"))
     chosen, sure = trust.get("chosen"), trust.get("determinate")
     if chosen:
         names = ", ".join(chosen[:4]) + (", ..." if len(chosen) > 4 else "")

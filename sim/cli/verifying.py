@@ -107,6 +107,8 @@ def print_verdict(verdict: Verdict) -> None:
     if verdict.bars:
         loose, tight = verdict.tolerances
         title = f"\nerror bars, from a rerun at rtol {tight:g} instead of {loose:g}"
+        if verdict.fixed:
+            title = f"\nerror bars, from a rerun by dop853 at rtol {tight:g} instead of {verdict.fixed}"
         print_table(title, ("output", "unit", "error bar", "largest value", "of", "at"), _bars(verdict))
     if verdict.moments:
         rows = [(m.name, f"{m.time:.6f} s", _apart(m.time, m.tighter)) for m in verdict.moments]
@@ -129,6 +131,8 @@ def _print_pairs(rows: list[tuple[str, str]]) -> None:
 
 
 def _overview(verdict: Verdict) -> list[tuple[str, str]]:
+    from sim.recording.ranks import ranks_sentence
+
     rows = []
     if verdict.bit_equal is not None:
         rows.append(("rerun", "equal to the bit" if verdict.bit_equal else "not equal to the bit"))
@@ -145,10 +149,8 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
         what = "rates against bodies" if name == "rates" else f"residual of {name}"
         rows.append((what, f"{peak.value:.2g} ({units[name]}) at {peak.time:.4g} s, all joints"))
     if verdict.singular is not None and verdict.rank is not None:
-        low, high = verdict.rank
-        rank = f"{low}" if low == high else f"{low} to {high}"
         rows.append(("singular value", f"smallest {verdict.singular.value:.2g} at {verdict.singular.time:.4g} s"))
-        rows.append(("rank of the loops", rank))
+        rows.append(("constraints", ranks_sentence(verdict.ranks)))
     rows += _oracle(verdict)
     return rows
 

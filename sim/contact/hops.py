@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 SHORT = 1e-4  # s: a hop shorter than this is the last one where hops shrink steadily
 STEADY = 1e-3  # by which two ratios of neighbouring hops may differ
 AT_LEAST = 1e-9  # s: hops shorter than this do not go on, whatever their ratios
@@ -24,7 +26,7 @@ class Hops:
         del times[:-4]
         if len(times) < 4:
             return None
-        first, second, third = (b - a for a, b in zip(times, times[1:], strict=False))
+        first, second, third = (b - a for a, b in pairwise(times))
         if third < AT_LEAST:
             return t
         ratio, before = third / second, second / first

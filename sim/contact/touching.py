@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-9  # m/s: normal rate at which it stays
+LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
 JAMS = 5  # that follow each other at one instant
 
 
@@ -38,15 +40,17 @@ JAMS = 5  # that follow each other at one instant
 class Outcome:
     """What an instant did at points of contact.
 
-    struck : names of pairs that collided; changed: modes that changed, as text; ended: sequences of collisions that end
-    lost : J; hop: s, the shortest that begins now; change : (nv,) of v, or None; impulse : (rows,) of all rows of `mechanism`, or None
+    struck : names of pairs that collided
+    changed : modes that changed, as text; ended : sequences of collisions that end
+    lost : J
+    failure : why there is no answer, or empty
+    change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
     """
 
     struck: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lost: float = 0.0
-    hop: float = np.inf
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
@@ -65,6 +69,7 @@ class Touching:
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
         self.hops = Hops()
+        self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Touch) -> str:
         """Return the names of the two bodies of a point."""
@@ -98,33 +103,39 @@ class Touching:
         full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
         kinetics = Kinetics(full.mechanism)
         v = self._collide(kinetics, law, full.v, flow.t, out)
-        flow.take(bare, v)
-        full.mechanism.look(full.q, v)
-        answer, d_W = self._hold(flow, kinetics, law, v, out)
-        for _ in range(JAMS):
-            if not answer.painleve.any() or out.failure:
-                break
-            v = self._jam(kinetics, law, v, answer.painleve, out)
-            flow.take(bare, v)
-            full.mechanism.look(full.q, v)
-            answer, d_W = self._hold(flow, kinetics, law, v, out)
+        answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
         if out.failure:
             return out
-        u_n = kinetics.rates(v)[::3]
+        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
+        carries = answer.P[:, 0] > NOTHING * answer.P[:, 0].max(initial=0.0)
         touches = [
-            replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
-            for touch, m, d in zip(law, answer.mode, d_W, strict=True)
+            replace(touch, mode=int(m) if carried else OPEN, slip_W=tuple(d.tolist()))
+            for touch, m, d, carried in zip(law, answer.mode, d_W, carries, strict=True)
         ]
-        place = {pair: n for n, pair in enumerate(rules)}
-        flow.idle = frozenset(
-            place[touch.pair]
-            for touch, rate in zip(touches, u_n, strict=True)
-            if touch.mode == OPEN and abs(rate) <= AT_REST
-        )
+        v = self._settle(kinetics, touches, v, out)
+        u_n = kinetics.rates(v)[::3]
+        idle = {
+            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and abs(rate) <= AT_REST
+        }
+        flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
         self._keep(touches, out)
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _forces(
+        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,
+        out: Outcome,
+    ) -> tuple[ContactSolution, np.ndarray, np.ndarray]:  # fmt: skip
+        """Return what holds, directions of slip in world axes (k, 3), and v, after jams where there are any."""
+        for jams in range(JAMS + 1):
+            flow.take(bare, v)
+            full.mechanism.look(full.q, v)
+            answer, d_W = self._hold(flow, kinetics, law, v, out)
+            if out.failure or not answer.painleve.any() or jams == JAMS:
+                break
+            v = self._jam(kinetics, law, v, answer.painleve, out)
+        return answer, d_W, v
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
@@ -150,6 +161,17 @@ class Touching:
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
         out.change = after - v
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
+        return after
+
+    def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
+        """Return v without slow rates of points that are pressed together: their hops are lower than what touches."""
+        u = kinetics.rates(v)
+        held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
+        if not (np.abs(u[::3])[held[::3]] > AT_REST).any():
+            return v
+        P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
+        after: np.ndarray = v + kinetics.change(P)
+        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
         return after
 
     def _jam(
@@ -179,7 +201,7 @@ class Touching:
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
-            closed=np.abs(u[:, 0]) <= AT_REST, patch=_pairs(law),
+            closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None,
         )  # fmt: skip
         answer = solve_contacts(problem)

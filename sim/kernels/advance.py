@@ -8,6 +8,7 @@ from sim.kernels.choice import STEP_COST, choose, note_cost, note_rate
 from sim.kernels.integrate import (
     DOP853,
     RADAU_IIA,
+    RATTLE,
     RK4,
     dop853_dense,
     dop853_error,
@@ -16,8 +17,10 @@ from sim.kernels.integrate import (
     interpolate,
     radau_dense,
     radau_step,
+    rattle_step,
     rk4_step,
     semi_implicit_step,
+    trapezoid,
 )
 from sim.kernels.jit import chapter, kernel, story, story_door
 from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, TURNS, WATCH, ask
@@ -205,6 +208,9 @@ def attempt(answers, system, reply, stepper, h):
     elif method == RK4:
         status = rk4_step(answers, system, t, h, stepper)
         stepper.count[EVALUATIONS] += 3
+    elif method == RATTLE:
+        status = rattle_step(answers, system, reply, t, h, stepper)
+        stepper.count[EVALUATIONS] += int(reply[2])
     else:
         status = semi_implicit_step(answers, system, h, stepper)
     if status == Status.OK:
@@ -287,7 +293,7 @@ def step(answers, system, reply, stepper, t_stop):
         if status == Status.CALLBACK:
             return status, h
         good = status == Status.OK and error <= 1.0
-        if good:
+        if good and count[METHOD] != RATTLE:  # whose steps end on the constraints
             status = ask(answers, PROJECT, system, t + h, stepper.y_new, stepper.error)
             if adaptive:
                 error = max(error, reply[0] / clock[RTOL] if reply[0] >= 0.0 else ELSEWHERE)
@@ -341,6 +347,8 @@ def stride(answers, system, reply, stepper, t_stop):
     status = finish(answers, system, reply, stepper, h)
     if status != Status.OK:
         return status
+    if count[METHOD] == RATTLE:
+        trapezoid(h, stepper.y, stepper.k, stepper.y_new)
     if count[AUTO] == 1 and count[METHOD] == DOP853:
         note_rate(stepper, h)
     clock[STEP], clock[END] = h, clock[T] + h

@@ -7,20 +7,24 @@ import numpy as np
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.kernels.system import PLACE, QUESTIONS, RADAU, WATCH, System, places_of
+from sim.kernels.system import PLACE, QUESTIONS, RADAU, VARIATIONAL, WATCH, System, places_of
 from sim.model import Control, Guards, Tables, Work
 
 
 def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> System:
     """Return the mechanism as an integrator sees it; the arrays must outlive it.
 
-    The kernels of the implicit method are compiled, or loaded, where `work` has room for it.
+    The kernels of the implicit and of the variational method are compiled, or loaded, where `work` has room for them.
     """
     answers = [motion.address if question < WATCH else observation.address for question in range(QUESTIONS)]
     if len(work.turning):
         from sim.kernels.radau import radau
 
         answers[RADAU] = radau.address
+    if len(work.carried):
+        from sim.kernels.variational import variational
+
+        answers[VARIATIONAL] = variational.address
     if len(tables.meetings):
         from sim.kernels.contact import contact
 

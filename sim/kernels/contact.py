@@ -65,7 +65,7 @@ def contact_guards(tables, work, guards, values_out):
 
 @chapter
 def open_gap(m, tables, work):
-    """Smallest gap [m] of two shapes beside the points that are closed; -1 where a closed point has left its features."""
+    """Smallest gap [m] of two shapes beside their closed points; -1 where one of these has left its features."""
     return open_gap_of(
         m, tables.meetings, tables.shapes, work.links, work.touches, work.near, work.near_points, work.near_poses,
         work.near_cores,
@@ -96,10 +96,10 @@ def open_gap_of(m, meetings, shapes, link_work, touches, near, near_points, pose
 @kernel
 def is_among(touches, k, near, count):
     """Tell whether a closed point was found among `count` others."""
+    among = False
     for i in range(count):
-        if near.key[i, 0] == touches.key[k, 0] and near.key[i, 1] == touches.key[k, 1]:
-            return True
-    return False
+        among = among or (near.key[i, 0] == touches.key[k, 0] and near.key[i, 1] == touches.key[k, 1])
+    return among
 
 
 @kernel

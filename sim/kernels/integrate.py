@@ -1,8 +1,9 @@
 """One step of an integrator: stages, error, dense output.
 
 The state vector is y = (q, v, work put in, work dissipated).  Methods: Dormand-Prince 8(5,3), the
-classical Runge-Kutta method, the papers' semi-implicit Euler step with eq. (25), and Radau IIA of order
-five, whose stages are solved behind an address.  What moves is asked through `sim.kernels.system`.
+classical Runge-Kutta method, the papers' semi-implicit Euler step with eq. (25), Radau IIA of order five
+and the variational RATTLE, both of which are solved behind addresses.  What moves is asked through
+`sim.kernels.system`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import math
 
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, ask
+from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, VARIATIONAL, ask
 from sim.model import FOLLOWS, RTOL, Status
 
-DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA = range(4)
+DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE = range(5)
 # Nodes of Radau IIA and the real eigenvalue of the inverse of its matrix; see `sim.kernels.radau`.
 RADAU_1, RADAU_2 = (4.0 - math.sqrt(6.0)) / 10.0, (4.0 + math.sqrt(6.0)) / 10.0
 RADAU_GAMMA = 3.6378342527444957
@@ -133,6 +134,29 @@ def semi_implicit_step(answers, system, h, stepper):
     for i in range(stepper.y.size):
         stepper.y_new[i] = stepper.y[i]
     return ask(answers, LEAP, system, h, stepper.y_new, stepper.k[0])
+
+
+@chapter
+def rattle_step(answers, system, reply, t, h, stepper):
+    """Solve a variational step into y_new; k[0] is the slope at the start.  Returns a status.
+
+    reply[1:]: iterations, evaluations.
+    """
+    n = stepper.y.size
+    stepper.rows[5 * n], stepper.rows[5 * n + 1] = h, stepper.count[FOLLOWS]
+    status = ask(answers, VARIATIONAL, system, t, stepper.y, stepper.rows)
+    for i in range(n - 2):
+        stepper.y_new[i] = stepper.k[1, i]
+    for i in range(n - 2, n):
+        stepper.y_new[i] = stepper.y[i]
+    return status
+
+
+@kernel
+def trapezoid(h, y, k, y_out):
+    """Add the works of a step from their powers at both ends, k[0] and k[12]."""
+    for i in range(y.size - 2, y.size):
+        y_out[i] = y[i] + 0.5 * h * (k[0, i] + k[12, i])
 
 
 @chapter

@@ -65,13 +65,15 @@ def _writable(folder: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled kernels: beside the package, else in the user's cache."""
+    """Return the folder of compiled kernels: NUMBA_CACHE_DIR, beside the package, else in the user's cache."""
     global _folder
     if _folder is None:
         user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "brachiate"
         candidates = [_SIM.parent / ".kernel_cache", user, Path(tempfile.gettempdir()) / f"brachiate-{os.getuid()}"]
         if "site-packages" in _SIM.parts or "dist-packages" in _SIM.parts:
             candidates = candidates[1:]
+        if "NUMBA_CACHE_DIR" in os.environ:
+            candidates.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
         base = next((folder for folder in candidates if _writable(folder)), candidates[-1])
         _folder = base / source_digest()
     return _folder
@@ -80,6 +82,16 @@ def cache_folder() -> Path:
 def is_cold() -> bool:
     """Tell whether the kernels still have to be compiled on this machine."""
     return not _interpret and not (cache_folder() / "complete").exists()
+
+
+def is_partial() -> bool:
+    """Tell whether something that runs may call still has to be compiled on this machine."""
+    return not _interpret and not (cache_folder() / "everything").exists()
+
+
+def lacks_contacts() -> bool:
+    """Tell whether the kernels of contacts still have to be compiled on this machine."""
+    return not _interpret and not (cache_folder() / "contacts").exists()
 
 
 def _configure() -> None:

@@ -35,6 +35,8 @@ def motion(question, system, t, a, b):
     if question == SLOPE:
         return slope(system, t, a, b)
     tables, control, work, _ = unpack(system)
+    if question != TURNS and question != NORM:
+        work.one.intact[0] = 0
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y = vector(a, nq + nv + 2)
     q, v = y[:nq], y[nq : nq + nv]
@@ -79,6 +81,7 @@ def motion(question, system, t, a, b):
 def slope(system, t, a, b):
     """dy/dt at a stage; near singular positions at the stage brought to the constraints.  Returns a status."""
     tables, control, work, _ = unpack(system)
+    work.one.intact[0] = 0
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y, k_out = vector(a, nq + nv + 2), vector(b, nq + nv + 2)
     at, status = y, Status.OK
@@ -144,6 +147,7 @@ def settle(system, tables, control, work, t, q, v, k_out):
     write_slope(tables, work, q, v, k_out)
     work.reply[1] = approach(work.one, t)
     work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
+    work.one.intact[0] = 1
     if control.failed[0]:
         return Status.CALLBACK
     if worst > CONTRADICTION:

@@ -280,6 +280,7 @@ def observation(question, system, t, a, b):
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y, status = vector(a, nq + nv + 2), Status.OK
     q, v = y[:nq], y[nq : nq + nv]
+    work.one.intact[0] = 0
     for c in range(work.torque.size):
         work.torque[c] = 0.0
     follow(system, t)

@@ -33,8 +33,9 @@ from sim.model import Control, Guards, Tables, Work
     LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
-    # a trial step of the implicit method from y; see `sim.kernels.radau`.  Only this one needs its address where asked
-    RADAU,
+    # The others need their addresses only where a scene asks for them.
+    RADAU,  # a trial step of the implicit method from y; see `sim.kernels.radau`
+    VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.variational`
     # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
@@ -42,8 +43,8 @@ from sim.model import Control, Guards, Tables, Work
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-) = range(16)
-QUESTIONS = 16
+) = range(17)
+QUESTIONS = 17
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -51,7 +52,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (16,) i8: address of the function that answers each question
+    answers: Any  # (17,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

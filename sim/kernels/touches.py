@@ -46,7 +46,7 @@ def touch_frames(touches, link_work, points, block_work):
 
 @kernel
 def slip_direction(k, points):
-    """Unit direction along the surface in which b slides over a, turned so that it goes on from that at the step's start.
+    """Unit direction along the surface in which b slides over a, turned to go on from that at the step's start.
 
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """

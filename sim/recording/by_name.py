@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.recording.errors import UnknownNameError
+from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.layout import ENERGIES, ColumnEntry
+from sim.recording.ranks import stretches
 
 
 class ByName(Mapping[str, np.ndarray]):
@@ -82,8 +83,16 @@ class Trust:
         """Constraint rows that act (n,); -1: not recorded."""
         return self._read("trust/rank")
 
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows loops and drives have (n,), of which `rank` act; -1: not recorded."""
+        try:
+            return self._read("trust/rows")
+        except RecordingError:  # by a program that did not write them
+            return np.full(len(self.rank), -1)
+
     def summary(self, time: np.ndarray) -> dict[str, Any]:
-        """Return the short form: residuals, smallest singular value, rank, joints by what is known of their force."""
+        """Return the short form: residuals, smallest singular value, ranks, joints by what is known of their force."""
         sigma, rank, marks = self.smallest_singular_value, self.rank, self.determinate.array
         speed, there = self.velocity_residual, np.isfinite(sigma)
         lowest = int(np.argmin(np.where(there, sigma, np.inf))) if there.any() else None
@@ -94,6 +103,7 @@ class Trust:
             "smallest_singular_value": None if lowest is None else float(sigma[lowest]),
             "smallest_singular_value_at": None if lowest is None else float(time[lowest]),
             "rank": [int(rank[there].min()), int(rank[there].max())] if there.any() else None,
+            "ranks": stretches(time, rank, self.rows),
             "determinate": present - len(chosen),
             "chosen": chosen,
         }

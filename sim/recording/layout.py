@@ -127,7 +127,7 @@ def row_fields(layout: Layout) -> dict[str, RowField]:
     }  # fmt: skip
     fields = {name: RowField(tail, np.dtype("<f8"), np.nan) for name, tail in real.items()}
     # Whole numbers cannot be not-a-number: -1 stands for "absent".
-    fields["trust/rank"] = RowField((), np.dtype("<i8"), -1)
+    fields["trust/rank"] = fields["trust/rows"] = RowField((), np.dtype("<i8"), -1)
     fields["trust/determinate"] = RowField((j,), np.dtype("i1"), -1)
     return fields
 

@@ -90,6 +90,9 @@ def _load(
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
+    if contacts and simulate.method == "variational":
+        what = "steps of the variational method know no contacts"
+        findings.add(contacts[0].place, "simulate.method", what, "take dop853, or leave the contacts out")
     warnings = findings.close()
     scene = Scene(
         name=draft.name or Path(label).stem,

@@ -31,7 +31,8 @@ def _warn_of_idle_keys(block: Block, method: str) -> None:
     adaptive = method in ("dop853", "radau", "auto")
     for key in ("step",) if adaptive else ("rtol", "max_step"):
         if block.wrote(key):
-            fixed, controlled = "rk4 and semi_implicit have fixed steps", "only dop853 and radau control their error"
+            fixed = "rk4, semi_implicit and variational have fixed steps"
+            controlled = "only dop853 and radau control their error"
             other = fixed if adaptive else controlled
             block.problem(key, f"method {method} does not use '{key}'", other, severity="warning")
 

@@ -268,7 +268,7 @@ class Simulate:
     """How a scene is simulated and recorded."""
 
     duration: float  # s
-    method: str  # dop853, radau, auto, rk4, semi_implicit
+    method: str  # dop853, radau, auto, rk4, semi_implicit, variational
     rtol: float  # 1
     step: float  # s, of the fixed-step methods
     max_step: float  # s

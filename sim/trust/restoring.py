@@ -43,7 +43,8 @@ def restored(recording: Recording, *, trust: bool = False) -> tuple[Scene, list[
         home = _lay(Path(folder), file, recording.sources)
         _link_controllers(Path(file).parent, home)
         scene = load_text(text, file, folder=home, set=_changed(text, file, home, settings), trust=trust)
-    scene = replace(scene, file=file, simulate=replace(scene.simulate, **_of(settings, "method", "rtol", "record")))
+    said = _of(settings, "method", "rtol", "step", "record")
+    scene = replace(scene, file=file, simulate=replace(scene.simulate, **said))
     notes = []
     recorded = sorted(recording.sources.values())
     if recorded != sorted(text for name, text in scene.sources.items() if name != file):

@@ -6,6 +6,7 @@ import numpy as np
 
 from sim.recording import RecordingError
 from sim.recording.layout import ENERGIES
+from sim.recording.ranks import stretches
 from sim.trust.ledger import ledger
 from sim.trust.seen import Seen
 from sim.trust.verdict import Peak, Verdict
@@ -51,6 +52,7 @@ def look_at_rows(seen: Seen, verdict: Verdict) -> None:
         k = int(np.nanargmin(sigma))
         verdict.singular = Peak(float(sigma[k]), float(time[k]))
         verdict.rank = (int(rank.min()), int(rank.max()))
+        verdict.ranks = stretches(time, rank, trust.rows)
         verdict.curves |= {"smallest singular value": sigma, "rank": rank.astype(float)}
     verdict.balance = float(np.max(np.abs(energy.balance)))
     verdict.peak = float(np.max(energy.kinetic))

@@ -36,11 +36,13 @@ class Verdict:
     problems : a sentence for each thing that does not hold; notes : what a reader should know
     bit_equal : a rerun gives the same recording to the bit; None: not run again
     tolerances : of the recording and of the tighter rerun
+    fixed : method and step of a recording of fixed steps, whose tighter rerun is dop853's; else empty
     bars : error bar of each kind of output; bar_time : instants of their curves
     growth : of differences; None: not run again
     moments : events in both runs
     ledger : an entry for each instant of events
     residuals : name -> largest, over all rows; singular, rank : of the loops' rows
+    ranks : stretches of one rank, as `sim.recording.ranks` has them
     balance, peak : largest energy balance and kinetic energy [J]
     forces : joint -> share of its rows in which its force is chosen among many
     instants : what the oracle found
@@ -56,6 +58,7 @@ class Verdict:
     notes: list[str] = field(default_factory=list)
     bit_equal: bool | None = None
     tolerances: tuple[float, float] = (np.nan, np.nan)
+    fixed: str = ""
     bars: list[ErrorBar] = field(default_factory=list)
     bar_time: np.ndarray = field(default_factory=lambda: np.zeros(0))
     growth: Growth | None = None
@@ -64,6 +67,7 @@ class Verdict:
     residuals: dict[str, Peak] = field(default_factory=dict)
     singular: Peak | None = None
     rank: tuple[int, int] | None = None
+    ranks: list[dict[str, Any]] = field(default_factory=list)
     balance: float = 0.0
     peak: float = 0.0
     forces: dict[str, float] = field(default_factory=dict)
@@ -100,6 +104,7 @@ class Verdict:
             "ok": self.ok, "scene": self.scene, "recording": self.recording, "program": self.program,
             "rows": self.rows, "simulated_time": self.span, "problems": self.problems, "notes": self.notes,
             "repeats_to_the_bit": self.bit_equal, "tolerances": list(self.tolerances),
+            "fixed_steps": self.fixed,
             "error_bars": [
                 {"name": b.name, "unit": b.unit, "bar": b.bar, "at_end": b.at_end, "largest": b.largest,
                  "where": b.where, "time": b.time, "by_name": b.by_name}
@@ -113,7 +118,7 @@ class Verdict:
             "ledger": [{**asdict(entry), "closed": entry.closed} for entry in self.ledger],
             "residuals": {name: asdict(peak) for name, peak in self.residuals.items()},
             "smallest_singular_value": None if self.singular is None else asdict(self.singular),
-            "rank": self.rank, "energy_balance": self.balance, "peak_kinetic_energy": self.peak,
+            "rank": self.rank, "ranks": self.ranks, "energy_balance": self.balance, "peak_kinetic_energy": self.peak,
             "forces": {
                 name: {"determinate": share == 0.0, "chosen_share": share} for name, share in self.forces.items()
             },

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim.compiler import compile
+from sim.methods import FIXED
 from sim.recording import Recording, RecordingError, load_recording
 from sim.scene.spec import Scene
 from sim.trust.instants import Witness, choose
@@ -83,8 +84,13 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
 
 
 def _same_model(seen: Seen) -> None:
-    """Raise unless the scene text gives the bodies and joints of the arrays."""
+    """Raise unless the scene text gives the bodies and joints of the arrays, and nothing that cannot be verified."""
     model, recording = seen.model, seen.recording
+    if model.pairs:
+        raise RecordingError(
+            f"{recording.path}: its scene has contacts, whose forces are not recomputed yet, so it cannot be verified; "
+            "`sim run` prints the residuals and the energy balance"
+        )
     bodies = [body.name for body in recording.bodies]
     if list(model.body_names[1:]) != bodies or list(model.joint_names) != seen.names:
         raise RecordingError(f"{recording.path}: its scene text describes other bodies or joints than its arrays hold")
@@ -100,6 +106,8 @@ def _run_again(seen: Seen, scene: Scene, verdict: Verdict, instants: int, stage:
     controlled = said.method if said.method in ("radau", "auto") else "dop853"
     model = compile(replace(scene, simulate=replace(said, rtol=tight, method=controlled)))
     verdict.tolerances = (said.rtol, tight)
+    if said.method in FIXED:
+        verdict.fixed = f"{said.method} with steps of {said.step:g} s"
     again = functools.partial(
         rerun, seed=settings.get("seed"), triggers=[(str(key), float(at)) for key, at in settings.get("triggers", ())],
         last=np.inf if recording.complete else float(recording.time[-1]),

@@ -54,7 +54,7 @@ class Engine:
             )
         keys = [types.SimpleNamespace(key=key) for key in ("let go", "jump", None)]
         settings = types.SimpleNamespace(duration=6.0)
-        return types.SimpleNamespace(name=Path(path).stem, events=keys, simulate=settings)
+        return types.SimpleNamespace(contacts=(), name=Path(path).stem, events=keys, simulate=settings, bodies=())
 
     def run(self, scene: Any, *, output: Path | None = None, progress: Any = None, **asked: Any) -> Any:
         self.asked = {**asked, "output": output}

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+
+import pytest
 
 from sim.cli import doctor
 from sim.cli.main import main
@@ -40,3 +45,29 @@ def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
     finding = doctor.kernel_cache()
     assert not finding.ok and str(tmp_path) in finding.to_do and "half a minute" in finding.found
+
+
+def test_what_is_not_compiled_yet_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(jit, "interpreted", lambda: False)
+    monkeypatch.setattr(jit, "_interpret", False)
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
+    assert "empty: the first run compiles" in doctor.kernel_cache().found
+    (tmp_path / "complete").touch()
+    assert doctor.kernel_cache().found.endswith("sim doctor --compile compiles that, too")
+    (tmp_path / "everything").touch()
+    assert doctor.kernel_cache().found.endswith(", filled")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
+def test_after_compile_nothing_is_compiled(tmp_path):
+    """In a cache of its own: `sim doctor --compile`, then a process that runs what there is and adds nothing."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    ask = [sys.executable, "-m", "sim.cli.main", "doctor", "--compile", "--json"]
+    asked = subprocess.run(ask, env=environment, capture_output=True, text=True, timeout=400)
+    kernels = next(f for f in json.loads(asked.stdout)["findings"] if f["what"] == "kernels")
+    assert kernels["found"].startswith(f"kept in {tmp_path}") and kernels["found"].endswith(", filled")
+    runs = [sys.executable, "-m", "tests.cli.first_runs"]
+    found = json.loads(subprocess.run(runs, env=environment, capture_output=True, text=True, timeout=400).stdout)
+    assert found["before"] > 100
+    assert found["added"] == []

@@ -150,11 +150,13 @@ def test_the_short_form_closes_a_run():
     trust = {
         "velocity_residual": 2e-12, "smallest_singular_value": 0.25, "smallest_singular_value_at": 1.5,
         "rank": [9, 17], "determinate": 12, "chosen": ["a", "b", "c", "d", "e"],
+        "ranks": [{"from": 0.0, "to": 0.9, "rows": 18, "rank": 17}, {"from": 1.0, "to": 1.0, "rows": 18, "rank": 9}],
     }  # fmt: skip
     summary = {"scene": "s", "simulated_time": 1.0, "largest_residual": 1e-13, "trust": trust, "recording": "s.h5"}
     text = describe(summary)
     assert "1e-13 (m, rad), of velocity 2e-12 (m/s, rad/s)" in text
-    assert "singular value    smallest 0.25 at 1.5 s; rank 9 to 17" in text
+    assert "singular value    smallest 0.25 at 1.5 s\n" in text
+    assert "constraints       18 rows, rank 17 until 1 s; then rank 9\n" in text
     assert "forces of joints  12 determinate, 5 chosen among many: a, b, c, d, ..." in text
     assert "forces of joints  all 3 determinate" in describe({**summary, "trust": {"determinate": 3, "chosen": []}})
 
@@ -164,7 +166,8 @@ def test_a_run_ends_with_the_short_form(tmp_path, monkeypatch, capsys):
     assert main(["run", "four_bar", "--duration", "0.1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "  forces of joints  0 determinate, 4 chosen among many: drive, pin, pivot, link" in lines
-    assert any(line.startswith("  singular value    smallest 0.") and line.endswith("rank 2") for line in lines)
+    assert "  constraints       5 rows, rank 2" in lines
+    assert any(line.startswith("  singular value    smallest 0.") for line in lines)
 
 
 def test_ctrl_c_ends_with_130(folder, monkeypatch, capsys):

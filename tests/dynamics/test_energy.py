@@ -78,5 +78,5 @@ DATASETS = (
     "position", "quat_wxyz", "velocity", "angular_velocity", "com", "joints/coordinate", "joints/rate",
     "joints/torque", "joints/force", "joints/position", "energy/kinetic", "energy/potential", "energy/dissipated",
     "energy/input", "energy/impact", "energy/balance", "trust/position_residual", "trust/velocity_residual",
-    "trust/rank", "trust/determinate",
+    "trust/rank", "trust/rows", "trust/determinate",
 )  # fmt: skip

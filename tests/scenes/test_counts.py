@@ -27,6 +27,8 @@ ROWS = [
     ("benchmarks/governor", {}, 4, 0, 0, 4, 0),
     ("benchmarks/bricard", {}, 6, 5, 5, 1, 6),
     ("benchmarks/four_bars", {}, 7, 6, 6, 1, 12),
+    ("benchmarks/forest", {"figures": 1}, 28, 12, 12, 16, 12),
+    ("benchmarks/forest", {"figures": 3}, 84, 36, 36, 48, 36),
     ("benchmarks/four_bars", {"windows": 10}, 31, 30, 30, 1, 60),
 ]
 

@@ -14,7 +14,8 @@ WANTED = {
     "swing_paper", "rope_pullup", "rope", "two_bodies", "rocket",
     "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
     "governor", "andrews", "slider_crank", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
-    "rope_net", "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
+    "rope_net", "forest",
+    "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
 }  # fmt: skip
 
 

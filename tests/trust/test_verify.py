@@ -100,13 +100,15 @@ def test_growth_is_told_regular_or_exponential_and_carried_on():
     assert stuck.lost_by_roundoff == pytest.approx(np.log(1e-3 / 1.1e-16) / 3, rel=0.05)
 
 
-def test_fixed_steps_are_held_against_the_controlled_ones():
+@pytest.mark.parametrize(("method", "step"), [("semi_implicit", 1e-3), ("variational", 8e-3)])
+def test_fixed_steps_are_held_against_the_controlled_ones(method, step):
     scene = sim.load(SCENES / "pendulum.yaml")
-    scene = replace(scene, simulate=replace(scene.simulate, method="semi_implicit", step=1e-3))
+    scene = replace(scene, simulate=replace(scene.simulate, method=method, step=step))
     with sim.run(scene, duration=1.0) as recording:
         settings = recording.settings
-        assert settings["method"] == "semi_implicit"
+        assert (settings["method"], settings["step"]) == (method, step)
         verdict = sim.verify(recording, instants=3)
+    assert verdict.fixed == f"{method} with steps of {step:g} s"
     assert verdict.bit_equal and 1e-5 < verdict.bar("coordinate", "hinge") < 1e-1
 
 

@@ -1,0 +1,47 @@
+"""Run what a user may run, in a process of its own; print the files that it adds to the cache of kernels, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import sim
+from sim.kernels import jit
+from sim.scene import library
+
+
+def cached() -> set[str]:
+    """Return the names of all compiled kernels."""
+    return {path.name for path in jit.cache_folder().rglob("*.nbc")}
+
+
+def run_all() -> None:
+    """Every shipped scene, every method, loops along the tree, rollouts with and without torques, verification."""
+    pendulum = sim.load(library.find("pendulum"))
+    for name in library.names():
+        sim.run(sim.load(library.find(name)), duration=0.01).close()
+    for name in ("pendulum", "four_bar", "rope", "swing"):
+        scene = sim.load(library.find(name))
+        for method in ("radau", "auto", "rk4", "semi_implicit"):
+            sim.run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=0.01).close()
+    many = sim.load(library.find("benchmarks/four_bars"), set={"windows": 110})
+    sim.run(many, duration=0.01).close()
+    for method in ("dop853", "radau", "rk4"):
+        sim.rollout(sim.compile(pendulum), np.zeros(2), np.zeros((1, 2, 1)), dt=0.01, method=method)
+    sim.rollout(sim.compile(pendulum), np.zeros((3, 2)), None, 2, dt=0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        recording = Path(folder) / "run.h5"
+        sim.run(sim.load(library.find("benchmarks/bricard")), duration=0.1, output=recording).close()
+        assert sim.verify(recording).ok
+    sim.info(sim.load(library.find("four_bar")), at=0.1)
+
+
+if __name__ == "__main__":
+    before = cached()
+    run_all()
+    json.dump({"before": len(before), "added": sorted(cached() - before)}, sys.stdout)

@@ -1,0 +1,134 @@
+"""What `sim check` says of loops whose rows repeat others, and of singular poses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sim
+from sim import redundancy, report
+from sim.assembly import start
+from sim.compiler import compile
+from sim.mechanism import Mechanism
+from sim.scene import library
+from sim.scene.load import load_text
+
+CHOSEN = "the motion is unique, but forces that do the same are chosen (least norm)"
+PLANAR = f"3 of its 5 rows repeat the others ({{}}); it is planar and written in space; {CHOSEN}"
+ACROSS = "force along its axis and moments across its axis"
+BRICARD = "loop hinge4 - hinge3 - hinge2 - hinge1 - hinge0 - hinge5: 1 of its 5 rows repeats the others"
+
+
+def notes(name: str, **parameters: float) -> list[str]:
+    return sim.check(sim.load(library.find(name), set=parameters)).notes
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("benchmarks/bricard", [f"{BRICARD}; the geometry makes it so, in nearby poses, too; {CHOSEN}"]),
+        ("four_bar", [f"loop drive - pin - pivot - link: {PLANAR.format(f'link: {ACROSS}')}"]),
+        ("benchmarks/four_bars", [
+            f"loop pivot_1 - left_0 - pivot_0 - right_0: {PLANAR.format(f'right_0: {ACROSS}')}",
+            f"loop pivot_2 - left_1 - pivot_1 - right_1: {PLANAR.format(f'right_1: {ACROSS}')}",
+        ]),
+        ("high_bar", []), ("swing", []), ("monkey_swing", []), ("benchmarks/rope_net", []),
+    ],
+)  # fmt: skip
+def test_redundant_rows_are_explained(name, expected) -> None:
+    assert notes(name) == expected
+
+
+def test_a_slide_in_a_planar_loop_is_told_by_its_own_rows() -> None:
+    """The guide of a slider crank: across its axis one force is in the plane, one is not; one moment is."""
+    which = "guide: force across its axis, moment about its axis and moment across its axis"
+    assert notes("slider_crank")[0] == f"loop small_end - big_end - crank - guide: {PLANAR.format(which)}"
+
+
+def test_a_loop_given_twice_names_the_other() -> None:
+    text = library.find("benchmarks/bricard").read_text(encoding="utf-8")
+    again = "  again: {type: rotational, parent: world, child: rod5, position: [0, 0, 1], axis: [1, 0, 0]}\nsimulate:"
+    found = sim.check(load_text(text.replace("simulate:", again))).notes
+    assert found[0].startswith(BRICARD)
+    assert found[1] == (
+        "loop hinge4 - hinge3 - hinge2 - hinge1 - hinge0 - again: 5 of its 5 rows repeat the others; "
+        f"again joins the same bodies as hinge5; {CHOSEN}"
+    )
+
+
+def test_axes_through_one_point_are_told() -> None:
+    """A four-bar on a sphere: hinges whose axes meet at the origin."""
+    text = """
+schema: 1
+name: on_a_sphere
+bodies:
+  a: {mass: 1, com: [1, 0.5, 0], gyration: [1, 1, 1]}
+  b: {mass: 1, com: [0.7, 0.7, 0.5], gyration: [1, 1, 1]}
+  c: {mass: 1, com: [0, 1, 0.5], gyration: [1, 1, 1]}
+joints:
+  one: {type: rotational, parent: world, child: a, position: [1, 0, 0], axis: [1, 0, 0]}
+  two: {type: rotational, parent: a, child: b, position: [1, 0.6, 0.1], axis: [1, 0.6, 0.1]}
+  three: {type: rotational, parent: b, child: c, position: [0.2, 1, 0.7], axis: [0.2, 1, 0.7]}
+  four: {type: rotational, parent: world, child: c, position: [0, 1, 0], axis: [0, 1, 0]}
+simulate: {duration: 1 s}
+"""
+    found = sim.check(load_text(text))
+    assert found.counts == {"joint_coordinates": 4, "constraint_rank": 3, "mobility": 1}
+    assert found.notes == [
+        f"loop three - two - one - four: 3 of its 5 rows repeat the others; its axes meet in one point; {CHOSEN}"
+    ]
+
+
+def test_many_loops_alike_are_told_in_one_line() -> None:
+    found = notes("benchmarks/four_bars", windows=7)
+    assert found == [
+        f"7 loops, closed by right_0, right_1, right_2, ...: of each 3 of 5 rows repeat the others ({ACROSS}); "
+        f"they are planar and written in space; {CHOSEN}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "loop"),
+    [
+        ("swing_paper", "rank 29 here, 30 nearby", "beam_l - plate_l - monkey.hip_r - monkey.torso - slide_r"),
+        ("high_bar_planar", "rank 11 here, 12 nearby", "monkey.elbow_r - monkey.shoulder_r - monkey.torso - grip_r"),
+    ],
+)
+def test_a_singular_pose_is_not_called_redundant(name, ranks, loop) -> None:
+    found = notes(name)
+    assert found[0].startswith(f"singular pose: {ranks} (loop {loop}); forces grow and motion may branch close to it.")
+    assert not any("repeat" in note for note in found)
+    assert any(note.startswith("shaky freedom: ") for note in found)
+
+
+# --- large mechanisms ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("benchmarks/four_bars", {"windows": 5}), ("benchmarks/chain_in_plane", {"links": 7}),
+        ("benchmarks/rope_net", {"side": 2}), ("benchmarks/bricard", {}), ("benchmarks/andrews", {}), ("swing", {}),
+    ],
+)  # fmt: skip
+def test_elimination_along_the_tree_counts_as_dense_matrices_do(name, parameters, monkeypatch) -> None:
+    model = compile(sim.load(library.find(name), set=parameters))
+    begun = start(model)
+    mechanism = Mechanism.of(model, begun.structure)
+    dense = redundancy.acting_by_loop(mechanism, begun.q)
+    mechanism.look(begun.q, np.zeros(len(begun.v)))
+    by_numpy = np.linalg.matrix_rank(mechanism.jacobian()[mechanism.locked()], tol=1e-8)
+    monkeypatch.setattr(redundancy, "is_large", lambda _: True)
+    along = redundancy.acting_by_loop(mechanism, begun.q)
+    assert dense.sum() == along.sum() == by_numpy
+
+
+def test_a_large_mechanism_is_checked_alike(monkeypatch) -> None:
+    """Thirty windows by the elimination of a run, and by dense matrices: the same counts, the same loops."""
+    scene = sim.load(library.find("benchmarks/four_bars"), set={"windows": 30})
+    dense = sim.check(scene)
+    for module in (redundancy, report):
+        monkeypatch.setattr(module, "is_large", lambda _: True)
+    large = sim.check(scene)
+    assert large.counts == dense.counts == {"joint_coordinates": 91, "constraint_rank": 90, "mobility": 1}
+    assert [note.replace(f" ({ACROSS})", "") for note in dense.notes] == large.notes
