@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.scene.spec import Part, Scene, Value, Wrench
+from sim.scene.spec import Part, Scene, Shape, Value, Wrench
 from tests.rotations import quat_from_matrix, quat_product
 
 
 def moved_scene(scene: Scene, R: np.ndarray, shift: np.ndarray) -> Scene:
     """Return the scene as if an empty one included it at `shift` (m), turned by R (3, 3).
 
-    Only what is said in world axes changes its numbers: gravity, points of the world, and the places
-    and velocities of free bodies.  Actions in world axes are refused.
+    Only what is said in world axes changes its numbers: gravity, points and shapes of the world, and the
+    places and velocities of free bodies.  Actions in world axes are refused.
     """
     if any(action.kind in ("impulse", "set") for event in scene.events for action in event.actions):
         raise ValueError("events of this scene act in world axes")
@@ -36,11 +36,17 @@ def moved_scene(scene: Scene, R: np.ndarray, shift: np.ndarray) -> Scene:
             world,
             gravity=tuple(R @ np.array(world.gravity)),
             points={name: tuple(R @ np.array(p) + shift) for name, p in world.points.items()},
+            shapes=tuple(_placed(shape, R, shift) for shape in world.shapes),
         ),
         initial={
             name: _moved(value, R, shift) if name in free else value for name, value in scene.initial.items()
         },
     )  # fmt: skip
+
+
+def _placed(shape: Shape, R: np.ndarray, shift: np.ndarray) -> Shape:
+    quat = quat_product(quat_from_matrix(R), np.array(shape.orientation))
+    return replace(shape, position=tuple(R @ np.array(shape.position) + shift), orientation=tuple(quat))
 
 
 def _moved(value: Value, R: np.ndarray, shift: np.ndarray) -> Value:

@@ -25,6 +25,7 @@ SCENES = Path(__file__).parents[2] / "scenes"
 REAL = ("rotational", "translational", "cylindrical", "universal", "planar")  # coordinates are numbers
 DRIVEN = {"slider_crank"}  # the papers prescribe no joint
 SHIPPED = sorted({str(p.relative_to(SCENES).with_suffix("")) for p in SCENES.rglob("*.yaml")} - DRIVEN)
+TOUCHING = {n for n in SHIPPED if "\ncontacts:" in (SCENES / f"{n}.yaml").read_text(encoding="utf-8")}
 
 
 def shipped(name: str) -> sim.Simulator:
@@ -62,7 +63,10 @@ def test_shipped_scenes_at_the_start(name: str) -> None:
     check_coordinates(both)
 
 
-@pytest.mark.parametrize("name", [n for n in SHIPPED if not n.startswith(("figures/", "benchmarks/"))])
+# Points of contact are no joints of the papers: what touches is compared before it does.
+@pytest.mark.parametrize(
+    "name", [n for n in SHIPPED if not n.startswith(("figures/", "benchmarks/")) and n not in TOUCHING]
+)
 def test_shipped_scenes_after_a_second(name: str) -> None:
     simulator = shipped(name)
     simulator.advance(1.0)

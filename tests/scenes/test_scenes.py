@@ -15,6 +15,7 @@ WANTED = {
     "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
     "governor", "andrews", "slider_crank", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
     "rope_net", "forest",
+    "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
 }  # fmt: skip
 
 

@@ -1,0 +1,153 @@
+"""Collisions of whole scenes: bouncing balls and their end, head-on spheres, a cradle."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.contact.engine import G0, Run, shipped
+
+pytestmark = pytest.mark.contact
+
+FIRST = np.sqrt(2.0 / G0)  # s: a fall of 1 m
+
+# Times of the first impacts of a fall from 1 m, and of the last: benchmark notes 3.1.
+PUBLISHED = {
+    0.5: ([0.451523641, 0.903047282, 1.128809103, 1.241690013, 1.298130468], 1.354570922957),
+    0.9: ([0.451523641, 1.264266195, 1.995734493, 2.654055962, 3.246545283, 3.779785673], 8.578949178729),
+}
+
+
+def ends(run: Run) -> list[float]:
+    """Return when bodies come to rest, as told, s."""
+    return [float(re.search(r"comes to rest at (\S+) s", text)[1]) for text in run.texts("annotation")]
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize("e", PUBLISHED)
+def test_a_ball_bounces_when_the_series_says_and_then_rests(e: float) -> None:
+    first, end = PUBLISHED[e]
+    run = shipped("bouncing_ball", restitution=e).to(10.0)
+    times = run.times()
+    assert times[: len(first)] == pytest.approx(first, abs=1e-9)
+    k = np.arange(len(times))
+    assert times == pytest.approx(FIRST * (1 + 2 * np.cumsum(np.where(k > 0, e**k, 0.0))), abs=1e-9)
+    assert ends(run) == pytest.approx([end], abs=1e-6)
+    assert end - 1e-2 < times[-1] < end
+    assert run.texts()[-1] == "ground and ball sticks"
+    assert run.simulator.position["ball"] == pytest.approx([0, 0, 0.1], abs=1e-12)
+    assert run.forces()["ground and ball"] == pytest.approx([0, 0, G0], abs=1e-12)
+
+
+@pytest.mark.parametrize("e", PUBLISHED)
+def test_speeds_and_losses_of_a_bouncing_ball(e: float) -> None:
+    run = shipped("bouncing_ball", restitution=e).to(10.0)
+    impacts = [i for i, event in enumerate(run.told.events) if event.kind == "impact"][:6]
+    assert len(impacts) == 6
+    for n, i in enumerate(impacts):
+        before, after = (row["velocity"][0, 2] for row in run.told.around[i])
+        assert before == pytest.approx(-G0 * FIRST * e**n, rel=1e-8)
+        assert after == pytest.approx(-e * before, rel=1e-12)
+        assert run.told.events[i].lost == pytest.approx(0.5 * (before**2 - after**2), rel=1e-12)
+    assert run.simulator.energy["impact"] == pytest.approx(G0, rel=1e-6)  # all of m g h, before it rests
+    assert run.balance() < 1e-9
+
+
+@pytest.mark.fast
+def test_without_restitution_a_ball_stays_where_it_lands() -> None:
+    run = shipped("bouncing_ball", restitution=0.0).to(1.0)
+    assert run.times() == pytest.approx([FIRST], abs=1e-9)
+    assert run.simulator.position["ball"] == pytest.approx([0, 0, 0.1], abs=1e-12)
+    assert run.simulator.velocity["ball"] == pytest.approx([0, 0, 0], abs=1e-12)
+
+
+def test_an_elastic_ball_keeps_its_energy_for_twenty_seconds() -> None:
+    run = shipped("bouncing_ball", restitution=1.0).to(20.0)
+    n = np.arange(len(run.times()))
+    assert len(n) == 22
+    assert run.times() == pytest.approx(FIRST * (2 * n + 1), abs=1e-8)
+    assert run.simulator.energy["impact"] == pytest.approx(0.0, abs=1e-12)
+    assert run.balance() < 1e-9
+
+
+HEAD_ON = """
+schema: 1
+name: head_on
+world: {{gravity: [0, 0, 0]}}
+bodies:
+  a: {{mass: {m1}, shapes: [{{sphere: {{center: [0, 0, 0], radius: 0.1}}}}]}}
+  b: {{mass: {m2}, shapes: [{{sphere: {{center: [1, 0, 0], radius: 0.1}}}}]}}
+initial: {{a: {{velocity: [2, 0, 0]}}}}
+contacts: {{c: {{between: [a, b], restitution: {e}, friction: {mu}}}}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.benchmark
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+def test_spheres_head_on(mu: float) -> None:
+    """Benchmark notes 3.2: masses 1 and 3, speeds 2 and 0, e = 0.8."""
+    run = Run(HEAD_ON.format(m1=1, m2=3, e=0.8, mu=mu)).to(1.0)
+    assert run.times() == pytest.approx([0.4], abs=1e-12)
+    assert run.simulator.velocity["a"] == pytest.approx([-0.7, 0, 0], abs=1e-12)
+    assert run.simulator.velocity["b"] == pytest.approx([0.9, 0, 0], abs=1e-12)
+    assert run.told.events[0].lost == pytest.approx(2.0 - 0.5 * 0.49 - 1.5 * 0.81, abs=1e-12)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
+def test_equal_spheres_share_their_speeds(e: float) -> None:
+    run = Run(HEAD_ON.format(m1=2, m2=2, e=e, mu=0.3)).to(1.0)
+    assert run.simulator.velocity["a"][0] == pytest.approx(1 - e, abs=1e-12)
+    assert run.simulator.velocity["b"][0] == pytest.approx(1 + e, abs=1e-12)
+
+
+# ---- friction of a collision: benchmark notes 3.2 -------------------------------------------------------------------
+
+SKEW = """
+schema: 1
+name: skew
+world: {{shapes: [{{name: ground, plane: {{}}}}]}}
+bodies: {{ball: {{mass: 1, shapes: [{{sphere: {{center: [0, 0, 1.1], radius: 0.1}}}}]}}}}
+initial: {{ball: {{velocity: [{vx}, 0, 0]}}}}
+contacts: {{c: {{between: [ball, world], restitution: {e}, friction: {mu}}}}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("share", [0.5, 0.999, 1.001, 3.0])
+def test_a_ball_that_lands_askew_grips_where_friction_reaches(share: float) -> None:
+    """It sticks if mu (1 + e) |v_n| >= 2/7 |v_t|, and leaves with 5/7 of v_t; else friction is mu P_n."""
+    e, vx, v_n = 0.6, 3.0, G0 * FIRST
+    mu = share * 2 / 7 * vx / ((1 + e) * v_n)
+    run = Run(SKEW.format(vx=vx, e=e, mu=mu)).to(0.6)
+    expected = 5 / 7 * vx if share > 1 else vx - mu * (1 + e) * v_n
+    assert run.simulator.velocity["ball"][0] == pytest.approx(expected, abs=1e-9)
+    spin = 2.5 / 0.1 * (vx - expected)  # of m (vx - v) r = I w
+    assert run.simulator.angular_velocity["ball"] == pytest.approx([0, spin, 0], abs=1e-8)
+
+
+# ---- a cradle, all contacts at once ---------------------------------------------------------------------------------
+
+
+def test_the_cradle_answers_each_contact_alone() -> None:
+    """With e = 1, and only the first contact closing, v2 - v1 = v and all others stay: v1 = -3/5 v, the rest 2/5 v."""
+    run = shipped("newtons_cradle").to(0.5)
+    assert len(run.times()) == 1
+    before, after = run.told.around[[event.kind for event in run.told.events].index("impact")]
+    v = before["joints/rate"][0]
+    assert abs(v) > 2.0
+    assert before["joints/rate"][1:] == pytest.approx(np.zeros(4), abs=1e-9)
+    assert after["joints/rate"] == pytest.approx([-0.6 * v, *[0.4 * v] * 4], abs=1e-9)
+
+
+def test_the_cradle_keeps_energy_and_angular_momentum_at_each_blow() -> None:
+    run = shipped("newtons_cradle").to(6.0)
+    blows = [around for event, around in zip(run.told.events, run.told.around, strict=True) if event.kind == "impact"]
+    assert len(blows) == 8
+    for before, after in blows:
+        assert after["joints/rate"].sum() == pytest.approx(before["joints/rate"].sum(), abs=1e-9)
+        assert after["energy/kinetic"] == pytest.approx(before["energy/kinetic"], abs=1e-12)
+    assert run.balance() < 1e-6
