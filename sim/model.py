@@ -205,7 +205,8 @@ GUARD = np.dtype(
         ("owner", "i8"),  # program, stop, meeting or touch
         ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
         ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
-        ("peak", "f8"),  # largest magnitude of the value since it fired
+        ("value", "f8"),  # when last looked at
+        ("peak", "f8"),  # largest magnitude of the value at the ends of steps since it fired
         ("allowed", "f8"),  # m: how deep open points may be of shapes that rest on each other
     ],
     align=True,

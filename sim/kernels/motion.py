@@ -11,7 +11,7 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
-from sim.model import FREE, SPHERICAL, Status
+from sim.model import ARMED, FREE, HYSTERESIS, LEAST_HYSTERESIS, SPHERICAL, WAITING_TO_LEAVE, Status
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
@@ -34,7 +34,7 @@ def motion(question, system, t, a, b):
     """Answer START, SLOPE, SETTLE, PROJECT, TURNS, NORM and LEAP.  Returns a status."""
     if question == SLOPE:
         return slope(system, t, a, b)
-    tables, control, work, _ = unpack(system)
+    tables, control, work, guards = unpack(system)
     if question != TURNS and question != NORM:
         work.one.intact[0] = 0
     nq, nv = tables.one.nq[0], tables.one.nv[0]
@@ -60,6 +60,7 @@ def motion(question, system, t, a, b):
         if tables.blocks.rows.size > 0:
             columns(system, q, v)
             remember_turns(tables.blocks, work.coordinate, control.turn)
+        arm_again(guards.table)
         return Status.OK
     follow(system, t)
     if question == START:
@@ -194,6 +195,16 @@ def remember_turns(blocks, coordinate, turn_out):
         c = blocks.column[n]
         for i in range(c, c + blocks.freedoms[n]):
             turn_out[i] = coordinate[i]
+
+
+@kernel
+def arm_again(guards_out):
+    """At the end of a step: arm guards that wait and whose values have fallen below zero by the hysteresis."""
+    for g in range(guards_out.kind.size):
+        if guards_out.armed[g] == WAITING_TO_LEAVE:
+            guards_out.peak[g] = max(guards_out.peak[g], abs(guards_out.value[g]))
+            if guards_out.value[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):
+                guards_out.armed[g] = ARMED
 
 
 @kernel

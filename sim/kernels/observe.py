@@ -22,7 +22,7 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import GAPS, PRESS, SAMPLE, ask, unpack, vector
-from sim.model import ARMED, DISARMED, GUARD_PROGRAM, GUARD_STOP, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE, Status
+from sim.model import DISARMED, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -264,7 +264,7 @@ def write_sample(work, layout, t, y, row_out):
 def guard_values(tables, work, control, guards_out, t, values_out):
     """Signed values of all guards at the state that `work` holds, positive where they have fired.
 
-    A guard that waits is armed again once its value has fallen below zero by the hysteresis.
+    A guard that waits is armed again at the end of a step; looking ahead changes nothing.
     """
     for g in range(guards_out.kind.size):
         if guards_out.armed[g] == DISARMED:
@@ -273,12 +273,9 @@ def guard_values(tables, work, control, guards_out, t, values_out):
             values_out[g] = guards_out.direction[g] * run_program(tables, work, guards_out.owner[g], t)
         elif guards_out.kind[g] == GUARD_STOP:
             values_out[g] = guards_out.direction[g] * stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
+        guards_out.value[g] = values_out[g]
         if guards_out.armed[g] == WAITING_TO_LEAVE:
-            guards_out.peak[g] = max(guards_out.peak[g], abs(values_out[g]))
-            if values_out[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):
-                guards_out.armed[g] = ARMED
-            else:
-                values_out[g] = -1.0
+            values_out[g] = -1.0
 
 
 @entry
