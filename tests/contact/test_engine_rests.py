@@ -27,7 +27,6 @@ CAPSULES = ", ".join(f"{{capsule: {{from: [{x}, {y}, 0.7], to: [{x}, {y}, 0.03],
 TOP = "{box: {center: [0, 0, 0.35], size: [1, 1, 0.7]}}"
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(("shapes", "points"), [(CAPSULES, 4), (TOP, 4)])
 def test_feet_share_the_weight_alike(shapes: str, points: int) -> None:
     run = Run(LEGS.format(shapes=shapes)).to(10.0)
