@@ -29,10 +29,11 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     return out
 
 
-def closed_points(mechanism: Mechanism, rules: dict[int, int]) -> list[Touch]:
-    """Return the points of these pairs that touch, as the mechanism was last looked at."""
+def closed_points(mechanism: Mechanism, rules: dict[int, int]) -> tuple[list[Touch], list[float]]:
+    """Return the points of these pairs that touch, as the mechanism was last looked at, and their gaps [m]."""
     work, shapes = mechanism.work, mechanism.structure.tables.shapes
     out: list[Touch] = []
+    gaps: list[float] = []
     for number, rule in rules.items():
         pair = mechanism.model.pairs[number]
         count, _, _ = touching_points(
@@ -40,7 +41,8 @@ def closed_points(mechanism: Mechanism, rules: dict[int, int]) -> list[Touch]:
             work.near_poses, work.near_cores,
         )  # fmt: skip
         out += [Touch(number, rule, work.near[k].copy()) for k in range(count)]
-    return out
+        gaps += work.near_points.gap[:count].tolist()
+    return out, gaps
 
 
 __all__ = ["CLOSED", "closed_points", "meetings"]

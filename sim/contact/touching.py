@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 AT_REST = 1e-9  # m/s: normal rate at which it stays
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
 NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
+DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
 
 
@@ -94,9 +95,12 @@ class Touching:
         out, now = Outcome(), flow.instant()
         rules = meetings(now.mechanism, self.active)
         bare = _with(now, (), tuple(rules))
-        law = closed_points(bare.mechanism, rules)
+        law, gaps = closed_points(bare.mechanism, rules)
         flow.take(bare, bare.v)
         flow.idle = frozenset()
+        out.failure = self._overlap(law, gaps)
+        if out.failure:
+            return out
         if not law:
             self._keep((), out)
             return out
@@ -122,6 +126,16 @@ class Touching:
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _overlap(self, law: Sequence[Touch], gaps: Sequence[float]) -> str:
+        """Return which bodies are inside one another, or nothing."""
+        deepest = min(zip(gaps, range(len(law)), strict=True), default=(0.0, 0))
+        if deepest[0] > -DEEP:
+            return ""
+        return (
+            f"{self.name(law[deepest[1]])} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, or "
+            "leave them out of the contacts (`except`)"
+        )
 
     def _forces(
         self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,

@@ -62,6 +62,9 @@ GROWTH = 1.6
 RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
 RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
+# A guard that starts nearer to zero than this has just fired, and may do so again before the first sample; halvings
+# of the time to that sample in which it is looked for.
+AT_ZERO, HALVINGS = 1e-9, 30
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
@@ -95,12 +98,46 @@ def first_crossing(answers, system, stepper):
         for g in range(old.size):
             if old[g] < 0.0 and new[g] >= 0.0:
                 crossed = True
+        if piece == 1 and not crossed:
+            low, high, crossed = sought_back(answers, system, stepper, high)
         if crossed:
             return narrow(answers, system, stepper, low, high)
         for g in range(old.size):
             old[g] = new[g]
         low = high
     return 2.0, -1
+
+
+@chapter
+def sought_back(answers, system, stepper, high):
+    """Look for a guard that starts at zero, goes below, and is back before the first sample, as a gap after a bounce.
+
+    Returns fractions of the step between which it crosses, and whether there are any; guard_old and guard_new are
+    then the values there.
+    """
+    t, h = stepper.clock[T], stepper.clock[STEP]
+    old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
+    begun = False
+    for g in range(old.size):
+        if abs(old[g]) < AT_ZERO and new[g] >= 0.0:
+            begun = True
+    theta = high
+    for _ in range(HALVINGS if begun else 0):
+        theta *= 0.5
+        interpolate(stepper.y, stepper.dense, theta, y)
+        ask(answers, WATCH, system, t + theta * h, y, mid)
+        below = False
+        for g in range(old.size):
+            if abs(old[g]) < AT_ZERO and mid[g] < 0.0 and new[g] >= 0.0:
+                below = True
+        if below:
+            for g in range(old.size):
+                old[g] = mid[g]
+            return theta, 2.0 * theta, True
+        for g in range(old.size):
+            if abs(old[g]) < AT_ZERO:
+                new[g] = mid[g]
+    return 0.0, high, False
 
 
 @chapter

@@ -85,12 +85,14 @@ class Builder:
                 if point.full in points:
                     point.problem(f"a second point named '{point.full}'")
                 points[point.full] = _placed_point(value, position, orientation)
-            built = build_shapes(block.get("shapes"), color_of(block), still=True)
-            for shape in built:
-                name = scope.full(shape.name) if shape.name else ""
+            for shape_block in block.get("shapes") or ():
+                name = scope.full(shape_block.get("name")) if shape_block.get("name") else ""
                 if name and name in {other.name for other in shapes}:
-                    block.problem("shapes", f"a second shape named '{name}'")
-                shapes.append(dataclasses.replace(placed(shape, position, orientation), name=name))
+                    shape_block.problem("name", f"a second shape of the world named '{name}'")
+                built = build_shapes([shape_block], color_of(block), still=True)
+                if not built:
+                    self.unreadable.add(f"world.{name}")
+                shapes += [dataclasses.replace(placed(shape, position, orientation), name=name) for shape in built]
         self.still = tuple(shapes)
         return World(gravity=gravity, points=points, shapes=self.still)
 
@@ -305,7 +307,13 @@ class Builder:
 
     def contacts(self, names: Names) -> tuple[list[Contact], list[Event]]:
         """Return the rules of contact in file order, and the events that switch them by time and condition."""
-        known = Touchable(tuple(self.bodies), tuple(f"world.{shape.name}" for shape in self.still if shape.name))
+        bodies = [thing for thing in self.draft.things["bodies"] if thing.value is not BAD]
+        shaped = {thing.key.place for thing in bodies if thing.value.wrote("shapes")}
+        bare = {name for name, body in self.bodies.items() if not body.shapes and body.place not in shaped}
+        if not any(block.wrote("shapes") for block in self.draft.worlds):
+            bare.add("world")
+        still = tuple(f"world.{shape.name}" for shape in self.still if shape.name)
+        known = Touchable(tuple(self.bodies), still, frozenset(bare))
         things = _unique(self.draft.things["contacts"], "contact")
         built = [build_contact(thing, known, names.unreadable) for thing in things]
         switches = [event for thing in things for event in build_switches(thing, names)]

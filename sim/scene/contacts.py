@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.events import Names, condition_of, expand, resolve_name
-from sim.scene.names import Unreadable, matching
+from sim.scene.names import Unreadable, is_pattern
 from sim.scene.nodes import Node, Sequence
 from sim.scene.spec import Action, Contact, Event
 
@@ -21,10 +21,12 @@ class Touchable:
 
     bodies : names, in the scene's order
     still : shapes of the world that have a name, as `world.ground`
+    bare : bodies without shapes, and `world` if it has none
     """
 
     bodies: tuple[str, ...]
     still: tuple[str, ...]
+    bare: frozenset[str] = frozenset()
 
 
 def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Contact | None:
@@ -33,24 +35,22 @@ def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Con
     if block is BAD:
         return None
     node = block.nodes.get("between")
+    if node is None or block.bad("between"):
+        return None
     if not isinstance(node, Sequence) or len(node.items) != 2:
-        if node is not None and not block.bad("between"):
-            what = f"expected two sides, found {len(node.items)}" if isinstance(node, Sequence) else "expected a list"
-            block.problem("between", what, 'between: ["foot_?", world]')
+        found = str(len(node.items)) if isinstance(node, Sequence) else "one name"
+        block.problem("between", f"expected two sides, found {found}", 'between: ["foot_?", world]')
         return None
-    left_out = set(
-        expand(block.nodes.get("except"), block.reader, f"{block.path}.except", "body", known.bodies, unreadable)
-    )
-    sides = []
-    for i, item in enumerate(node.items):
-        side = [
-            name for name in _side(item, block, f"{block.path}.between[{i}]", known, unreadable) if name not in left_out
-        ]
-        sides.append(tuple(side))
-    if all(name.partition(".")[0] == WORLD and name not in known.bodies for side in sides for name in side):
-        if sides[0] and sides[1]:
-            block.problem("between", "both sides stand still", "name a body")
-        return None
+    path = f"{block.path}.between"
+    named = [_side(item, block, f"{path}[{i}]", known, unreadable) for i, item in enumerate(node.items)]
+    out = expand(block.nodes.get("except"), block.reader, f"{block.path}.except", "body", known.bodies, unreadable)
+    sides = [tuple(name for name in side or () if name not in out) for side in named]
+    for i, side in enumerate(named):
+        if side is not None and not sides[i]:
+            what = "'except' leaves nothing of this side" if side else "this side names nothing"
+            block.problem("between", what, "name a body, a pattern, or world", item=i)
+    if all(sides):
+        _check_pairs(block, sides[0], sides[1], known)
     return Contact(
         name=thing.full, between=(sides[0], sides[1]), friction=block.get("friction"),
         restitution=block.get("restitution"), rest_speed=block.get("rest_speed"),
@@ -84,22 +84,41 @@ def build_switches(thing: Thing, names: Names) -> list[Event]:
     return found
 
 
-def _side(node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str]:
-    """Return the bodies and shapes of the world that one side names; report names that mean nothing."""
-    reader, found = block.reader, dict[str, None]()
+def _check_pairs(block: Block, first: tuple[str, ...], second: tuple[str, ...], known: Touchable) -> None:
+    """Report a rule of which no pair can ever touch."""
+    bodies = {name for name in (*first, *second) if name in known.bodies}
+    if not bodies:
+        block.problem("between", "both sides stand still", "name a body on one of them")
+    elif len(bodies) == 1 and set(first) == set(second):
+        what = f"'{first[0]}' on both sides: a body does not touch itself"
+        block.problem("between", what, "name another body, or world")
+
+
+def _side(node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str] | None:
+    """Return the bodies and shapes of the world that one side names, None if some of it means nothing (reported)."""
+    reader, found, clear = block.reader, dict[str, None](), True
     items = node.items if isinstance(node, Sequence) else [node]
     for i, item in enumerate(items):
         at = f"{path}[{i}]" if isinstance(node, Sequence) else path
         text = reader.text(item, at)
-        if text is BAD:
-            continue
-        if text == WORLD:
-            found[WORLD] = None
-        elif text.startswith(f"{WORLD}."):
-            name = f"{WORLD}.{reader.scope.full(text.partition('.')[2])}"
-            near = matching(name, known.still) or resolve_name(name, item, reader, at, "shape", known.still, unreadable)
-            found.update(dict.fromkeys(near))
-        else:
-            full = reader.scope.full(text)
-            found.update(dict.fromkeys(resolve_name(full, item, reader, at, "body", known.bodies, unreadable)))
-    return list(found)
+        names = [] if text is BAD else _named(text, item, block, at, known, unreadable)
+        if names and all(name in known.bare for name in names):
+            reader.problem(item, at, f"'{text}' has no shapes", "what touches is a shape: give it one")
+        clear = clear and bool(names)
+        found.update(dict.fromkeys(names))
+    return list(found) if clear else None
+
+
+def _named(text: str, node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str]:
+    """Return what one name or pattern means; report it if that is nothing."""
+    reader = block.reader
+    if text == WORLD:
+        return [WORLD]
+    if not text.startswith(f"{WORLD}."):
+        return resolve_name(reader.scope.full(text), node, reader, path, "body", known.bodies, unreadable)
+    name = f"{WORLD}.{reader.scope.full(text.partition('.')[2])}"
+    lost = unreadable.may_match(name) if is_pattern(name) else name in unreadable
+    if not known.still and not lost:
+        reader.problem(node, path, f"no world shape named '{name}'", "give the shape a name: {name: ground, plane: {}}")
+        return []
+    return resolve_name(name, node, reader, path, "world shape", known.still, unreadable)

@@ -39,17 +39,25 @@ def build_shape(block: Block, color: Color) -> Shape | None:
     if kind in ("capsule", "cylinder"):
         return _rod(kind, solid, own, block.get("name", ""))
     if kind == "plane":
-        normal, edge = solid.get("normal"), solid.get("edge")
-        return Shape(
-            kind=kind, position=solid.get("center"), orientation=along_z(normal), size=(edge, edge, 0.0), color=own,
-            name=block.get("name", ""),
-        )  # fmt: skip
+        return _plane(solid, own, block.get("name", ""))
     size = {"box": solid.get("size"), "ellipsoid": solid.get("radii"), "sphere": (solid.get("radius"),) * 3}[kind]
     if size is None or size[0] is None:
         return None
     orientation = orientation_of(solid, "orientation")
     position, name = solid.get("center"), block.get("name", "")
     return Shape(kind=kind, position=position, orientation=orientation, size=size, color=own, name=name)
+
+
+def _plane(solid: Block, color: Color, name: str) -> Shape | None:
+    """Return a plane, its z along the normal."""
+    normal, edge = solid.get("normal"), solid.get("edge")
+    if norm(normal) == 0.0:
+        solid.problem("normal", "a zero vector has no direction", "give a direction, e.g. [0, 0, 1]")
+        return None
+    return Shape(
+        kind="plane", position=solid.get("center"), orientation=along_z(unit(normal)), size=(edge, edge, 0.0),
+        color=color, name=name,
+    )  # fmt: skip
 
 
 def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:

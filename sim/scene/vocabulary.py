@@ -99,9 +99,9 @@ def expected(schema: Schema) -> str:
         fewest, most = schema.get("minItems"), schema.get("maxItems")
         count = f"{fewest} " if fewest == most and fewest else f"{fewest} to {most} " if fewest and most else ""
         items = resolve(schema["items"])
-        what = (
-            "numbers" if "x-unit" in items or "oneOf" in items else "maps" if items.get("type") == "object" else "names"
-        )
+        branches = [resolve(branch) for branch in items.get("oneOf", [items])]
+        numbers = not any(branch.get("type") in ("string", "object") for branch in branches)
+        what = "numbers" if numbers else "maps" if items.get("type") == "object" else "names"
         return f"a list of {count}{what}"
     if "boolean" in types:
         return "true or false"

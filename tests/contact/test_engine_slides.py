@@ -157,7 +157,6 @@ def rolling(shape: str, gyration: float, mu: float) -> Run:
 DOWN = np.array([math.cos(math.radians(20)), 0.0, -math.sin(math.radians(20))])
 
 
-@pytest.mark.fast
 @pytest.mark.benchmark
 @pytest.mark.parametrize(
     ("shape", "gyration", "a"),
@@ -180,7 +179,6 @@ def test_round_bodies_roll_downhill(shape: str, gyration: str, a: float) -> None
     assert run.balance() < 1e-9
 
 
-@pytest.mark.fast
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("share", "mode"), [(0.999, "slides"), (1.001, "sticks")])
 def test_a_sphere_rolls_downhill_from_this_friction_on(share: float, mode: str) -> None:

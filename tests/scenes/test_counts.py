@@ -22,6 +22,8 @@ ROWS = [
     ("swing_paper", {}, 42, 29, 30, 13, 30),
     ("rope_pullup", {}, 48, 12, 12, 36, 12),
     ("rope", {}, 80, 0, 0, 80, 0),
+    ("newtons_cradle", {}, 5, 0, 0, 5, 0),
+    ("stack", {}, 60, 0, 0, 60, 0),
     ("benchmarks/figure58", {}, 64, 12, 12, 52, 12),
     ("benchmarks/andrews", {}, 10, 9, 9, 1, 18),
     ("benchmarks/governor", {}, 4, 0, 0, 4, 0),
