@@ -133,8 +133,8 @@ class Touching:
         if deepest[0] > -DEEP:
             return ""
         return (
-            f"{self.name(law[deepest[1]])} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, or "
-            "leave them out of the contacts (`except`)"
+            f"{self.name(law[deepest[1]])} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
+            "or leave them out of the contacts (`except`)"
         )
 
     def _forces(

@@ -33,6 +33,9 @@ class Told:
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         self.rows_ += [{name: array[i] for name, array in values.items()} for i in range(len(q))]
 
+    def contacts(self, values: dict[str, np.ndarray]) -> None:
+        """Take nothing of points of contact."""
+
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         pass
 

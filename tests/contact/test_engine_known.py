@@ -1,4 +1,4 @@
-"""Scenes that the engine does not yet run as it should; each says why."""
+"""Scenes that were hard, or still are: those that the engine does not yet run as it should say why."""
 
 from __future__ import annotations
 
@@ -20,13 +20,8 @@ simulate: {{{simulate}}}
 """
 BOX = "{box: {center: [0, 0, 1], size: [0.4, 0.3, 0.2]}}"
 SPUN = ", angular_velocity: [1, 2, 3]"
-MISSED = (
-    "a step that begins at a collision has its gap guard at zero or above, so that a corner that comes down again "
-    "within the same step is not seen: the body falls through"
-)
 
 
-@pytest.mark.xfail(strict=True, reason=MISSED)
 @pytest.mark.parametrize(
     ("e", "more", "simulate"),
     [(0.5, SPUN, ""), (0.0, "", "method: auto"), (0.0, "", "method: rk4, step: 1e-3")],
@@ -89,9 +84,6 @@ def test_dominoes_fall_and_lie_still() -> None:
     assert run.simulator.position["d4"] == pytest.approx([run.simulator.position["d4"][0], 0, 0.025], abs=1e-6)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bodies that overlap in the drawing are moved apart, and energy appears, without a word"
-)
 def test_bodies_that_overlap_at_the_start_are_told() -> None:
     text = ONE.format(shape="{sphere: {center: [0, 0, 0.05], radius: 0.1}}", e=0, more="", simulate="")
     with pytest.raises((sim.SceneError, sim.SimulationError), match=r"overlap|deep|inside"):
