@@ -99,7 +99,8 @@ class Run:
         return float(max(abs(row["energy/balance"]) for row in self.told.rows_))
 
 
-def shipped(name: str, *, rtol: float | None = None, **parameters: float) -> Run:
+def shipped(name: str, *, rtol: float | None = None, impact: str | None = None, **parameters: float) -> Run:
     """Return a scene of `scenes/` at its start."""
     scene = sim.load(SCENES / f"{name}.yaml", set=parameters)
-    return Run(scene if rtol is None else replace(scene, simulate=replace(scene.simulate, rtol=rtol)))
+    said = {key: value for key, value in (("rtol", rtol), ("impact", impact)) if value is not None}
+    return Run(replace(scene, simulate=replace(scene.simulate, **said)))
