@@ -49,7 +49,7 @@ def poses(run: Run, times: tuple[float, ...]) -> np.ndarray:
 @functools.cache
 def here(name: str) -> tuple[Run, np.ndarray]:
     parameters, times = LOOKED_AT[name]
-    run = Run(resting(shipped(name, **parameters).scene))
+    run = Run(resting(shipped(name, impact="simultaneous", **parameters).scene))
     return run, poses(run, times)
 
 
