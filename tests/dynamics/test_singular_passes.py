@@ -9,8 +9,6 @@ from sim import connectivity
 from sim.kernels.system import SLOPE, START
 from tests.dynamics.engine import simulator_of
 
-pytestmark = pytest.mark.fast
-
 
 @pytest.fixture(autouse=True, params=["together", "along"])
 def elimination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +40,7 @@ simulate: {duration: 3 s, record: 100 Hz, rtol: RTOL}
 """
 
 
+@pytest.mark.fast
 def test_a_stage_near_a_singular_position_is_moved_and_no_other() -> None:
     """The slope of a stage 1e-4 off the constraints is that of the state one Newton step away."""
     flow = simulator_of(FOUR_BARS.replace("RTOL", "1e-8")).flow

@@ -29,9 +29,14 @@ def states_near(ensemble: sim.Ensemble, count: int, seed: int = 1) -> np.ndarray
     return y
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scene", ["double_pendulum", "four_bar", EVERYTHING, PENDULUM_ON_A_STOP, "benchmarks/andrews"])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        pytest.param("double_pendulum", marks=pytest.mark.fast), "four_bar", EVERYTHING, PENDULUM_ON_A_STOP,
+        pytest.param("benchmarks/andrews", marks=pytest.mark.fast),
+    ],
+)  # fmt: skip
 def test_is_the_simulators_own_motion_to_the_bit(scene, method):
     steps = 6 if scene == "benchmarks/andrews" else 40
     dt = 0.001 if scene == "benchmarks/andrews" else 0.02
