@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.compiler import Model
 from sim.connectivity import build
-from sim.contact.touching import Touching
 from sim.controllers import Controllers
 from sim.flow import Flow
 from sim.happenings import Happening, Happenings
@@ -23,6 +22,9 @@ from sim.model import Status
 from sim.names import ByName, State
 from sim.scene.problem import SceneError
 from sim.sentences import SimulationError, sentence
+
+if TYPE_CHECKING:
+    from sim.contact.touching import Touching
 
 STEPS_A_CALL = 100  # a kernel call returns after so many steps, so that Ctrl-C and progress work
 
@@ -64,6 +66,8 @@ class Simulator:
         When the scene cannot be assembled, or a controller refuses it.
     """
 
+    touching: Touching  # where the scene has contacts
+
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
         self.model = model
         self.seed = model.scene.simulate.seed if seed is None else seed
@@ -91,7 +95,10 @@ class Simulator:
             self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
         )
         self.flow.begin(start.q, start.v, self.agenda)
-        self.touching = Touching(model)
+        if model.scene.contacts:
+            from sim.contact.touching import Touching  # late: other scenes do not wait for it
+
+            self.touching = Touching(model)
         self._began = False
         self._told = math.nan  # time of the last row
 
