@@ -48,7 +48,7 @@ def _driven(flow: Flow) -> str:
 
 
 def _pose(flow: Flow) -> str:
-    """Return the coordinates of the joints around the loops, shortly."""
+    """Return a sentence of the coordinates of joints, those around loops first; empty where none has few."""
     flow.look()
     model = flow.model
     parts: list[str] = []
@@ -87,19 +87,19 @@ def sentence(status: int, index: int, flow: Flow) -> str:
         if driven:
             return (
                 f"{when}the motions of {driven} and the loops contradict each other in joint {joint}: no motion has "
-                f"all of these accelerations. Pose: {_pose(flow)}. Drive fewer freedoms, or with motions that fit "
+                f"all of these accelerations.{_pose(flow)} Drive fewer freedoms, or with motions that fit "
                 "together"
             )
         return (
             f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its "
-            f"redundant rows contradict each other, so no motion continues this one. Pose: {_pose(flow)}. "
+            f"redundant rows contradict each other, so no motion continues this one.{_pose(flow)} "
             "Give the loop real play, or start without that motion"
         )
     if status == Status.NOT_SOLVED and flow.method == "variational":
         step = flow.model.scene.simulate.step
         return (
             f"{when}the equations of a variational step of {step:.3g} s could not be solved, so the motion cannot be "
-            f"followed with it; fastest is joint {_fastest(flow)}{_near(flow)}. Pose: {_pose(flow)}. Take a shorter "
+            f"followed with it; fastest is joint {_fastest(flow)}{_near(flow)}.{_pose(flow)} Take a shorter "
             "`simulate.step` (bodies should turn by less than a radian in one, and dampers slow down no faster), avoid "
             "the pose, or take `method: dop853`"
         )
@@ -111,22 +111,18 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             near += f"; a motion whose value or rate jumps cannot be followed (driven: {driven})"
         return (
             f"{when}the step fell to {flow.next_step:.1e} s, so the motion cannot be followed; fastest is joint "
-            f"{_fastest(flow)}{near}. Pose: {_pose(flow)}. "
+            f"{_fastest(flow)}{near}.{_pose(flow)} "
             "Soften what is stiff there, take `method: auto`, raise `simulate.rtol`, or avoid the pose"
         )
     if status == Status.NO_CLOSURE and driven:
         return (
             f"{when}joint {_joint_of_row(flow, index)} cannot be held any more: the loops do not reach where the "
-            f"motions of {driven} lead. Pose: {_pose(flow)}"
+            f"motions of {driven} lead.{_pose(flow)}"
         )
     if status == Status.NO_CLOSURE:
-        return (
-            f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more. Pose: {_pose(flow)}"
-        )
+        return f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more.{_pose(flow)}"
     if status == Status.NOT_FINITE:
-        return (
-            f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}. Pose: {_pose(flow)}"
-        )
+        return f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}.{_pose(flow)}"
     if status == Status.MASS_SINGULAR:
         link = int(flow.structure.tables.freedoms.owner[index])
         body = flow.model.body_names[flow.structure.tables.links.body[link]]

@@ -139,7 +139,8 @@ def describe(summary: dict[str, Any]) -> str:
         line(name, text)
     balance, peak = summary.get("energy_balance"), summary.get("peak_kinetic_energy")
     if balance is not None:
-        share = f", {balance / peak:.2g} of the peak kinetic energy" if peak else ""
+        moves = peak is not None and peak > abs(balance)  # else nothing moves, and a share of it says nothing
+        share = f", {balance / peak:.2g} of the peak kinetic energy" if moves else ""
         line("energy balance", f"{balance:.2g} J{share}")
     for k, text in enumerate(_events(summary.get("events", ()))):
         line("events" if k == 0 else "", text)
