@@ -139,3 +139,37 @@ def test_a_pendulum_hits_a_wall_and_comes_back() -> None:
     assert after["joints/rate"][0] == pytest.approx(-0.6 * w, rel=1e-8)
     assert run.told.events[0].lost == pytest.approx(0.5 * inertia * w**2 * (1 - 0.36), rel=1e-8)
     assert run.balance() < 1e-8
+
+
+# ---- switched by times and conditions of the rule itself -------------------------------------------------------------
+
+SHELF = """
+schema: 1
+name: shelf
+world: {{shapes: [{{name: ground, plane: {{}}}}, {{name: shelf, box: {{center: [0, 0, 0.5], size: [1, 1, 0.02]}}}}]}}
+bodies: {{ball: {{mass: 1 kg, shapes: [{{sphere: {{center: [0, 0, 1.1], radius: 0.1}}}}]}}}}
+contacts:
+  shelf: {{between: [ball, world.shelf], {shelf}}}
+  floor: {{between: [ball, world.ground], {floor}}}
+"""
+FALL = math.sqrt(2 * 0.49 / G0)  # s: onto the shelf
+
+
+def test_until_lets_a_resting_ball_fall_on() -> None:
+    run = Run(SHELF.format(shelf="until: 1.5 s", floor="friction: 0.5")).to(3.0)
+    assert run.times() == pytest.approx([FALL, 1.5 + math.sqrt(2 * 0.51 / G0)], abs=1e-9)
+    assert run.simulator.position["ball"][2] == pytest.approx(0.1, abs=1e-9)
+
+
+def test_a_rule_is_off_before_its_time() -> None:
+    run = Run(SHELF.format(shelf="from: 0.6 s", floor="friction: 0.5")).to(3.0)
+    assert run.times() == pytest.approx([math.sqrt(2 / G0)], abs=1e-9)  # through the shelf
+
+
+def test_a_rule_holds_while_its_condition_does() -> None:
+    """Conditions that wait are armed at the ends of steps: looking ahead must not let one fire before its time."""
+    run = Run(SHELF.format(shelf='when: "t > 0.1 s and t < 1 s"', floor="friction: 0.5")).to(3.0)
+    switches = [(event.name, event.time) for event in run.told.events if event.kind == "scene"]
+    assert [name for name, _ in switches] == ["shelf ends", "shelf begins", "shelf ends"]
+    assert [time for _, time in switches] == pytest.approx([0.0, 0.1, 1.0], abs=1e-12)
+    assert run.times() == pytest.approx([FALL, 1.0 + math.sqrt(2 * 0.51 / G0)], abs=1e-9)
