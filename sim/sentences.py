@@ -57,7 +57,7 @@ def _pose(flow: Flow) -> str:
         if 0 < c.stop - c.start <= 3 and len(parts) < 8:
             values = ", ".join(f"{x:.4g}" for x in flow.work.coordinate[c])
             parts.append(f"{model.joint_names[joint]} {values}")
-    return "; ".join(parts)
+    return f" Pose: {'; '.join(parts)}." if parts else ""
 
 
 def _near(flow: Flow) -> str:
