@@ -55,12 +55,14 @@ from sim.model import (
     implicit_work,
     make_stepper,
     make_work,
+    stepping_work,
     table,
     variational_work,
 )
 from sim.programs import Condition
 from sim.rows import Rows
 
+ROOM = 64  # presses of a time step at first; twice as many where they do not suffice
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 RESTING = 5e-10  # m: how deep a point may get that touches and carries nothing
 
@@ -77,12 +79,15 @@ class Flow:
     ):  # fmt: skip
         self.model, self.frames, self.active, self.control = model, frames, active, control
         self.conditions = conditions
+        self.laws: tuple[int, ...] = ()  # rule that each meeting follows
         self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.rows = Rows(model)
-        self.guards = Guards(table(GUARD, len(conditions) + len(model.stops)), np.zeros(1, np.int64), self.rows.layout)
+        self.time_stepping = bool(model.pairs) and model.scene.simulate.contact == "stepping"
+        self.room = ROOM  # presses of a time step
+        self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self._share_work(structure)
         self.stepper: Stepper = make_stepper(structure.sizes, len(self.guards.table))
@@ -97,11 +102,17 @@ class Flow:
             getattr(old, name)[:] = 0.0
         new.points.start[:] = structure.tables.touches.slip_W
         self.work = new._replace(
-            coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies
-        )
+            coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies,
+            stepped=old.stepped,
+        )  # fmt: skip
+        self.work.stepped.before[0] = 0
         self.structure = structure
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
         self._system: System | None = None
+
+    def _kept_guards(self) -> int:
+        """Return how many guards are there in any case; in time steps joints press at their stops."""
+        return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops))
 
     def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
         """Set the first state and the integrator's settings."""
@@ -109,17 +120,23 @@ class Flow:
         s.clock[RTOL], s.clock[MAX_STEP], s.clock[STEP_FIXED], s.clock[RATE] = (
             said.rtol,
             said.max_step,
-            said.step,
+            said.dt if self.time_stepping else said.step,
             said.record,
         )
-        s.count[AUTO] = int(said.method == "auto")
-        self.turns: list[Turn] = [first_turn(self.t, said.method)]
+        s.count[AUTO] = int(said.method == "auto" and not self.time_stepping)
+        self.turns: list[Turn] = [first_turn(self.t, "stepping" if self.time_stepping else said.method)]
         self._use(METHODS[self.turns[0].method])
         self._put(q, v)
         self.mechanism.look(q, v)
         self.control.turn[:] = self.work.coordinate
-        engage(self.model, self.structure, self.mechanism, self.control)
+        self._engage()
         self.arm(agenda)
+
+    def _engage(self) -> None:
+        """Find which stops are touched; in time steps none is a spring."""
+        engage(self.model, self.structure, self.mechanism, self.control)
+        if self.time_stepping:
+            self.control.engaged[:] = 0
 
     def _use(self, method: int) -> None:
         """Let a method step from now on, with the scratch that it needs."""
@@ -133,6 +150,21 @@ class Flow:
             self.work = self.work._replace(**variational_work(sizes))
             self.mechanism.work = self.work
             self._system = None
+        if method == METHODS["stepping"] and len(self.work.presses) != self.room:
+            tables = self.structure.tables
+            old = self.work
+            self.work = old._replace(**stepping_work(tables, self.room, len(self.rows.buffer), sizes.v))
+            self.work.pressed[: len(old.pressed)] = old.pressed
+            self.work.told[: len(old.told)] = old.told
+            self.mechanism.work = self.work
+            self._state_laws()
+            self._system = None
+
+    def _state_laws(self) -> None:
+        """Write what time steps need to know of each meeting."""
+        for m, rule in enumerate(self.laws):
+            said = self.model.scene.contacts[rule]
+            self.work.laws[m] = said.friction, said.restitution, said.rest_speed
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)
@@ -180,15 +212,25 @@ class Flow:
         self._refresh_wrenches()
         self._use(int(self.stepper.count[METHOD]))
         self.work.one.intact[0] = 0
-        system, clock, count = self.system, self.stepper.clock, self.stepper.count
+        clock, count = self.stepper.clock, self.stepper.count
         method = count[METHOD]
-        status, guard = advance(
-            system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
-        )
+        status, guard = self._advance(stop, steps)
+        while status == Status.CROWDED:
+            self.room *= 2
+            self._use(int(method))
+            self.restart()
+            status, guard = self._advance(stop, steps)
         if count[METHOD] != method:
             done, after = int(count[ACCEPTED]), int(count[METHOD])
             self.turns.append(next_turn(self.t, after, done, clock[RADIUS], clock[STEP], vain=clock[RETRY] > 0.0))
         return int(status), int(guard if status == Status.GUARD else self.work.one.worst[0])
+
+    def _advance(self, stop: float, steps: int) -> tuple[int, int]:
+        system = self.system
+        status, guard = advance(
+            system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
+        )
+        return int(status), int(guard)
 
     @property
     def system(self) -> System:
@@ -206,7 +248,7 @@ class Flow:
         """Return the events and stops whose guards crossed zero in the last bracket, and whether contacts' did."""
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
-        n, m = len(self.conditions), len(self.conditions) + len(self.model.stops)
+        n, m = len(self.conditions), self._kept_guards()
         return (
             [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
             bool(len(fired) and fired[-1] >= m),
@@ -218,6 +260,12 @@ class Flow:
         self.ask(WATCH, self.stepper.y, values)
         forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE))
         return bool(np.any(values[forces] > ROUNDOFF * self.work.points.pressing.max(initial=0.0)))
+
+    def follow_laws(self, rules: tuple[int, ...]) -> None:
+        """Let each meeting of the structure follow a rule of the scene, in time steps."""
+        self.laws = rules
+        if len(self.work.laws):
+            self._state_laws()
 
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""
@@ -249,14 +297,18 @@ class Flow:
         self.look()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
         self.control.turn[loops] = self.work.coordinate[loops]
-        engage(self.model, self.structure, self.mechanism, self.control)
+        self._engage()
 
     def _make_room_for_guards(self, structure: Structure) -> None:
-        """Have a guard for each meeting and two for each closed point, behind those of conditions and stops."""
-        kept = len(self.conditions) + len(self.model.stops)
-        count = kept + len(structure.meetings) + 2 * len(structure.touches)
+        """Have a guard for each meeting and two for each closed point, behind those of conditions and stops.
+
+        Time steps look for contacts by themselves.
+        """
+        kept = self._kept_guards()
+        count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * len(structure.touches))
         if len(self.guards.table) != count:
             new = table(GUARD, count)
+            kept = min(kept, len(self.guards.table))
             new[:kept] = self.guards.table[:kept]
             self.guards = self.guards._replace(table=new)
             self._system = None
@@ -272,6 +324,8 @@ class Flow:
             guards.armed[i] = (guards.armed[i] or ARMED) if armed else DISARMED
             if armed and condition.forces:
                 self.guards.forces[0] = 1
+        if self.time_stepping:
+            return
         present = self.present()
         for i, stop in enumerate(self.model.stops):
             guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
@@ -321,13 +375,16 @@ class Flow:
         """Bring everything about the present state into `work`; returns its row."""
         self._refresh_wrenches()
         row = np.zeros(self.rows.buffer.shape[1])
+        told = int(self.work.stepped.told[0])
         self.ask(SAMPLE, self.stepper.y, row)
+        self.work.stepped.told[0] = told
         return row
 
     def sample_now(self) -> None:
         """Put the present state into the buffer as a row, and the sampling grid past it."""
         count = self.stepper.count
-        self.rows.buffer[count[FILLED]] = self.observe()
+        self._refresh_wrenches()
+        self.ask(SAMPLE, self.stepper.y, self.rows.buffer[count[FILLED]])
         count[FILLED] += 1
         while count[NEXT_SAMPLE] / self.stepper.clock[RATE] <= self.t:
             count[NEXT_SAMPLE] += 1
@@ -342,6 +399,9 @@ class Flow:
         values["energy/balance"] = values["energy/balance"] - self.first_balance
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
+        if self.work.stepped.told[0]:
+            touches = self.rows.presses(values["time"], self.work.told[: self.work.stepped.told[0]], self.structure)
+            self.work.stepped.told[0] = 0
         out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.stepper.count[FILLED] = 0
         return out

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3, "variational": 4}
-FIXED = ("rk4", "semi_implicit", "variational")  # methods of fixed steps
+METHODS = {"dop853": 0, "rk4": 1, "semi_implicit": 2, "radau": 3, "variational": 4, "stepping": 5}
+FIXED = ("rk4", "semi_implicit", "variational", "stepping")  # methods of fixed steps
 NAMES = {code: name for name, code in METHODS.items()}
 
 

@@ -42,6 +42,7 @@ class Status(IntEnum):
     CALLBACK = 9  # a Python controller raised
     NOT_SOLVED = 10  # Newton's iteration for the stages of an implicit step did not converge
     JAMMED = 11  # friction of sliding points has no finite answer: Painleve's paradox
+    CROWDED = 12  # more points may press within a time step than there is room for
 
 
 LINK = np.dtype(
@@ -321,6 +322,36 @@ TOUCH_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
+# What may press within a time step: a point of contact, or a joint at its stop.  The force on b is P / h.
+PRESS = np.dtype(
+    [
+        ("meeting", "i8"),  # of which pair of shapes, or -1
+        ("key", "i8", (2,)),  # features of the two shapes; of a stop its number
+        ("link", "i8", (2,)),
+        ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
+        ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
+        ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
+        ("p", "f8", (3,)),  # m, world
+        ("axes", "f8", (9,)),  # n from a to b, t1, t2; world
+        ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
+        ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
+        ("shift", "f8"),  # m/s: what the law asks the normal rate to exceed, with the other sign
+        ("impulse", "f8", (3,)), ("h", "f8"), ("t", "f8"),  # N s along n, t1, t2; s: its step, and when it ended
+    ],
+    align=True,
+)  # fmt: skip
+
+# How time stepping went since it began.
+STEPPED = np.dtype(
+    [
+        ("points", "i8"), ("before", "i8"), ("told", "i8"),  # presses of the last step; of the one before; kept for rows
+        ("most", "i8"), ("sweeps", "i8"), ("steps", "i8"),  # largest number of points; sweeps and steps in all
+        ("residual", "f8"), ("overlap", "f8"),  # worst of any step: of the law, as share of its speeds; m
+        ("h", "f8"),  # s, last step
+    ],
+    align=True,
+)  # fmt: skip
+
 BODY_WORK = np.dtype(
     [
         ("p_WB", "f8", (3,)), ("R_WB", "f8", (9,)),
@@ -507,6 +538,22 @@ class Work(NamedTuple):
     rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
     start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
     steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
+    # Of time stepping, and empty without it; room: presses of a step, m = nv.
+    laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
+    boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
+    reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
+    presses: Annotated[Any, PRESS]  # (room,) of this step
+    pressed: Annotated[Any, PRESS]  # (room,) of the step before
+    told: Annotated[Any, PRESS]  # (room of rows,) of the steps that rows were recorded in
+    stepped: Annotated[Any, STEPPED]  # (1,)
+    press_P: Annotated[Any, "f8", 2]  # (room, 3) N s
+    press_z: Annotated[Any, "f8", 2]  # (room, 3) m/s
+    press_d: Annotated[Any, "f8", 2]  # (room, 2) scratch
+    press_G: Annotated[Any, "f8", 3]  # (room, 3, 3) mobility of each point by itself
+    press_support: Annotated[Any, "i8", 2]  # (room, width) freedoms between the two links and the world
+    press_U: Annotated[Any, "f8"]  # (room * 3 * width) rows over these freedoms
+    press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
+    push: Annotated[Any, "f8"]  # (m,) what all impulses do, scaled; with loops: to v
 
 
 class Stepper(NamedTuple):
@@ -589,7 +636,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
-        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     return work
@@ -615,6 +662,27 @@ def variational_work(sizes: Numbers) -> dict[str, Any]:
         "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": np.zeros((sizes.links, 12)),
         "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
         "steps": np.zeros((20, sizes.v)),
+    }  # fmt: skip
+
+
+def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[str, Any]:
+    """Return the members of Work that time stepping needs.
+
+    room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
+    """
+    shapes, meetings = (len(tables.shapes), len(tables.meetings)) if room else (0, 0)
+    depth = np.zeros(len(tables.links), np.int64)
+    for b in range(1, len(depth)):
+        depth[b] = depth[tables.links.parent[b]] + tables.links.nv[b]
+    width = min(2 * int(depth.max(initial=0)), freedoms)
+    looped = freedoms if len(tables.rows) else 0
+    return {
+        "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
+        "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
+        "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
+        "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
+        "press_R": np.zeros((room * 3, looped)), "push": np.zeros(freedoms if room else 0),
     }  # fmt: skip
 
 

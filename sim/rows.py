@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sim.compiler import Model
 from sim.connectivity import Structure
-from sim.model import DRAG, TORSION, WRENCH
+from sim.model import DRAG, SLIP, STICK, TORSION, WRENCH
 
 BODY_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 10, 8, 9
+SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding
 
 
 class Rows:
@@ -98,4 +101,21 @@ class Rows:
             "key": np.tile(key, (k, 1)), "mode": np.tile(np.array([touch.mode for touch in touches], int), k),
             "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
             "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
+        }  # fmt: skip
+
+    def presses(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
+        """Return the same of points that press in time steps; told: PRESS, each with the time of its row."""
+        solids = self.model.solids
+        pair = np.array(structure.meetings, np.int64)[told.meeting]
+        second = np.array([structure.link_of[solids[self.model.pairs[n].second].body] for n in pair], np.int64)
+        turned = told.link[:, 1] != second
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        key = told.key.copy()
+        key[turned] = key[turned, ::-1]
+        axes = told.axes.reshape(-1, 3, 3)
+        force = np.einsum("ki,kij->kj", told.impulse, axes) / told.h[:, None]
+        slides = np.hypot(told.impulse[:, 1], told.impulse[:, 2]) >= (1.0 - SLIDES) * told.friction * told.impulse[:, 0]
+        return {
+            "row": np.searchsorted(times, told.t), "pair": pair, "key": key, "mode": np.where(slides, SLIP, STICK),
+            "point": told.p.copy(), "normal": sign * axes[:, 0], "force": sign * force,
         }  # fmt: skip

@@ -86,7 +86,8 @@ class Touching:
 
     def let_go(self, flow: Flow) -> None:
         """Take all points of contact out of the structure, for an instant at which it changes."""
-        flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
+        if flow.structure.touches:
+            flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
 
     # --- one instant ----------------------------------------------------------------------------
 
@@ -94,6 +95,9 @@ class Touching:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
         out, now = Outcome(), flow.instant()
         rules = meetings(now.mechanism, self.active)
+        if flow.time_stepping:
+            self._prepare_steps(flow, now, rules, out)
+            return out
         bare = _with(now, (), tuple(rules))
         law, gaps = closed_points(bare.mechanism, rules)
         flow.take(bare, bare.v)
@@ -126,6 +130,20 @@ class Touching:
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int], out: Outcome) -> None:
+        """Let time steps know which pairs may touch, and how."""
+        stops = {int(joint) for joint in self.model.stops.joint} & set(now.structure.loops)
+        if stops:
+            names = ", ".join(repr(self.model.joint_names[j]) for j in sorted(stops))
+            out.failure = (
+                f"joint {names} has limits and closes a loop: time steps know stops of joints in the tree only. Let "
+                "another joint close the loop, or take `contact: event`"
+            )
+            return
+        if now.structure.meetings != tuple(rules) or now.structure.touches:
+            flow.take(_with(now, (), tuple(rules)), now.v)
+        flow.follow_laws(tuple(rules.values()))
 
     def _overlap(self, law: Sequence[Touch], gaps: Sequence[float]) -> str:
         """Return which bodies are inside one another, or nothing."""

@@ -7,6 +7,7 @@ import math
 from sim.kernels.choice import STEP_COST, choose, note_cost, note_rate
 from sim.kernels.integrate import (
     DOP853,
+    PRESSED,
     RADAU_IIA,
     RATTLE,
     RK4,
@@ -15,11 +16,13 @@ from sim.kernels.integrate import (
     dop853_step,
     hermite,
     interpolate,
+    pressed_step,
     radau_dense,
     radau_step,
     rattle_step,
     rk4_step,
     semi_implicit_step,
+    straight,
     trapezoid,
 )
 from sim.kernels.jit import chapter, kernel, story, story_door
@@ -248,6 +251,8 @@ def attempt(answers, system, reply, stepper, h):
     elif method == RATTLE:
         status = rattle_step(answers, system, reply, t, h, stepper)
         stepper.count[EVALUATIONS] += int(reply[2])
+    elif method == PRESSED:
+        status = pressed_step(answers, system, t, h, stepper)
     else:
         status = semi_implicit_step(answers, system, h, stepper)
     if status == Status.OK:
@@ -398,6 +403,8 @@ def stride(answers, system, reply, stepper, t_stop):
             count[EVALUATIONS] += 3
         elif count[METHOD] == RADAU_IIA:
             radau_dense(stepper.y, stepper.y_new, stepper.k, stepper.dense)
+        elif count[METHOD] == PRESSED:
+            straight(stepper.y, stepper.y_new, stepper.dense)
         else:
             hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
     count[CROSSED] = -1

@@ -67,22 +67,26 @@ def residual_of(own, blocks, mu, least, known, d, P, z, rate):
     """Return how far the worst point is from its law, in units of rate times its own mass (Alart-Curnier)."""
     worst = 0.0
     for k in range(mu.size):
-        m = own[k]
-        trace = blocks[m, 0, 0] + blocks[m, 1, 1] + blocks[m, 2, 2]
-        if trace <= 0.0:
-            continue
-        r = least[k] + mu[k] * max(P[k, 0], 0.0)
-        en = P[k, 0] - max(P[k, 0] - z[k, 0] / trace, 0.0)
-        if known[k]:
-            tx, ty = -r * d[k, 0], -r * d[k, 1]
-        else:
-            tx, ty = P[k, 1] - z[k, 1] / trace, P[k, 2] - z[k, 2] / trace
-            size = math.sqrt(tx * tx + ty * ty)
-            if size > r:
-                tx, ty = tx * r / size, ty * r / size
-        off = en * en + (P[k, 1] - tx) ** 2 + (P[k, 2] - ty) ** 2
-        worst = max(worst, math.sqrt(off) * trace / rate)
+        worst = max(worst, off_law(blocks, own[k], mu[k], least[k], known[k], d, P, z, k) / rate)
     return worst
+
+
+@kernel
+def off_law(blocks, m, mu, least, known, d, P, z, k):
+    """How far point k is from its law, as a rate of its own mass; m: its own block."""
+    trace = blocks[m, 0, 0] + blocks[m, 1, 1] + blocks[m, 2, 2]
+    if trace <= 0.0:
+        return 0.0
+    r = least + mu * max(P[k, 0], 0.0)
+    en = P[k, 0] - max(P[k, 0] - z[k, 0] / trace, 0.0)
+    if known:
+        tx, ty = -r * d[k, 0], -r * d[k, 1]
+    else:
+        tx, ty = P[k, 1] - z[k, 1] / trace, P[k, 2] - z[k, 2] / trace
+        size = math.sqrt(tx * tx + ty * ty)
+        if size > r:
+            tx, ty = tx * r / size, ty * r / size
+    return math.sqrt(en * en + (P[k, 1] - tx) ** 2 + (P[k, 2] - ty) ** 2) * trace
 
 
 @kernel

@@ -12,10 +12,10 @@ import math
 
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, VARIATIONAL, ask
+from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, STEPPING, VARIATIONAL, ask
 from sim.model import FOLLOWS, RTOL, Status
 
-DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE = range(5)
+DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
 # Nodes of Radau IIA and the real eigenvalue of the inverse of its matrix; see `sim.kernels.radau`.
 RADAU_1, RADAU_2 = (4.0 - math.sqrt(6.0)) / 10.0, (4.0 + math.sqrt(6.0)) / 10.0
 RADAU_GAMMA = 3.6378342527444957
@@ -150,6 +150,26 @@ def rattle_step(answers, system, reply, t, h, stepper):
     for i in range(n - 2, n):
         stepper.y_new[i] = stepper.y[i]
     return status
+
+
+@chapter
+def pressed_step(answers, system, t, h, stepper):
+    """Make a time step with contacts into y_new; k[0] is the slope at the start.  Returns a status."""
+    n = stepper.y.size
+    stepper.rows[5 * n] = h
+    status = ask(answers, STEPPING, system, t, stepper.y, stepper.rows)
+    for i in range(n):
+        stepper.y_new[i] = stepper.k[1, i]
+    return status
+
+
+@kernel
+def straight(y, y_new, dense_out):
+    """Interpolate linearly: speeds jump within a time step with contacts."""
+    for i in range(y.size):
+        dense_out[0, i] = y_new[i] - y[i]
+        for m in range(1, 7):
+            dense_out[m, i] = 0.0
 
 
 @kernel

@@ -21,7 +21,7 @@ from sim.kernels.forces import add_wrench, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
-from sim.kernels.system import GAPS, PRESS, SAMPLE, ask, unpack, vector
+from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
 from sim.model import DISARMED, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 
@@ -187,6 +187,8 @@ def observe(system, tables, work, t, q, v):
     """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
     centres(tables.links, work.links, work.bodies)
     apply_forces(system, t, q, v)
+    if work.pressed.h.size > 0:
+        ask(work.answers, PUSH, system, t, work.reply, work.reply)
     status = factorise(system, 1)
     if status != Status.OK:
         return status
@@ -299,6 +301,8 @@ def observation(question, system, t, a, b):
     if question == SAMPLE or guards.forces[0]:
         status = observe(system, tables, work, t, q, v)
     if question == SAMPLE:
+        if work.pressed.h.size > 0:
+            ask(work.answers, TELL, system, t, work.reply, work.reply)
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
         values = vector(b, guards.table.kind.size)

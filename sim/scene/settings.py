@@ -22,12 +22,20 @@ def build_simulate(block: Block | None) -> Simulate:
     values = {name: default(inner) for name, inner in properties.items()}
     if block is not None:
         values.update({name: block.get(name) for name in properties if block.get(name) is not None})
-        _warn_of_idle_keys(block, values["method"])
+        _warn_of_idle_keys(block, values["method"], values["contact"])
     return Simulate(**values)
 
 
-def _warn_of_idle_keys(block: Block, method: str) -> None:
-    """Warn of what the chosen method does not use."""
+def _warn_of_idle_keys(block: Block, method: str, contact: str) -> None:
+    """Warn of what the chosen method and way of contact do not use."""
+    if contact == "event" and block.wrote("dt"):
+        block.problem("dt", "contact: event does not use 'dt'", "it is the step of contact: stepping", severity="warning")
+    if contact == "stepping":
+        for key in ("method", "step", "rtol", "max_step"):
+            if block.wrote(key):
+                what = f"contact: stepping does not use '{key}'"
+                block.problem(key, what, "its steps are fixed, and 'dt' is their length", severity="warning")
+        return
     adaptive = method in ("dop853", "radau", "auto")
     for key in ("step",) if adaptive else ("rtol", "max_step"):
         if block.wrote(key):

@@ -271,6 +271,8 @@ class Simulate:
     method: str  # dop853, radau, auto, rk4, semi_implicit, variational
     rtol: float  # 1
     step: float  # s, of the fixed-step methods
+    contact: str  # event, stepping, auto
+    dt: float  # s, of contact: stepping
     impact: str  # simultaneous, sequential
     restitution: str  # newton, poisson
     max_step: float  # s

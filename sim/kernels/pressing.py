@@ -1,0 +1,197 @@
+"""Impulses of all that presses within a time step: rows, and sweeps over exact cones.
+
+A row of a press is a wrench on b and its opposite on a.  Over the freedoms between these links and the world it is the
+vector U that `articulated.climb` makes, with U U^T = W M^-1 W^T; y = sum P U then stands for all impulses, and U y for
+what they do at each press: a visit costs as much as there are freedoms on its way, however many presses there are.
+Where loops hold, U is W itself, and R what v answers to the row, all constraints holding: y is then a change of v.
+"""
+
+from __future__ import annotations
+
+from sim.kernels.articulated import climb
+from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, off_law, solve_point
+from sim.kernels.dynamics import go_inward, solve_loops
+from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.system import unpack
+from sim.kernels.vectors import cross, dot, minus, three
+
+
+@story
+def press_rows(system):
+    """Rows U, what answers them, and each press's own mobility; needs `factorise` and `gather`."""
+    tables, _, work, _ = unpack(system)
+    looped = tables.rows.block.size > 0
+    width, nv = work.press_support.shape[1], work.push.size
+    for k in range(work.stepped.points[0]):
+        a, b = work.presses.link[k, 0], work.presses.link[k, 1]
+        fork = fork_of(tables.links.parent, a, b)
+        work.presses.count[k] = list_support(tables.links, a, b, fork, not looped, work.press_support, k)
+        for r in range(work.presses.rows[k]):
+            if looped:
+                jacobian_row(tables, work, k, r, fork, (3 * k + r) * width)
+                answer_row(system, k, r)
+                for i in range(nv):
+                    work.press_R[3 * k + r, i] = work.freedoms.vdot[i]
+            else:
+                scaled_row(tables.links, tables.freedoms, work.links, work.freedoms, work.presses, k, r, fork,
+                           (3 * k + r) * width, work.press_U)  # fmt: skip
+    own_mobility(looped, work.stepped.points[0], work.presses, work.press_support, work.press_U, work.press_R,
+                 work.press_G)  # fmt: skip
+
+
+@kernel
+def fork_of(parent, a, b):
+    """Return the lowest common ancestor of two links."""
+    while a != b:
+        if a > b:
+            a = parent[a]
+        else:
+            b = parent[b]
+    return a
+
+
+@kernel
+def list_support(links, a, b, fork, beyond, support_out, k):
+    """List freedoms from b and from a up to their fork, and beyond it to the world; returns how many."""
+    count = 0
+    for way in range(3 if beyond else 2):
+        link, top = (b, fork) if way == 0 else ((a, fork) if way == 1 else (fork, 0))
+        while link != top:
+            for i in range(links.v[link] + links.nv[link] - 1, links.v[link] - 1, -1):
+                support_out[k, count] = i
+                count += 1
+            link = links.parent[link]
+    return count
+
+
+@kernel
+def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, fork, at, U_out):
+    """Row r of press k in scaled freedoms, in the order of its support."""
+    a, b, K = press.link[k, 0], press.link[k, 1], press.K
+    on_b = (K[k, r, 0], K[k, r, 1], K[k, r, 2], K[k, r, 3], K[k, r, 4], K[k, r, 5])
+    on_a = (K[k, r, 6], K[k, r, 7], K[k, r, 8], K[k, r, 9], K[k, r, 10], K[k, r, 11])
+    c, at = climb(links, freedoms, link_work, freedom_work, b, fork, on_b, at, 1, U_out)
+    d, at = climb(links, freedoms, link_work, freedom_work, a, fork, on_a, at, 1, U_out)
+    both = (c[0] + d[0], c[1] + d[1], c[2] + d[2], c[3] + d[3], c[4] + d[4], c[5] + d[5])
+    climb(links, freedoms, link_work, freedom_work, fork, 0, both, at, 1, U_out)
+
+
+@chapter
+def jacobian_row(tables, work, k, r, fork, at):
+    """Row r of press k as the rate that each freedom of its support gives it."""
+    parent, vadr, nv, linear = tables.links.parent, tables.links.v, tables.links.nv, tables.freedoms.linear
+    x, axis, K = work.links.x, work.freedoms.axis, work.presses.K
+    for side in range(2):
+        link, first = work.presses.link[k, 1 - side], 6 * side
+        own = link
+        force = (K[k, r, first + 3], K[k, r, first + 4], K[k, r, first + 5])
+        while link != fork:
+            arm = minus(three(x, own), three(x, link))
+            turn = cross(arm, force)
+            moment = (K[k, r, first] + turn[0], K[k, r, first + 1] + turn[1], K[k, r, first + 2] + turn[2])
+            for i in range(vadr[link] + nv[link] - 1, vadr[link] - 1, -1):
+                e = three(axis, i)
+                work.press_U[at] = dot(e, force) if linear[i] else dot(e, moment)
+                at += 1
+            link = parent[link]
+
+
+@chapter
+def answer_row(system, k, r):
+    """vdot: what v answers to a unit impulse of row r of press k, while all constraints hold."""
+    tables, _, work, _ = unpack(system)
+    F, K, a, b = work.links.F, work.presses.K, work.presses.link[k, 0], work.presses.link[k, 1]
+    for i in range(work.rows.rhs.size):
+        work.rows.rhs[i] = work.rows.force[i] = 0.0
+    for i in range(work.freedoms.y.size):
+        work.freedoms.y[i] = 0.0
+    for link in range(F.shape[0]):
+        for i in range(6):
+            F[link, i] = 0.0
+    for i in range(6):  # F is what links need, not what they get
+        F[b, i] -= K[k, r, i]
+        F[a, i] -= K[k, r, 6 + i]
+    go_inward(tables, work)
+    solve_loops(system)
+
+
+@kernel
+def own_mobility(looped, points, press, support, U, R, G_out):
+    """W M^-1 W^T of each press by itself, zero in rows that it has not."""
+    width = support.shape[1]
+    for k in range(points):
+        for r in range(3):
+            for s in range(3):
+                G_out[k, r, s] = 0.0
+        for r in range(press.rows[k]):
+            for s in range(press.rows[k]):
+                total, first, other = 0.0, (3 * k + r) * width, (3 * k + s) * width
+                for i in range(press.count[k]):
+                    total += U[first + i] * (R[3 * k + s, support[k, i]] if looped else U[other + i])
+                G_out[k, r, s] = total
+        for r in range(3):
+            for s in range(r):
+                G_out[k, r, s] = G_out[k, s, r] = 0.5 * (G_out[k, r, s] + G_out[k, s, r])
+
+
+@kernel
+def find_rates(k, press, support, U, push, z_out):
+    """Rates of press k with the impulses so far: what is free, and U y."""
+    width = support.shape[1]
+    for r in range(3):
+        total, first = press.free[k, r], (3 * k + r) * width
+        if r < press.rows[k]:
+            for i in range(press.count[k]):
+                total += U[first + i] * push[support[k, i]]
+        z_out[k, r] = total
+
+
+@kernel
+def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
+    """Add to y what a change of press k's impulse does."""
+    rows, width = press.rows[k], support.shape[1]
+    if looped:
+        for i in range(push_out.size):
+            push_out[i] += R[3 * k, i] * P0
+            if rows == 3:
+                push_out[i] += R[3 * k + 1, i] * P1 + R[3 * k + 2, i] * P2
+        return
+    first = 3 * k * width
+    for i in range(press.count[k]):
+        s = U[first + i] * P0
+        if rows == 3:
+            s += U[first + width + i] * P1 + U[first + 2 * width + i] * P2
+        push_out[support[k, i]] += s
+
+
+@kernel
+def sweep_presses(looped, points, press, support, U, R, G, d, P_out, z_work, push_out, sweeps, enough):
+    """Visit all presses in turn until each is found as near to its law as `enough`, a rate [m/s].
+
+    Returns the sweeps made, and the largest distance from the law [m/s] after them.
+    """
+    share, before, made = 1.0, 0.0, 0
+    for sweep in range(sweeps):
+        worst = 0.0
+        for k in range(points):
+            find_rates(k, press, support, U, push_out, z_work)
+            off = off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
+            worst = max(worst, off)
+            if off <= 0.1 * enough:
+                continue
+            q0, q1, q2 = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+            solve_point(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
+            s0, s1, s2 = share * (P_out[k, 0] - q0), share * (P_out[k, 1] - q1), share * (P_out[k, 2] - q2)
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = q0 + s0, q1 + s1, q2 + s2
+            add_push(looped, k, s0, s1, s2, press, support, U, R, push_out)
+        made += 1
+        if worst <= enough:
+            break
+        if sweep % PATIENCE == 0:
+            share = 1.0 if worst <= 0.5 * before or sweep == 0 else max(WEAKER * share, WEAKEST)
+            before = worst
+    worst = 0.0
+    for k in range(points):
+        find_rates(k, press, support, U, push_out, z_work)
+        worst = max(worst, off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k))
+    return made, worst

@@ -1,0 +1,267 @@
+"""Time stepping with contacts: impulses of a whole step at once, under the laws of impacts.
+
+    v* = v + h vdot,   v+ = v* + M^-1 W^T P,   q+ = q (+) h v+     (structure-varying-1999, eq. (25)-(29))
+
+At each point, with u = W v+ and Coulomb's cone:
+
+    0 <= P_n  _|_  u_n + gap / h >= 0          (dynamics-filter-1999, "Collisions and Contacts", for a step)
+
+so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that would close faster
+than its rest speed gets Newton's restitution of its speed before the step instead.  Overlaps are taken back by moving
+the bodies, not by speeds: no energy comes from them.  Joints at their stops press like frictionless points.
+"""
+
+from __future__ import annotations
+
+from sim.kernels.articulated import outward
+from sim.kernels.dynamics import columns, factorise, move
+from sim.kernels.gathering import gather
+from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.kinematics import velocities
+from sim.kernels.pressing import add_push, find_rates, press_rows, sweep_presses
+from sim.kernels.project import add_freedoms
+from sim.kernels.system import PUSH, TELL, unpack, vector
+from sim.model import Status
+
+# Sweeps of a step, and the distance from the law at which they end, as share of the largest speed without impulses.
+SWEEPS, ENOUGH = 100, 1e-6
+# Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
+TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-8, 10
+
+
+@entry
+def stepping(question, system, t, a, b):
+    """Answer STEPPING, PUSH and TELL.  Returns a status."""
+    tables, _, work, _ = unpack(system)
+    if question == PUSH:
+        push_links(work)
+        return Status.OK
+    if question == TELL:
+        tell(work, t)
+        return Status.OK
+    n = tables.one.nq[0] + tables.one.nv[0] + 2
+    rows = vector(b, 16 * n)
+    return step_pressed(system, t, rows[5 * n], vector(a, n), rows[:n], rows[n : 2 * n])
+
+
+@story
+def step_pressed(system, t, h, y, slope, y_out):
+    """One step of h from y with its slope, into y_out.  Returns a status."""
+    tables, _, work, _ = unpack(system)
+    nq, nv = tables.one.nq[0], tables.one.nv[0]
+    q, v = y[:nq], y[nq : nq + nv]
+    if not work.one.intact[0]:
+        move(system, q, v)
+        status = factorise(system, 0)
+        if status != Status.OK:
+            return status
+    work.one.intact[0] = 0
+    columns(system, q, v)
+    status = gather(tables, work, h)
+    if status != Status.OK:
+        return status
+    for i in range(nq):
+        y_out[i] = q[i]
+    for i in range(nq, y.size):
+        y_out[i] = y[i] + h * slope[i]
+    v_out = y_out[nq : nq + nv]
+    points = work.stepped.points[0]
+    if points > 0:
+        press_rows(system)
+        state_targets(tables, work, v_out, h)
+        start_warm(work.stepped.before[0], points, work.pressed, h, work.presses, work.press_P)
+        press(system, points)
+        respond_to_push(system)
+        for i in range(nv):
+            v_out[i] += work.freedoms.vdot[i]
+        y_out[nq + nv + 1] += lost_in(points, work.presses, work.press_P, work.press_z)
+    add_freedoms(tables.links, v_out, h, y_out[:nq])
+    if points > 0:
+        move_apart(system, points, y_out[:nq])
+    remember(work, points, h)
+    return Status.OK
+
+
+@chapter
+def state_targets(tables, work, v_free, h):
+    """Rates of all presses before the step and without impulses, and from these what the laws speak of."""
+    points, press = work.stepped.points[0], work.presses
+    for k in range(points):
+        for r in range(3):
+            press.before[k, r] = rate_of(press, k, r, work.links.V)
+    velocities(tables.links, tables.freedoms, v_free, work.links, work.freedoms)
+    for k in range(points):
+        for r in range(3):
+            press.free[k, r] = rate_of(press, k, r, work.links.V)
+        closes = press.gap[k] + h * press.free[k, 0] < 0.0
+        press.shift[k] = max(press.gap[k], 0.0) / h
+        if closes and press.restitution[k] > 0.0 and press.before[k, 0] < -press.rest_speed[k]:
+            press.shift[k] = press.restitution[k] * press.before[k, 0]
+        press.free[k, 0] += press.shift[k]
+
+
+@kernel
+def rate_of(press, k, r, V):
+    """Rate of row r of press k at the links' velocities V."""
+    if r >= press.rows[k]:
+        return 0.0
+    a, b, K, s = press.link[k, 0], press.link[k, 1], press.K, 0.0
+    for i in range(6):
+        s += K[k, r, i] * V[b, i] + K[k, r, 6 + i] * V[a, i]
+    return s
+
+
+@kernel
+def start_warm(before, points, pressed, h, press, P_out):
+    """Begin with the forces of the last step, where the same features pressed."""
+    at = 0
+    for k in range(points):
+        P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
+        for look in range(before):
+            j = at + look if at + look < before else at + look - before
+            if (
+                pressed.meeting[j] == press.meeting[k]
+                and pressed.key[j, 0] == press.key[k, 0]
+                and pressed.key[j, 1] == press.key[k, 1]
+            ):
+                for i in range(3):
+                    P_out[k, i] = pressed.impulse[j, i] * h / pressed.h[j]
+                at = j + 1
+                break
+
+
+@chapter
+def press(system, points):
+    """Find the impulses of all presses, and what they do together."""
+    tables, _, work, _ = unpack(system)
+    looped = tables.rows.block.size > 0
+    presses, P, stepped = work.presses, work.press_P, work.stepped
+    for i in range(work.push.size):
+        work.push[i] = 0.0
+    fastest = 0.0
+    for k in range(points):
+        add_push(looped, k, P[k, 0], P[k, 1], P[k, 2], presses, work.press_support, work.press_U, work.press_R,
+                 work.push)  # fmt: skip
+        for r in range(3):
+            fastest = max(fastest, abs(presses.free[k, r]))
+    made, worst = sweep_presses(
+        looped, points, presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, P,
+        work.press_z, work.push, SWEEPS, ENOUGH * fastest,
+    )  # fmt: skip
+    stepped.sweeps[0] += made
+    if fastest > 0.0:
+        stepped.residual[0] = max(stepped.residual[0], worst / fastest)
+
+
+@chapter
+def respond_to_push(system):
+    """vdot: the change of v by the impulses in work.push."""
+    tables, _, work, _ = unpack(system)
+    if tables.rows.block.size > 0:
+        for i in range(work.push.size):
+            work.freedoms.vdot[i] = work.push[i]
+        return
+    for i in range(work.push.size):
+        work.freedoms.y[i] = work.push[i]
+    outward(tables.links, tables.freedoms, work.links, work.freedoms)
+
+
+@kernel
+def lost_in(points, press, P, z):
+    """Energy that presses take [J]: impulses times the mean of speeds before and after, which z tells with its shift."""
+    lost = 0.0
+    for k in range(points):
+        lost += 0.5 * P[k, 0] * press.shift[k]
+        for r in range(press.rows[k]):
+            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r])
+    return lost
+
+
+@chapter
+def move_apart(system, points, q_out):
+    """Take back a share of overlaps by moving the bodies: normal impulses of a step without speeds."""
+    tables, _, work, _ = unpack(system)
+    presses, deepest = work.presses, 0.0
+    for k in range(points):
+        deepest = max(deepest, -presses.gap[k])
+    work.stepped.overlap[0] = max(work.stepped.overlap[0], deepest)
+    if deepest <= LEFT:
+        return
+    looped = tables.rows.block.size > 0
+    for i in range(work.push.size):
+        work.push[i] = 0.0
+    for k in range(points):
+        presses.free[k, 0] = TAKEN_BACK * (presses.gap[k] + LEFT) if presses.gap[k] < -LEFT else presses.gap[k] + LEFT
+        work.press_d[k, 0] = 0.0
+    for _ in range(MOVING_SWEEPS):
+        for k in range(points):
+            if work.press_G[k, 0, 0] > 0.0:
+                move_one(looped, k, presses, work)
+    respond_to_push(system)
+    add_freedoms(tables.links, work.freedoms.vdot, 1.0, q_out)
+
+
+@chapter
+def move_one(looped, k, presses, work):
+    """Visit one press; press_d[k, 0] keeps its impulse."""
+    old = work.press_d[k, 0]
+    find_rates(k, presses, work.press_support, work.press_U, work.push, work.press_z)
+    new = max(old - work.press_z[k, 0] / work.press_G[k, 0, 0], 0.0)
+    add_push(looped, k, new - old, 0.0, 0.0, presses, work.press_support, work.press_U, work.press_R, work.push)
+    work.press_d[k, 0] = new
+
+
+@chapter
+def remember(work, points, h):
+    """Keep what pressed, for the next step and for what is recorded of this one."""
+    stepped, before, now = work.stepped, work.pressed, work.presses
+    stepped.before[0], stepped.h[0] = points, h
+    stepped.most[0] = max(stepped.most[0], points)
+    stepped.steps[0] += 1
+    for k in range(points):
+        for i in range(3):
+            now.impulse[k, i] = work.press_P[k, i]
+        now.h[k] = h
+        copy_press(now, k, before, k)
+
+
+@kernel
+def copy_press(source, i, press_out, k):
+    """Copy what the next step and a recording read of press i."""
+    press_out.meeting[k], press_out.rows[k], press_out.h[k] = source.meeting[i], source.rows[i], source.h[i]
+    press_out.friction[k], press_out.gap[k] = source.friction[i], source.gap[i]
+    for n in range(2):
+        press_out.key[k, n], press_out.link[k, n] = source.key[i, n], source.link[i, n]
+    for n in range(3):
+        press_out.p[k, n], press_out.impulse[k, n] = source.p[i, n], source.impulse[i, n]
+        for m in range(12):
+            press_out.K[k, n, m] = source.K[i, n, m]
+    for n in range(9):
+        press_out.axes[k, n] = source.axes[i, n]
+
+
+@chapter
+def push_links(work):
+    """Add the forces of the last step's presses to the links' wrenches."""
+    pressed = work.pressed
+    for k in range(work.stepped.before[0]):
+        a, b = pressed.link[k, 0], pressed.link[k, 1]
+        for r in range(pressed.rows[k]):
+            f = pressed.impulse[k, r] / pressed.h[k]
+            for i in range(6):
+                work.links.wrench[b, i] += f * pressed.K[k, r, i]
+                work.links.wrench[a, i] += f * pressed.K[k, r, 6 + i]
+
+
+@chapter
+def tell(work, t):
+    """Keep the points that pressed in the last step for a row of time t."""
+    stepped, pressed, told = work.stepped, work.pressed, work.told
+    for k in range(stepped.before[0]):
+        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and stepped.told[0] < told.h.size:
+            copy_press(pressed, k, told, stepped.told[0])
+            told.t[stepped.told[0]] = t
+            stepped.told[0] += 1
+
+
+__all__ = ["stepping"]
