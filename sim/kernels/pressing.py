@@ -165,33 +165,88 @@ def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
 
 
 @kernel
-def sweep_presses(looped, points, press, support, U, R, G, d, P_out, z_work, push_out, sweeps, enough):
+def sweep_presses(
+    looped, points, press, support, U, R, G, d, P_out, z_work, push_out, P_step, push_step, sweeps, enough
+):  # fmt: skip
     """Visit all presses in turn until each is found as near to its law as `enough`, a rate [m/s].
 
+    Between two sweeps goes a conjugate step along what the sweeps before moved (P_step: (2, room, 3), push_step:
+    (2, nv), scratch), which lets weight reach the bottom of a stack in some sweeps: M. Silcowitz, S. Niebuhr and
+    K. Erleben, A nonsmooth nonlinear conjugate gradient method for interactive contact force problems, 2010.
     Returns the sweeps made, and the largest distance from the law [m/s] after them.
     """
-    share, before, made = 1.0, 0.0, 0
+    made, before, share, lasting = 0, 0.0, 1.0, 0.0
     for sweep in range(sweeps):
-        worst = 0.0
-        for k in range(points):
-            find_rates(k, press, support, U, push_out, z_work)
-            off = off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
-            worst = max(worst, off)
-            if off <= 0.1 * enough:
-                continue
-            q0, q1, q2 = P_out[k, 0], P_out[k, 1], P_out[k, 2]
-            solve_point(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
-            s0, s1, s2 = share * (P_out[k, 0] - q0), share * (P_out[k, 1] - q1), share * (P_out[k, 2] - q2)
-            P_out[k, 0], P_out[k, 1], P_out[k, 2] = q0 + s0, q1 + s1, q2 + s2
-            add_push(looped, k, s0, s1, s2, press, support, U, R, push_out)
+        keep(points, P_out, P_step[0], push_out, push_step[0])
+        worst = visit_all(looped, points, press, support, U, R, G, d, P_out, z_work, push_out, share, enough)
         made += 1
         if worst <= enough:
             break
-        if sweep % PATIENCE == 0:
-            share = 1.0 if worst <= 0.5 * before or sweep == 0 else max(WEAKER * share, WEAKEST)
-            before = worst
+        size = moved_by(points, G, P_out, P_step[0])
+        beta = size / before if sweep > 0 and before > 0.0 else 2.0
+        before = size
+        go_on(points, beta if beta <= 1.0 else 0.0, P_out, P_step, push_out, push_step)
+        if sweep % PATIENCE == PATIENCE - 1:
+            share = 1.0 if worst <= 0.5 * lasting or sweep < PATIENCE else max(WEAKER * share, WEAKEST)
+            lasting = worst
     worst = 0.0
     for k in range(points):
         find_rates(k, press, support, U, push_out, z_work)
         worst = max(worst, off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k))
     return made, worst
+
+
+@kernel
+def visit_all(looped, points, press, support, U, R, G, d, P_out, z_work, push_out, share, enough):
+    """One sweep; points go `share` of their way.  Returns the largest distance from the law that was met [m/s]."""
+    worst = 0.0
+    for k in range(points):
+        find_rates(k, press, support, U, push_out, z_work)
+        off = off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
+        worst = max(worst, off)
+        if off <= 0.1 * enough:
+            continue
+        q0, q1, q2 = P_out[k, 0], P_out[k, 1], P_out[k, 2]
+        solve_point(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
+        s0, s1, s2 = share * (P_out[k, 0] - q0), share * (P_out[k, 1] - q1), share * (P_out[k, 2] - q2)
+        P_out[k, 0], P_out[k, 1], P_out[k, 2] = q0 + s0, q1 + s1, q2 + s2
+        add_push(looped, k, s0, s1, s2, press, support, U, R, push_out)
+    return worst
+
+
+@kernel
+def keep(points, P, P_out, push, push_out):
+    """Remember where a sweep began."""
+    for k in range(points):
+        for r in range(3):
+            P_out[k, r] = P[k, r]
+    for i in range(push.size):
+        push_out[i] = push[i]
+
+
+@kernel
+def moved_by(points, G, P, P_before):
+    """Square of how far a sweep moved the impulses, in speeds of each point's own mass."""
+    size = 0.0
+    for k in range(points):
+        trace = G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2]
+        for r in range(3):
+            size += trace * (P[k, r] - P_before[k, r]) ** 2
+    return size
+
+
+@kernel
+def go_on(points, beta, P_out, P_step, push_out, push_step):
+    """Go on by beta along the last direction, and turn that towards what the sweep did; [0] holds where it began."""
+    for k in range(points):
+        for r in range(3):
+            further = beta * P_step[1, k, r]
+            P_step[1, k, r] = further + P_out[k, r] - P_step[0, k, r]
+            P_out[k, r] += further
+    for i in range(push_out.size):
+        further = beta * push_step[1, i]
+        push_step[1, i] = further + push_out[i] - push_step[0, i]
+        push_out[i] += further
+
+
+__all__ = ["add_push", "find_rates", "press_rows", "sweep_presses"]

@@ -25,6 +25,8 @@ from sim.model import Status
 
 # Sweeps of a step, and the distance from the law at which they end, as share of the largest speed without impulses.
 SWEEPS, ENOUGH = 100, 1e-6
+# Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
+SAME_POINT = 0.05
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-8, 10
 
@@ -69,7 +71,9 @@ def step_pressed(system, t, h, y, slope, y_out):
     if points > 0:
         press_rows(system)
         state_targets(tables, work, v_out, h)
-        start_warm(work.stepped.before[0], points, work.pressed, h, work.presses, work.press_P)
+        start_warm(
+            work.stepped.before[0], points, work.pressed, h, tables.one.length[0], work.presses, work.press_P
+        )
         press(system, points)
         respond_to_push(system)
         for i in range(nv):
@@ -112,22 +116,36 @@ def rate_of(press, k, r, V):
 
 
 @kernel
-def start_warm(before, points, pressed, h, press, P_out):
-    """Begin with the forces of the last step, where the same features pressed."""
-    at = 0
+def start_warm(before, points, pressed, h, length, press, P_out):
+    """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
+    first = 0
     for k in range(points):
         P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
-        for look in range(before):
-            j = at + look if at + look < before else at + look - before
-            if (
-                pressed.meeting[j] == press.meeting[k]
-                and pressed.key[j, 0] == press.key[k, 0]
-                and pressed.key[j, 1] == press.key[k, 1]
-            ):
-                for i in range(3):
-                    P_out[k, i] = pressed.impulse[j, i] * h / pressed.h[j]
-                at = j + 1
-                break
+        nearest, best = (SAME_POINT * length) ** 2, -1
+        while first < before and pressed.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
+            first += 1
+        for j in range(first, before):
+            if pressed.meeting[j] != press.meeting[k]:
+                if press.meeting[k] >= 0:
+                    break
+                continue
+            if press.meeting[k] < 0 and pressed.key[j, 0] != press.key[k, 0]:
+                continue
+            away = 0.0
+            for i in range(3):
+                away += (pressed.p[j, i] - press.p[k, i]) ** 2
+            if press.meeting[k] < 0:
+                away = 0.0
+            if away < nearest and pressed.rows[j] > 0:
+                nearest, best = away, j
+        if best >= 0:
+            for r in range(press.rows[k]):
+                for s in range(pressed.rows[best]):
+                    for i in range(3):
+                        share = press.axes[k, 3 * r + i] * pressed.axes[best, 3 * s + i]
+                        P_out[k, r] += share * pressed.impulse[best, s] * h / pressed.h[best]
+            P_out[k, 0] = max(P_out[k, 0], 0.0)
+            pressed.rows[best] = 0
 
 
 @chapter
@@ -146,7 +164,7 @@ def press(system, points):
             fastest = max(fastest, abs(presses.free[k, r]))
     made, worst = sweep_presses(
         looped, points, presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, P,
-        work.press_z, work.push, SWEEPS, ENOUGH * fastest,
+        work.press_z, work.push, work.press_step, work.push_step, SWEEPS, ENOUGH * fastest,
     )  # fmt: skip
     stepped.sweeps[0] += made
     if fastest > 0.0:
