@@ -18,13 +18,13 @@ from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.gathering import gather
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import velocities
-from sim.kernels.pressing import add_push, find_rates, press_rows, sweep_presses
+from sim.kernels.pressing import add_push, find_rates, press_rows, solve_presses
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.model import Status
 
-# Sweeps of a step, and the distance from the law at which they end, as share of the largest speed without impulses.
-SWEEPS, ENOUGH = 100, 1e-6
+# Distance from the law at which sweeps end, as share of the largest speed without impulses.
+ENOUGH = 1e-6
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
 SAME_POINT = 0.05
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
@@ -162,9 +162,9 @@ def press(system, points):
                  work.push)  # fmt: skip
         for r in range(3):
             fastest = max(fastest, abs(presses.free[k, r]))
-    made, worst = sweep_presses(
+    made, worst = solve_presses(
         looped, points, presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, P,
-        work.press_z, work.push, work.press_step, work.push_step, SWEEPS, ENOUGH * fastest,
+        work.press_z, work.push, work.press_step, work.push_step, ENOUGH * fastest,
     )  # fmt: skip
     stepped.sweeps[0] += made
     if fastest > 0.0:
