@@ -153,7 +153,8 @@ class Flow:
         if method == METHODS["stepping"] and len(self.work.presses) != self.room:
             tables = self.structure.tables
             old = self.work
-            self.work = old._replace(**stepping_work(tables, self.room, len(self.rows.buffer), sizes.v))
+            new = stepping_work(tables, self.room, len(self.rows.buffer), sizes.v)
+            self.work = old._replace(**new | {"stepped": old.stepped})
             self.work.pressed[: len(old.pressed)] = old.pressed
             self.work.told[: len(old.told)] = old.told
             self.mechanism.work = self.work

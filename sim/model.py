@@ -553,8 +553,11 @@ class Work(NamedTuple):
     press_support: Annotated[Any, "i8", 2]  # (room, width) freedoms between the two links and the world
     press_U: Annotated[Any, "f8"]  # (room * 3 * width) rows over these freedoms
     press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
-    press_step: Annotated[Any, "f8", 3]  # (2, room, 3) impulses when a sweep began, direction of the sweeps so far
-    push_step: Annotated[Any, "f8", 2]  # (2, m)
+    press_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
+    push_step: Annotated[Any, "f8", 2]  # (2, m) what is left of Newton's equations, and his step
+    press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
+    press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
+    press_up: Annotated[Any, "f8", 2]
     push: Annotated[Any, "f8"]  # (m,) what all impulses do, scaled; with loops: to v
 
 
@@ -684,8 +687,10 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
-        "press_R": np.zeros((room * 3, looped)), "press_step": np.zeros((2, room, 3)),
-        "push_step": np.zeros((2, freedoms if room else 0)), "push": np.zeros(freedoms if room else 0),
+        "press_R": np.zeros((room * 3, looped)), "press_p": np.zeros((room, 3)),
+        "push_step": np.zeros((2, freedoms)), "press_first": np.zeros(freedoms, np.int64),
+        "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
+        "push": np.zeros(freedoms),
     }  # fmt: skip
 
 

@@ -8,17 +8,16 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 
 from __future__ import annotations
 
-import math
-
 from sim.kernels.articulated import climb
+from sim.kernels.augmented import COARSER, SOFT, SOFTEST, off_laws, solve_together
 from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, off_law, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
-from sim.kernels.jit import chapter, kernel, part, story
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.system import unpack
 from sim.kernels.vectors import cross, dot, minus, three
 
-# Sweeps at most: exact ones at first, conjugate ones there and back, those of them that hold bounds; exact ones last.
-FIRST_SWEEPS, CONJUGATE_SWEEPS, HOLD, LAST_SWEEPS = 4, 120, 40, 40
+# Exact sweeps at first, and last, where Newton's method did not find an answer.
+FIRST_SWEEPS, LAST_SWEEPS = 3, 60
 
 
 @story
@@ -152,6 +151,15 @@ def find_rates(k, press, support, U, push, z_out):
 
 
 @kernel
+def answer_of(k, press, support, U, push):
+    """What all impulses do to the normal rate of press k."""
+    total, first = 0.0, 3 * k * support.shape[1]
+    for i in range(press.count[k]):
+        total += U[first + i] * push[support[k, i]]
+    return total
+
+
+@kernel
 def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
     """Add to y what a change of press k's impulse does."""
     rows, width = press.rows[k], support.shape[1]
@@ -169,159 +177,53 @@ def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
         push_out[support[k, i]] += s
 
 
-@kernel
-def solve_presses(looped, points, press, support, U, R, G, bound, P_out, z_work, push_out, P_step, push_step, enough):
-    """Sweep until each press is found as near to its law as `enough`, a rate [m/s].
+@story
+def solve_presses(system, points, enough):
+    """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.press_P.
 
-    First a few sweeps that solve each press exactly, which is all that most steps need; then conjugate steps with
-    bounds of friction that are held for a while; where friction and pressing are too much one, exact sweeps again.
-    bound: (room, 2), P_step: (2, room, 3), push_step: (2, nv), scratch.  Returns the sweeps made, and the largest
-    distance from the law after them [m/s].
+    First a few sweeps that solve each press exactly, which is all that most steps need; then all together by Newton's
+    method; where that does not help, exact sweeps again.  Returns the sweeps and Newton's steps made, and the
+    largest distance from the law after them [m/s].
     """
-    made = 0
+    _, _, work, _ = unpack(system)
+    press, support, U, R, G, P = (
+        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_P,
+    )  # fmt: skip
+    looped, z, d, push = R.shape[1] > 0, work.press_z, work.press_d, work.push
+    made, worst = 0, 0.0
     for sweep in range(FIRST_SWEEPS):
-        worst = visit_all(looped, points, press, support, U, R, G, bound, P_out, z_work, push_out, 1.0, enough)
+        worst = visit_all(looped, points, press, support, U, R, G, d, P, z, push, 1.0, enough)
         made += 1
+        if worst <= enough or sweep == FIRST_SWEEPS - 1:
+            worst = off_laws(points, press, support, U, G, d, P, z, push)
         if worst <= enough:
-            break
-    worst = off_laws(points, press, support, U, G, bound, P_out, z_work, push_out)
-    if worst > enough:
-        made += conjugate_sweeps(
-            looped, points, press, support, U, R, G, bound, P_out, z_work, push_out, P_step, push_step, enough
-        )
-        worst = off_laws(points, press, support, U, G, bound, P_out, z_work, push_out)
+            return made, worst
+    if not looped:
+        for begin in (SOFT, SOFTEST):
+            steps, worst = solve_together(
+                begin, points, press, support, U, G, d, P, work.press_p, z, push, work.push_step[0], work.push_step[1],
+                work.press_first, work.press_low, work.press_up, enough,
+            )  # fmt: skip
+            made += steps
+            if worst <= COARSER * enough:
+                return made, worst
+            for k in range(points):  # once more, from nothing
+                P[k, 0] = P[k, 1] = P[k, 2] = 0.0
+            for i in range(push.size):
+                push[i] = 0.0
+        worst = off_laws(points, press, support, U, G, d, P, z, push)
     share, before = 1.0, worst
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
             break
-        worst = visit_all(looped, points, press, support, U, R, G, bound, P_out, z_work, push_out, share, enough)
+        worst = visit_all(looped, points, press, support, U, R, G, d, P, z, push, share, enough)
         made += 1
         if sweep % PATIENCE == PATIENCE - 1:
             share = 1.0 if worst <= 0.5 * before else max(WEAKER * share, WEAKEST)
             before = worst
         if worst <= enough or sweep == LAST_SWEEPS - 1:
-            worst = off_laws(points, press, support, U, G, bound, P_out, z_work, push_out)
+            worst = off_laws(points, press, support, U, G, d, P, z, push)
     return made, worst
-
-
-@kernel
-def off_laws(points, press, support, U, G, d, P, z_work, push):
-    """Largest distance of a press from its law [m/s]; z_work then holds all rates."""
-    worst = 0.0
-    for k in range(points):
-        find_rates(k, press, support, U, push, z_work)
-        worst = max(worst, off_law(G, k, press.friction[k], 0.0, 0, d, P, z_work, k))
-    return worst
-
-
-@kernel
-def conjugate_sweeps(
-    looped, points, press, support, U, R, G, bound, P_out, z_work, push_out, P_step, push_step, enough
-):  # fmt: skip
-    """Sweep there and back with friction bounded by what presses allowed before, and go on along what sweeps moved.
-
-    With given bounds the problem is convex and sweeps there and back are symmetric, so that conjugate steps between
-    them carry weight to the bottom of a stack in some sweeps (after M. Silcowitz, S. Niebuhr and K. Erleben, A
-    nonsmooth nonlinear conjugate gradient method for interactive contact force problems, 2010).  Bounds follow when
-    they are further off than the sweeps.  Returns the sweeps made.
-    """
-    held, before = 0, 0.0
-    off = follow_bounds(points, press, G, P_out, bound)
-    for sweep in range(CONJUGATE_SWEEPS):
-        keep(points, P_out, P_step[0], push_out, push_step[0])
-        for k in range(points):
-            visit_bounded(looped, k, press, support, U, R, G, bound[k, 0], P_out, push_out)
-        worst = 0.0
-        for k in range(points - 1, -1, -1):
-            moved = visit_bounded(looped, k, press, support, U, R, G, bound[k, 0], P_out, push_out)
-            worst = max(worst, moved)
-        held += 1
-        off = off_bounds(points, press, G, P_out, bound)
-        if worst <= 0.5 * enough and off <= 0.5 * enough:
-            return 2 * sweep + 2
-        if worst <= max(0.5 * enough, 0.1 * off) or held >= HOLD:
-            follow_bounds(points, press, G, P_out, bound)
-            held, before = 0, 0.0
-            continue
-        size = moved_by(points, G, P_out, P_step[0])
-        beta = size / before if before > 0.0 else 0.0
-        before = size
-        go_on(points, beta if beta <= 1.0 else 0.0, P_out, P_step, push_out, push_step)
-    return 2 * CONJUGATE_SWEEPS
-
-
-@kernel
-def follow_bounds(points, press, G, P, bound_out):
-    """Let friction be bounded by what presses now."""
-    for k in range(points):
-        bound_out[k, 0] = press.friction[k] * max(P[k, 0], 0.0)
-
-
-@kernel
-def off_bounds(points, press, G, P, bound):
-    """Largest change of a bound that matters, as a rate: it was reached, or friction is beyond what it would be now."""
-    worst = 0.0
-    for k in range(points):
-        if press.rows[k] == 3:
-            size, now = math.sqrt(P[k, 1] ** 2 + P[k, 2] ** 2), press.friction[k] * P[k, 0]
-            if size >= 0.999 * bound[k, 0] or size > now:
-                worst = max(worst, abs(now - bound[k, 0]) * (G[k, 1, 1] + G[k, 2, 2]))
-    return worst
-
-
-@kernel
-def visit_bounded(looped, k, press, support, U, R, G, bound, P_out, push_out):
-    """Press k as the others leave it, friction within its bound; returns how far it was off, as a rate."""
-    if G[k, 0, 0] <= 0.0:
-        return 0.0
-    z = row_rate(k, 0, press, support, U, push_out)
-    s = max(P_out[k, 0] - z / G[k, 0, 0], 0.0) - P_out[k, 0]
-    moved = abs(s) * G[k, 0, 0]
-    if s != 0.0:
-        P_out[k, 0] += s
-        add_row(looped, k, 0, s, press, support, U, R, push_out)
-    if press.rows[k] < 3:
-        return moved
-    x, y = row_rate(k, 1, press, support, U, push_out), row_rate(k, 2, press, support, U, push_out)
-    xx, xy, yy = G[k, 1, 1], G[k, 1, 2], G[k, 2, 2]
-    det, most = xx * yy - xy * xy, 0.5 * (xx + yy) + math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
-    p, q = P_out[k, 1], P_out[k, 2]
-    size = math.inf
-    if det > 1e-12 * most * most:
-        p, q = P_out[k, 1] - (yy * x - xy * y) / det, P_out[k, 2] - (xx * y - xy * x) / det
-        size = math.sqrt(p * p + q * q)
-    if size > bound:  # a step that cannot overshoot, onto the disc
-        p, q = P_out[k, 1] - x / most, P_out[k, 2] - y / most
-        size = math.sqrt(p * p + q * q)
-        if size > bound:
-            p, q = p * bound / size, q * bound / size
-    s1, s2 = p - P_out[k, 1], q - P_out[k, 2]
-    P_out[k, 1], P_out[k, 2] = p, q
-    if s1 != 0.0 or s2 != 0.0:
-        add_row(looped, k, 1, s1, press, support, U, R, push_out)
-        add_row(looped, k, 2, s2, press, support, U, R, push_out)
-    return max(moved, math.sqrt(s1 * s1 + s2 * s2) * most)
-
-
-@part
-def row_rate(k, r, press, support, U, push):
-    """Rate of row r of press k with the impulses so far."""
-    total, first = press.free[k, r], (3 * k + r) * support.shape[1]
-    for i in range(press.count[k]):
-        total += U[first + i] * push[support[k, i]]
-    return total
-
-
-@part
-def add_row(looped, k, r, s, press, support, U, R, push_out):
-    """Add to y what an impulse s of row r of press k does."""
-    if looped:
-        for i in range(push_out.size):
-            push_out[i] += R[3 * k + r, i] * s
-        return
-    first = (3 * k + r) * support.shape[1]
-    for i in range(press.count[k]):
-        push_out[support[k, i]] += U[first + i] * s
 
 
 @kernel
@@ -342,39 +244,4 @@ def visit_all(looped, points, press, support, U, R, G, d, P_out, z_work, push_ou
     return worst
 
 
-@kernel
-def keep(points, P, P_out, push, push_out):
-    """Remember where a sweep began."""
-    for k in range(points):
-        for r in range(3):
-            P_out[k, r] = P[k, r]
-    for i in range(push.size):
-        push_out[i] = push[i]
-
-
-@kernel
-def moved_by(points, G, P, P_before):
-    """Square of how far a sweep moved the impulses, in speeds of each point's own mass."""
-    size = 0.0
-    for k in range(points):
-        trace = G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2]
-        for r in range(3):
-            size += trace * (P[k, r] - P_before[k, r]) ** 2
-    return size
-
-
-@kernel
-def go_on(points, beta, P_out, P_step, push_out, push_step):
-    """Go on by beta along the last direction, and turn that towards what the sweep did; [0] holds where it began."""
-    for k in range(points):
-        for r in range(3):
-            further = beta * P_step[1, k, r]
-            P_step[1, k, r] = further + P_out[k, r] - P_step[0, k, r]
-            P_out[k, r] += further
-    for i in range(push_out.size):
-        further = beta * push_step[1, i]
-        push_step[1, i] = further + push_out[i] - push_step[0, i]
-        push_out[i] += further
-
-
-__all__ = ["add_push", "find_rates", "press_rows", "solve_presses"]
+__all__ = ["add_push", "answer_of", "press_rows", "solve_presses"]

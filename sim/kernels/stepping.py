@@ -18,7 +18,7 @@ from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.gathering import gather
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import velocities
-from sim.kernels.pressing import add_push, find_rates, press_rows, solve_presses
+from sim.kernels.pressing import add_push, answer_of, press_rows, solve_presses
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.model import Status
@@ -162,10 +162,7 @@ def press(system, points):
                  work.push)  # fmt: skip
         for r in range(3):
             fastest = max(fastest, abs(presses.free[k, r]))
-    made, worst = solve_presses(
-        looped, points, presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, P,
-        work.press_z, work.push, work.press_step, work.push_step, ENOUGH * fastest,
-    )  # fmt: skip
+    made, worst = solve_presses(system, points, ENOUGH * fastest)
     stepped.sweeps[0] += made
     if fastest > 0.0:
         stepped.residual[0] = max(stepped.residual[0], worst / fastest)
@@ -209,7 +206,8 @@ def move_apart(system, points, q_out):
     for i in range(work.push.size):
         work.push[i] = 0.0
     for k in range(points):
-        presses.free[k, 0] = TAKEN_BACK * (presses.gap[k] + LEFT) if presses.gap[k] < -LEFT else presses.gap[k] + LEFT
+        gap = presses.gap[k] + LEFT
+        presses.before[k, 0] = TAKEN_BACK * gap if gap < 0.0 else gap
         work.press_d[k, 0] = 0.0
     for _ in range(MOVING_SWEEPS):
         for k in range(points):
@@ -221,10 +219,10 @@ def move_apart(system, points, q_out):
 
 @chapter
 def move_one(looped, k, presses, work):
-    """Visit one press; press_d[k, 0] keeps its impulse."""
+    """Visit one press; before[k, 0]: the gap that is to be left, press_d[k, 0]: its impulse."""
     old = work.press_d[k, 0]
-    find_rates(k, presses, work.press_support, work.press_U, work.push, work.press_z)
-    new = max(old - work.press_z[k, 0] / work.press_G[k, 0, 0], 0.0)
+    gap = presses.before[k, 0] + answer_of(k, presses, work.press_support, work.press_U, work.push)
+    new = max(old - gap / work.press_G[k, 0, 0], 0.0)
     add_push(looped, k, new - old, 0.0, 0.0, presses, work.press_support, work.press_U, work.press_R, work.push)
     work.press_d[k, 0] = new
 
