@@ -554,6 +554,7 @@ class Work(NamedTuple):
     press_U: Annotated[Any, "f8"]  # (room * 3 * width) rows over these freedoms
     press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
     press_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
+    press_best: Annotated[Any, "f8", 2]  # (room, 3) and those nearest to their laws
     push_step: Annotated[Any, "f8", 2]  # (2, m) what is left of Newton's equations, and his step
     press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
     press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
@@ -688,6 +689,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
         "press_R": np.zeros((room * 3, looped)), "press_p": np.zeros((room, 3)),
+        "press_best": np.zeros((room, 3)),
         "push_step": np.zeros((2, freedoms)), "press_first": np.zeros(freedoms, np.int64),
         "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
         "push": np.zeros(freedoms),

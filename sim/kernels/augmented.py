@@ -7,8 +7,7 @@ With multipliers P and a stiffness rho of each press, what presses answer to sca
 and y = sum p(y) U.  Newton's matrix 1 + U^T C U, C the derivative of p, has the size and the pattern of the mechanism,
 whatever the number of presses, and no redundancy makes it singular.  Then P <- p(y), and again, until p does not
 change: the law then holds exactly, whatever rho is (P. Alart and A. Curnier, A mixed formulation for frictional
-contact problems prone to Newton like solution methods, 1991).  Where Newton's steps do not end, friction is bounded by what
-pressed before, which makes the problem convex, and else presses are made softer.
+contact problems prone to Newton like solution methods, 1991).  Where Newton's steps do not end, presses are made softer.
 """
 
 from __future__ import annotations
@@ -18,60 +17,62 @@ import math
 from sim.kernels.cones import off_law
 from sim.kernels.jit import kernel, part
 
-# Stiffness of a press against its own mass, over the step: at first, where a start was in vain, how it grows from round
-# to round, how far it is taken back where Newton's steps do not end, and at last.  Larger at first: more steps until it is
-# settled what presses and slides.  Smaller at last: more rounds.
-SOFT, SOFTEST, GROWTH, BACK, STIFF = 1e2, 1.0, 10.0, 100.0, 1e6
+# Stiffness of a press against its own mass, over the step: at first from forces of the last step, and from none; least
+# and most; how it grows from round to round.
+# Larger at first: more steps until it is settled what presses and slides.  Smaller at last: more rounds.
+WARM, COLD, SOFTEST, STIFFEST, GROWTH = 1e2, 1.0, 0.1, 1e6, 10.0
 # Rounds of multipliers at most, and those that may come no nearer; Newton's steps in each, and halvings of one.
-ROUNDS, IDLE, STEPS, HALVINGS = 12, 2, 12, 6
-# Share of the asked accuracy at which a round ends, and how much worse than it an answer may be to be taken.
-FINER, COARSER = 0.05, 100.0
+ROUNDS, IDLE, STEPS, HALVINGS = 10, 2, 12, 6
+FINER = 0.05  # of the asked accuracy: where a round ends
 
 
 @kernel
 def solve_together(
-    begin, points, press, support, U, G, d, P_out, p_work, z_work, push_out, r_work, turn_work, first, low, up, enough
+    rho, points, press, support, U, G, d, P_out, p_work, best_work, z_work, push_out, r_work, turn_work, first, low, up,
+    enough,
 ):  # fmt: skip
-    """Find impulses of all presses, from P and y = sum P U near them, with the stiffness `begin` at first.
+    """Find impulses of all presses, from P and y = sum P U near them and with a stiffness at first; keep the best.
 
-    d: (room, 2), p_work: (room, 3), r_work, turn_work: (nv,), first: (nv,) i8, low, up: (nv, nv), scratch.
+    d: (room, 2), p_work, best_work: (room, 3), r_work, turn_work: (nv,), first: (nv,) i8, low, up: (nv, nv), scratch.
     Returns Newton's steps made, and the largest distance from the law [m/s].
     """
-    made, quickest, rho, most, idle = 0, 0.0, begin, STIFF, 0
+    made, quickest, growth, idle = 0, 0.0, GROWTH, 0
     for k in range(points):
         quickest = max(quickest, G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2])
     fine = FINER * enough / math.sqrt(max(quickest, 1e-300))
     find_profile(points, press, support, first)
-    worst = math.inf
+    best = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
+    copy_all(points, P_out, best_work)
     for _ in range(ROUNDS):
         steps, good = newton(
-            1, rho, points, press, support, U, G, d, P_out, p_work, z_work, push_out, r_work, turn_work, first, low, up,
-            fine,
-        )  # fmt: skip
+            rho, points, press, support, U, G, P_out, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
+        )
         made += steps
-        if not good:
-            for k in range(points):
-                d[k, 0] = press.friction[k] * P_out[k, 0]
-            add_up(points, press, support, U, P_out, push_out)
-            steps, good = newton(
-                0, rho, points, press, support, U, G, d, P_out, p_work, z_work, push_out, r_work, turn_work, first,
-                low, up, fine,
-            )  # fmt: skip
-            made += steps
-        if not good:
-            most, rho = max(rho / GROWTH, SOFTEST), max(rho / BACK, SOFTEST)
+        if not good:  # softer, and slower to become stiff
+            rho, growth = max(rho / GROWTH, SOFTEST), math.sqrt(growth)
             add_up(points, press, support, U, P_out, push_out)
             continue
-        for k in range(points):
-            for r in range(3):
-                P_out[k, r] = p_work[k, r]
+        copy_all(points, p_work, P_out)
         add_up(points, press, support, U, P_out, push_out)
-        before, worst = worst, off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
-        idle = idle + 1 if worst > 0.5 * before else 0
-        if worst <= enough or (worst <= COARSER * enough and idle >= IDLE):
+        worst = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
+        idle = idle + 1 if worst > 0.5 * best else 0
+        if worst < best:
+            best = worst
+            copy_all(points, P_out, best_work)
+        if best <= enough or idle >= IDLE:
             break
-        rho = min(rho * GROWTH, most)
-    return made, worst
+        rho = min(rho * growth, STIFFEST)
+    copy_all(points, best_work, P_out)
+    add_up(points, press, support, U, P_out, push_out)
+    return made, off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
+
+
+@kernel
+def copy_all(points, P, P_out):
+    """Copy impulses."""
+    for k in range(points):
+        for r in range(3):
+            P_out[k, r] = P[k, r]
 
 
 @kernel
@@ -91,47 +92,32 @@ def off_laws(points, press, support, U, G, d, P, z_out, push):
 
 @kernel
 def newton(
-    coupled, rho, points, press, support, U, G, d, P, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
+    rho, points, press, support, U, G, P, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
 ):  # fmt: skip
-    """Solve y = sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked.
-
-    coupled: 0 where friction is bounded by d[:, 0] instead of what presses: r is then the slope of a convex function.
-    """
-    off = answer_all(rho, points, press, support, U, G, coupled, d, P, push_out, z_work, p_work, r_work)
+    """Solve y = sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
+    off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
     for made in range(STEPS):
         if off <= fine:
             return made, True
-        stiffen(rho, points, press, support, U, G, coupled, d, P, z_work, first, low, up)
+        stiffen(rho, points, press, support, U, G, P, z_work, first, low, up)
         if not factorise(first, low, up):
             return made, False
         for i in range(push_out.size):
             turn_work[i] = -r_work[i]
         solve(first, low, up, turn_work)
-        share, before, steep = 1.0, off, dot_of(turn_work, r_work)
-        nearer = False
+        share, before = 1.0, off
         for _ in range(HALVINGS):
             for i in range(push_out.size):
                 push_out[i] += share * turn_work[i]
-            off = answer_all(rho, points, press, support, U, G, coupled, d, P, push_out, z_work, p_work, r_work)
-            # Convex: down along the way, and not far up again.
-            nearer = off <= (1.0 - 0.1 * share) * before or (not coupled and dot_of(turn_work, r_work) <= -0.5 * steep)
-            if nearer:
+            off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
+            if off <= (1.0 - 0.1 * share) * before:
                 break
             for i in range(push_out.size):
                 push_out[i] -= share * turn_work[i]
             share *= 0.5
-        if not nearer:
+        if off > before:
             return made + 1, False
     return STEPS, off <= fine
-
-
-@kernel
-def dot_of(a, b):
-    """Inner product."""
-    s = 0.0
-    for i in range(a.size):
-        s += a[i] * b[i]
-    return s
 
 
 @kernel
@@ -148,7 +134,7 @@ def add_up(points, press, support, U, P, push_out):
 
 
 @kernel
-def answer_all(rho, points, press, support, U, G, coupled, d, P, push, z_out, p_out, r_out):
+def answer_all(rho, points, press, support, U, G, P, push, z_out, p_out, r_out):
     """Fill p(y), the rates z, and r = y - sum p(y) U; returns the length of r."""
     width = support.shape[1]
     for i in range(push.size):
@@ -162,7 +148,7 @@ def answer_all(rho, points, press, support, U, G, coupled, d, P, push, z_out, p_
                     total += U[(3 * k + r) * width + i] * push[support[k, i]]
             z_out[k, r] = total
         p_out[k, 0] = max(P[k, 0] - stiffness * z_out[k, 0], 0.0)
-        x, y, size, most = friction_asked(press, coupled, d, stiffness, P, z_out, p_out[k, 0], k)
+        x, y, size, most = friction_asked(press, stiffness, P, z_out, p_out[k, 0], k)
         share = most / size if size > most else 1.0
         p_out[k, 1], p_out[k, 2] = share * x, share * y
         for r in range(press.rows[k]):
@@ -183,12 +169,12 @@ def stiffness_of(rho, G, k):
 
 
 @part
-def friction_asked(press, coupled, d, stiffness, P, z, pressing, k):
+def friction_asked(press, stiffness, P, z, pressing, k):
     """Friction of press k if nothing bounded it, its size, and its bound."""
     if press.rows[k] < 3:
         return 0.0, 0.0, 0.0, 0.0
     x, y = P[k, 1] - stiffness * z[k, 1], P[k, 2] - stiffness * z[k, 2]
-    return x, y, math.sqrt(x * x + y * y), press.friction[k] * pressing if coupled else d[k, 0]
+    return x, y, math.sqrt(x * x + y * y), press.friction[k] * pressing
 
 
 @kernel
@@ -205,7 +191,7 @@ def find_profile(points, press, support, first_out):
 
 
 @kernel
-def stiffen(rho, points, press, support, U, G, coupled, d, P, z, first, low_out, up_out):
+def stiffen(rho, points, press, support, U, G, P, z, first, low_out, up_out):
     """Newton's matrix 1 + U^T C U: rows below the diagonal into low, columns above it, and the diagonal, into up."""
     width = support.shape[1]
     for i in range(first.size):
@@ -215,7 +201,7 @@ def stiffen(rho, points, press, support, U, G, coupled, d, P, z, first, low_out,
     for k in range(points):
         stiffness = stiffness_of(rho, G, k)
         pressing = P[k, 0] - stiffness * z[k, 0]
-        x, y, size, most = friction_asked(press, coupled, d, stiffness, P, z, max(pressing, 0.0), k)
+        x, y, size, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
         nn = stiffness if pressing > 0.0 else 0.0
         xn = yn = xx = xy = yy = 0.0
         if press.rows[k] == 3:
@@ -224,7 +210,7 @@ def stiffen(rho, points, press, support, U, G, coupled, d, P, z, first, low_out,
             elif size > 0.0:
                 e, f, turn = x / size, y / size, stiffness * most / size
                 xx, xy, yy = turn * f * f, -turn * e * f, turn * e * e
-                if coupled and pressing > 0.0:
+                if pressing > 0.0:
                     xn, yn = press.friction[k] * nn * e, press.friction[k] * nn * f
         if nn == 0.0 and xx == 0.0 and yy == 0.0:
             continue
@@ -280,4 +266,4 @@ def solve(first, low, up, x):
             x[m] -= up[i, m] * x[i]
 
 
-__all__ = ["COARSER", "SOFT", "SOFTEST", "off_laws", "solve_together"]
+__all__ = ["COLD", "WARM", "off_laws", "solve_together"]

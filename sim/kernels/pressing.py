@@ -9,7 +9,7 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 from __future__ import annotations
 
 from sim.kernels.articulated import climb
-from sim.kernels.augmented import COARSER, SOFT, SOFTEST, off_laws, solve_together
+from sim.kernels.augmented import COLD, WARM, off_laws, solve_together
 from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, off_law, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.jit import chapter, kernel, story
@@ -18,6 +18,8 @@ from sim.kernels.vectors import cross, dot, minus, three
 
 # Exact sweeps at first, and last, where Newton's method did not find an answer.
 FIRST_SWEEPS, LAST_SWEEPS = 3, 60
+# How much worse than asked an answer may be to be taken: the next step begins with it, and comes nearer.
+COARSER = 1e3
 
 
 @story
@@ -198,20 +200,19 @@ def solve_presses(system, points, enough):
             worst = off_laws(points, press, support, U, G, d, P, z, push)
         if worst <= enough:
             return made, worst
-    if not looped:
-        for begin in (SOFT, SOFTEST):
-            steps, worst = solve_together(
-                begin, points, press, support, U, G, d, P, work.press_p, z, push, work.push_step[0], work.push_step[1],
-                work.press_first, work.press_low, work.press_up, enough,
-            )  # fmt: skip
-            made += steps
-            if worst <= COARSER * enough:
-                return made, worst
-            for k in range(points):  # once more, from nothing
+    for attempt in range(0 if looped else 2):
+        if attempt == 1:
+            for k in range(points):
                 P[k, 0] = P[k, 1] = P[k, 2] = 0.0
             for i in range(push.size):
                 push[i] = 0.0
-        worst = off_laws(points, press, support, U, G, d, P, z, push)
+        steps, worst = solve_together(
+            WARM if attempt == 0 else COLD, points, press, support, U, G, d, P, work.press_p, work.press_best, z, push,
+            work.push_step[0], work.push_step[1], work.press_first, work.press_low, work.press_up, enough,
+        )  # fmt: skip
+        made += steps
+        if worst <= COARSER * enough:
+            return made, worst
     share, before = 1.0, worst
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
