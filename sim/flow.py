@@ -436,7 +436,14 @@ class Flow:
 
     def methods(self) -> list[str]:
         """Return which method stepped from when to when, and why."""
-        return account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
+        lines = account(self.turns, self.t, int(self.stepper.count[ACCEPTED]))
+        stepped = self.work.stepped
+        if stepped.steps[0]:
+            lines.append(
+                f"contacts of time steps: {stepped.most[0]} points at most, off their laws by {stepped.residual[0]:.1e} "
+                f"of their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
+            )
+        return lines
 
     @property
     def method(self) -> str:

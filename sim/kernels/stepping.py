@@ -71,9 +71,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     if points > 0:
         press_rows(system)
         state_targets(tables, work, v_out, h)
-        start_warm(
-            work.stepped.before[0], points, work.pressed, h, tables.one.length[0], work.presses, work.press_P
-        )
+        start_warm(work.stepped.before[0], points, work.pressed, h, tables.one.length[0], work.presses, work.press_P)
         press(system, points)
         respond_to_push(system)
         for i in range(nv):

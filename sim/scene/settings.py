@@ -29,7 +29,9 @@ def build_simulate(block: Block | None) -> Simulate:
 def _warn_of_idle_keys(block: Block, method: str, contact: str) -> None:
     """Warn of what the chosen method and way of contact do not use."""
     if contact == "event" and block.wrote("dt"):
-        block.problem("dt", "contact: event does not use 'dt'", "it is the step of contact: stepping", severity="warning")
+        block.problem(
+            "dt", "contact: event does not use 'dt'", "it is the step of contact: stepping", severity="warning"
+        )
     if contact == "stepping":
         for key in ("method", "step", "rtol", "max_step"):
             if block.wrote(key):
