@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -56,10 +57,24 @@ class Contacts:
         whole = pressing.sum()
         return pressing @ self.point / whole if whole > 0.0 else np.full(3, np.nan)
 
+    @property
+    def zero_moment_point(self) -> np.ndarray:
+        """Where the forces (3,) have no moment but about the direction n of the sum of all normal forces, m.
+
+        In the plane across n through the centre of pressure; on one plane it is that, however slippery the points.
+        Not-a-number where nothing presses.  P. Sardain, G. Bessonnet, IEEE Trans. SMC-A 34, 2004.
+        """
+        centre, push = self.centre_of_pressure, self.pressing @ self.normal
+        size = float(np.linalg.norm(push))
+        if not size > 0.0 or not push @ self.total > 0.0:
+            return np.full(3, np.nan)
+        moment = np.cross(self.point - centre, self.force).sum(axis=0)
+        return centre + np.cross(push, moment) / (push @ self.total)
+
     def on(self, name: str, by: str | None = None) -> Contacts:
         """Return the points at which something touches `name`, or only `by` does; `name` is b of each.
 
-        `world` is any shape of the world.
+        `world` is any shape of the world; `*` and `?` stand for what they do in file names.
         """
         as_b = [called(b, name) and called(a, by) for a, b in zip(self.a, self.b, strict=True)]
         as_a = [
@@ -84,5 +99,5 @@ class Contacts:
 
 
 def called(name: str, wanted: str | None) -> bool:
-    """Tell whether what touches is meant by a name; None means everything."""
-    return wanted is None or name == wanted or (wanted == "world" and name.startswith("world."))
+    """Tell whether what touches is meant by a name or a pattern (`*.foot_?`); None means everything."""
+    return wanted is None or fnmatchcase(name, wanted) or (wanted == "world" and name.startswith("world."))

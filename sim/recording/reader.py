@@ -247,8 +247,8 @@ class Recording:
         """
         known = dict.fromkeys(["world", *(pair.a for pair in self.pairs), *(pair.b for pair in self.pairs)])
         for wanted in (name, by):
-            if wanted is not None and wanted not in known:
-                raise UnknownNameError("touching body", wanted, known)
+            if not any(called(one, wanted) for one in known):
+                raise UnknownNameError("touching body", str(wanted), known)
         sign = np.array([
             called(pair.b, name) * called(pair.a, by) or -1 * called(pair.a, name) * called(pair.b, by)
             for pair in self.pairs
