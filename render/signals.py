@@ -304,8 +304,8 @@ class Signals:
     def _zero_moment_point(self, name: Any, by: Any = None) -> np.ndarray:
         """Return where the forces, friction too, have no moment but about the direction n of all normal forces' sum.
 
-        In the plane across n through the centre of pressure C: C + n x M / (F . n), where M is the moment of the forces F
-        about C (P. Sardain, G. Bessonnet, IEEE Trans. SMC-A 34, 2004).
+        In the plane across n through the centre of pressure C: C + n x M / (F . n), M the moment of the
+        forces F about C (P. Sardain, G. Bessonnet, IEEE Trans. SMC-A 34, 2004).
         """
         row, point, normal, force = self._touching(name, by)
         centre = self._centre_of_pressure(name, by).T

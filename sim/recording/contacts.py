@@ -18,6 +18,7 @@ class Contacts:
     shapes : (k, 2) numbers of the two shapes in `Recording.shapes`
     key : (k, 2) which features of the two touch; a point is the same as long as names and key are
     mode : stick or slip
+    iterations : (k,) of the decision that found what touches, and how; 0 in time steps, which make none
     point : (k, 3) m
     normal : (k, 3) unit, from a to b
     force : (k, 3) N, on b; on a the opposite
@@ -28,6 +29,7 @@ class Contacts:
     shapes: np.ndarray
     key: np.ndarray
     mode: tuple[str, ...]
+    iterations: np.ndarray
     point: np.ndarray
     normal: np.ndarray
     force: np.ndarray
@@ -93,7 +95,8 @@ class Contacts:
     def _picked(self, which: np.ndarray) -> Contacts:
         return Contacts(
             a=tuple(self.a[k] for k in which), b=tuple(self.b[k] for k in which), shapes=self.shapes[which],
-            key=self.key[which], mode=tuple(self.mode[k] for k in which), point=self.point[which],
+            key=self.key[which], mode=tuple(self.mode[k] for k in which), iterations=self.iterations[which],
+            point=self.point[which],
             normal=self.normal[which], force=self.force[which],
         )  # fmt: skip
 
