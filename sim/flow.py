@@ -81,10 +81,10 @@ class Flow:
         self.conditions = conditions
         self.laws: tuple[int, ...] = ()  # rule that each meeting follows
         self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
-        self.iterations = 0  # of the last decision on what touches; time steps make none
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
+        self.iterations = 0  # of the last decision on what touches; time steps make none
         self.rows = Rows(model)
         self.time_stepping = bool(model.pairs) and model.scene.simulate.contact == "stepping"
         self.room = ROOM  # presses of a time step
