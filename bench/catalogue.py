@@ -96,6 +96,12 @@ def _stiff(name: str, rounds: int) -> Iterator[Result]:
     return stiff.measure(name, rounds)
 
 
+def _long_runs(name: str, rounds: int) -> Iterator[Result]:
+    from bench import long_runs
+
+    return long_runs.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -177,6 +183,10 @@ BENCHMARKS = {
             ("three_links", "not stiff"),
         )
     },
+    "long_runs.A01": Benchmark("energy error of IFToMM A01 over 2000 s by the variational method", _long_runs, 1),
+    "long_runs.monkey_swing": Benchmark(
+        "the same of a passive swing over 600 s, as written and from other leans", _long_runs, 1, slow=True
+    ),
     "startup.check": Benchmark("sim check scenes/swing.yaml, whole process", partial(_startup, which="check"), 7),
     "startup.run": Benchmark("sim run scenes/pendulum.yaml, whole process, warm", partial(_startup, which="run"), 5),
     "startup.first_run": Benchmark(

@@ -1,7 +1,8 @@
 """What a recording says over time, by name: signals and formulas of signals, with their units.
 
 ``coordinate('monkey.knee_l')``, ``position('ball')[2]``, ``norm(force('grip_l'))``,
-``energy.kinetic + energy.potential``, ``rate('hinge') / deg``, ``contact('foot', 'world')[2]``.  Values
+``energy.kinetic + energy.potential``, ``rate('hinge') / deg``, ``contact('foot', 'world')[2]``,
+``cop('*.foot_?', 'world')[0]``.  Values
 are arrays over all rows; a vector has its components first, (3, n), so that ``[2]`` is its z.  World axes,
 SI units, radians.
 """
@@ -13,6 +14,7 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import h5py
@@ -55,10 +57,10 @@ PURE: dict[str, Callable[..., Any]] = {
 UNITS = {
     "position": "m", "com": "m", "distance": "m", "velocity": "m/s", "angular_velocity": "rad/s", "orientation": "rad",
     "force": "N", "contact": "N", "pressing": "N", "friction": "N", "moment": "N m",
-    "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
+    "cop": "m", "zmp": "m", "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
     "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
 }  # fmt: skip
-PAIRED = ("contact", "pressing", "friction")  # of what touches: all that does, or one other
+PAIRED = ("contact", "pressing", "friction", "cop", "zmp")  # of what touches: all that does, or one other
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg, ast.UAdd: operator.pos,
@@ -120,6 +122,8 @@ class Signals:
             "contact": self._contact,
             "pressing": functools.partial(self._contact_part, "pressing"),
             "friction": functools.partial(self._contact_part, "friction"),
+            "cop": self._centre_of_pressure,
+            "zmp": self._zero_moment_point,
         }
 
     def evaluate(self, text: str) -> Signal:
@@ -251,21 +255,21 @@ class Signals:
     def _determinate(self, joint: Any) -> np.ndarray:
         return self.file["trust/determinate"][: self.rows, self._find("joint", joint, self.joints)].astype(float)
 
-    def _touching(self, name: Any, by: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the rows (k,), normals and forces (k, 3) of contacts on `name`, of all bodies or of another one.
+    def _touching(self, name: Any, by: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows (k,), points, normals and forces (k, 3) of contacts on `name`, of all bodies or of another one.
 
-        Names are those of bodies, of shapes of the world (world.floor), and `world` for all of these.
+        Names are those of bodies, of shapes of the world (world.floor), and `world` for all of these; or patterns.
         """
         if "contacts" not in self.file:
             raise RenderError(f"the scene has no contacts, so nothing touches {name!r}")
         pairs = [strings(self.file[f"contacts/pairs/{side}"][:]) for side in "ab"]
         known = tuple(dict.fromkeys(["world", *pairs[0], *pairs[1]]))
         for wanted in (name, by):
-            if wanted is not None:
+            if wanted is not None and not any(fnmatchcase(one, wanted) for one in known):
                 self._find("touching body", wanted, known)
 
         def called(one: str, wanted: Any) -> bool:
-            return wanted is None or one == wanted or (wanted == "world" and one.startswith("world."))
+            return wanted is None or fnmatchcase(one, wanted) or (wanted == "world" and one.startswith("world."))
 
         sign = np.array([
             1.0 if called(b, name) and called(a, by) else -1.0 if called(a, name) and called(b, by) else 0.0
@@ -275,23 +279,48 @@ class Signals:
         kept = (row >= 0) & (row < self.rows)
         kept[kept] = sign[pair[kept]] != 0.0
         side = sign[pair[kept]][:, None]
-        return row[kept], side * self.file["contacts/normal"][:][kept], side * self.file["contacts/force"][:][kept]
+        point, normal, force = (self.file[f"contacts/{what}"][:][kept] for what in ("point", "normal", "force"))
+        return row[kept], point, side * normal, side * force
 
     def _contact(self, name: Any, by: Any = None) -> np.ndarray:
-        row, _, force = self._touching(name, by)
-        out = np.zeros((self.rows, 3))
-        np.add.at(out, row, force)
-        return out.T
+        row, _, _, force = self._touching(name, by)
+        return self._sum(row, force).T
 
     def _contact_part(self, part: str, name: Any, by: Any = None) -> np.ndarray:
         """Return the sum of the normal forces, or the size of the sum of those along the surfaces."""
-        row, normal, force = self._touching(name, by)
+        row, _, normal, force = self._touching(name, by)
         pressing = np.sum(normal * force, axis=1)
         if part == "pressing":
             return np.bincount(row, pressing, self.rows)
+        return np.linalg.norm(self._sum(row, force - pressing[:, None] * normal), axis=1)
+
+    def _centre_of_pressure(self, name: Any, by: Any = None) -> np.ndarray:
+        """Return the mean of the points by their normal forces; not-a-number where nothing presses."""
+        row, point, normal, force = self._touching(name, by)
+        pressing = np.sum(normal * force, axis=1)
+        whole = np.bincount(row, pressing, self.rows)
+        return (self._sum(row, pressing[:, None] * point) / np.where(whole > 0.0, whole, np.nan)[:, None]).T
+
+    def _zero_moment_point(self, name: Any, by: Any = None) -> np.ndarray:
+        """Return where the forces, friction too, have no moment but about the direction n of all normal forces' sum.
+
+        In the plane across n through the centre of pressure C: C + n x M / (F . n), M the moment of the
+        forces F about C (P. Sardain, G. Bessonnet, IEEE Trans. SMC-A 34, 2004).
+        """
+        row, point, normal, force = self._touching(name, by)
+        centre = self._centre_of_pressure(name, by).T
+        push = self._sum(row, np.sum(normal * force, axis=1)[:, None] * normal)
+        size = np.linalg.norm(push, axis=1, keepdims=True)
+        n = push / np.where(size > 0.0, size, np.nan)
+        moment = self._sum(row, np.cross(point - centre[row], force))
+        along = np.sum(n * self._sum(row, force), axis=1, keepdims=True)
+        return (centre + np.cross(n, moment) / np.where(along > 0.0, along, np.nan)).T
+
+    def _sum(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the sums (n, 3) of values (k, 3) over each row."""
         out = np.zeros((self.rows, 3))
-        np.add.at(out, row, force - pressing[:, None] * normal)
-        return np.linalg.norm(out, axis=1)
+        np.add.at(out, row, values)
+        return out
 
     def _energy(self) -> np.ndarray:
         return self.file["energy/kinetic"][: self.rows] + self.file["energy/potential"][: self.rows]

@@ -84,6 +84,7 @@ class Flow:
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
+        self.iterations = 0  # of the last decision on what touches; time steps make none
         self.rows = Rows(model)
         self.time_stepping = bool(model.pairs) and model.scene.simulate.contact == "stepping"
         self.room = ROOM  # presses of a time step
@@ -403,6 +404,8 @@ class Flow:
         if self.work.stepped.told[0]:
             touches = self.rows.presses(values["time"], self.work.told[: self.work.stepped.told[0]], self.structure)
             self.work.stepped.told[0] = 0
+        if touches:
+            touches["iterations"] = np.full(len(touches["row"]), self.iterations)
         out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.stepper.count[FILLED] = 0
         return out

@@ -240,6 +240,7 @@ class Touching:
             modes=modes if modes.any() else None,
         )  # fmt: skip
         answer = solve_contacts(problem)
+        flow.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
         elif answer.status == ContactStatus.RESIDUAL:

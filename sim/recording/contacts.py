@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -17,6 +18,7 @@ class Contacts:
     shapes : (k, 2) numbers of the two shapes in `Recording.shapes`
     key : (k, 2) which features of the two touch; a point is the same as long as names and key are
     mode : stick or slip
+    iterations : (k,) of the decision that found what touches, and how; 0 in time steps, which make none
     point : (k, 3) m
     normal : (k, 3) unit, from a to b
     force : (k, 3) N, on b; on a the opposite
@@ -27,6 +29,7 @@ class Contacts:
     shapes: np.ndarray
     key: np.ndarray
     mode: tuple[str, ...]
+    iterations: np.ndarray
     point: np.ndarray
     normal: np.ndarray
     force: np.ndarray
@@ -56,10 +59,24 @@ class Contacts:
         whole = pressing.sum()
         return pressing @ self.point / whole if whole > 0.0 else np.full(3, np.nan)
 
+    @property
+    def zero_moment_point(self) -> np.ndarray:
+        """Where the forces (3,) have no moment but about the direction n of the sum of all normal forces, m.
+
+        In the plane across n through the centre of pressure; on one plane it is that, however slippery the points.
+        Not-a-number where nothing presses.  P. Sardain, G. Bessonnet, IEEE Trans. SMC-A 34, 2004.
+        """
+        centre, push = self.centre_of_pressure, self.pressing @ self.normal
+        size = float(np.linalg.norm(push))
+        if not size > 0.0 or not push @ self.total > 0.0:
+            return np.full(3, np.nan)
+        moment = np.cross(self.point - centre, self.force).sum(axis=0)
+        return centre + np.cross(push, moment) / (push @ self.total)
+
     def on(self, name: str, by: str | None = None) -> Contacts:
         """Return the points at which something touches `name`, or only `by` does; `name` is b of each.
 
-        `world` is any shape of the world.
+        `world` is any shape of the world; `*` and `?` stand for what they do in file names.
         """
         as_b = [called(b, name) and called(a, by) for a, b in zip(self.a, self.b, strict=True)]
         as_a = [
@@ -78,11 +95,12 @@ class Contacts:
     def _picked(self, which: np.ndarray) -> Contacts:
         return Contacts(
             a=tuple(self.a[k] for k in which), b=tuple(self.b[k] for k in which), shapes=self.shapes[which],
-            key=self.key[which], mode=tuple(self.mode[k] for k in which), point=self.point[which],
+            key=self.key[which], mode=tuple(self.mode[k] for k in which), iterations=self.iterations[which],
+            point=self.point[which],
             normal=self.normal[which], force=self.force[which],
         )  # fmt: skip
 
 
 def called(name: str, wanted: str | None) -> bool:
-    """Tell whether what touches is meant by a name; None means everything."""
-    return wanted is None or name == wanted or (wanted == "world" and name.startswith("world."))
+    """Tell whether what touches is meant by a name or a pattern (`*.foot_?`); None means everything."""
+    return wanted is None or fnmatchcase(name, wanted) or (wanted == "world" and name.startswith("world."))

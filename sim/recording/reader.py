@@ -215,7 +215,7 @@ class Recording:
 
     @functools.cached_property
     def touches(self) -> dict[str, np.ndarray]:
-        """Closed points of contact of all rows, in order: row, pair, key, mode, point, normal, force (on b)."""
+        """Closed points of contact of all rows, in order; see `CONTACTS`, the force is that on b."""
         if "contacts" not in self._file:
             return {name: np.zeros((0, *tail), dtype) for name, (tail, dtype, _) in CONTACTS.items()}
         row = self._get("contacts/row")[()]
@@ -236,7 +236,8 @@ class Recording:
         return Contacts(
             a=tuple(pairs[p].a for p in pair), b=tuple(pairs[p].b for p in pair),
             shapes=np.array([pairs[p].shapes for p in pair], int).reshape(-1, 2), key=all_of["key"][k],
-            mode=tuple(MODES[m] for m in all_of["mode"][k]), point=all_of["point"][k], normal=all_of["normal"][k],
+            mode=tuple(MODES[m] for m in all_of["mode"][k]), iterations=all_of["iterations"][k],
+            point=all_of["point"][k], normal=all_of["normal"][k],
             force=all_of["force"][k],
         )  # fmt: skip
 
@@ -247,8 +248,8 @@ class Recording:
         """
         known = dict.fromkeys(["world", *(pair.a for pair in self.pairs), *(pair.b for pair in self.pairs)])
         for wanted in (name, by):
-            if wanted is not None and wanted not in known:
-                raise UnknownNameError("touching body", wanted, known)
+            if not any(called(one, wanted) for one in known):
+                raise UnknownNameError("touching body", str(wanted), known)
         sign = np.array([
             called(pair.b, name) * called(pair.a, by) or -1 * called(pair.a, name) * called(pair.b, by)
             for pair in self.pairs

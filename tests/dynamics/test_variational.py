@@ -14,6 +14,7 @@ import pytest
 from scipy.special import ellipk
 
 import sim
+from bench.long_runs import slope, slope_of_walk
 from sim.scene import library
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
@@ -61,30 +62,6 @@ def hanging_swing() -> Scene:
 
 def simulator(scene: Scene) -> sim.Simulator:
     return sim.Simulator(sim.compile(scene))
-
-
-def slope(t: np.ndarray, x: np.ndarray) -> tuple[float, float]:
-    """Return the least-squares slope of block means of x over t, and its standard error for independent blocks."""
-    B = 40
-    t, x = (a[: len(a) // B * B].reshape(B, -1).mean(1) for a in (t, x))
-    t = t - t.mean()
-    found = t @ x / (t @ t)
-    rest = x - x.mean() - found * t
-    return found, float(np.sqrt(rest @ rest / (B - 2) / (t @ t)))
-
-
-def slope_of_walk(t: np.ndarray, x: np.ndarray) -> tuple[float, float]:
-    """Return the same slope, and its standard error where the increments between blocks are independent.
-
-    Where the motion itself changes its character over the run, errors of blocks are correlated over all of
-    it, and this is the longest correlation that an error without drift can have.
-    """
-    B = 40
-    t, x = (a[: len(a) // B * B].reshape(B, -1).mean(1) for a in (t, x))
-    t = t - t.mean()
-    weight = t / (t @ t)
-    of_increments = np.cumsum(weight[::-1])[::-1][1:]
-    return float(weight @ x), float(np.sqrt(of_increments @ of_increments * np.mean(np.diff(x) ** 2)))
 
 
 # --- long runs ----------------------------------------------------------------------------------------

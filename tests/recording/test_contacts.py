@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import sim
+from sim.contact import touching
+from sim.contact.solve import solve_contacts
 from sim.recording import Contacts, PairEntry, Recorder, RecordingError, UnknownNameError, load_recording
 from sim.scene.load import load_text
 from tests.recording import example
@@ -115,6 +117,35 @@ def test_equal_runs_give_equal_datasets(table, tmp_path):
         assert len(one["contacts/row"]) == 3 * (int(one["rows"][()]) - 1)
 
 
+def test_points_tell_the_iterations_of_the_decision_that_found_them(monkeypatch):
+    """A table on three feet that is pushed harder and harder, until it slides."""
+    made = []
+
+    def solve(problem):
+        answer = solve_contacts(problem)
+        made.append(answer.iterations)
+        return answer
+
+    monkeypatch.setattr(touching, "solve_contacts", solve)
+    push = "forces: {push: {type: wrench, body: table, force: ['60 N*t/1 s', 0, 0]}}\nsimulate:"
+    with sim.run(load_text(TABLE.replace("simulate:", push))) as r:
+        told = [set(r.contacts(row).iterations.tolist()) for row in range(1, r.rows)]
+    assert all(len(numbers) == 1 for numbers in told)
+    in_order = [numbers.pop() for numbers in told]
+    assert len(set(made)) > 1 and min(made) >= 1
+    assert runs_of(in_order) == runs_of(made)
+
+
+def test_time_steps_make_no_decision():
+    with sim.run(load_text(TABLE.replace("0.5 s", "0.1 s, contact: stepping"))) as r:
+        assert len(r.contacts(-1)) == 3 and not r.contacts(-1).iterations.any()
+
+
+def runs_of(numbers):
+    """Leave out what repeats the one before."""
+    return [n for k, n in enumerate(numbers) if k == 0 or n != numbers[k - 1]]
+
+
 # --- the file -------------------------------------------------------------------------------------
 
 
@@ -124,7 +155,7 @@ def entries(row, count):
     numbers = (row + rows)[:, None] + 0.01 * np.arange(3) + 0.001 * np.arange(len(rows))[:, None]
     return {
         "row": rows, "pair": (row + rows) % 2, "key": np.stack([row + rows, -rows], axis=1),
-        "mode": 1 + rows % 2, "point": numbers, "normal": -numbers, "force": 2 * numbers,
+        "mode": 1 + rows % 2, "iterations": row + rows, "point": numbers, "normal": -numbers, "force": 2 * numbers,
     }  # fmt: skip
 
 
