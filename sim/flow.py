@@ -443,8 +443,8 @@ class Flow:
         stepped = self.work.stepped
         if stepped.steps[0]:
             lines.append(
-                f"contacts of time steps: {stepped.most[0]} points at most, off their laws by {stepped.residual[0]:.1e} "
-                f"of their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
+                f"contacts of time steps: {stepped.most[0]} points at most, off their laws by {stepped.residual[0]:.1e} of "
+                f"their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
             )
         return lines
 

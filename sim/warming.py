@@ -109,6 +109,24 @@ def prepare_contacts() -> None:
         raise
 
 
+def prepare_steps() -> None:
+    """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
+    if not jit.lacks_steps():
+        return
+    (jit.cache_folder() / "steps").touch()  # so that this run does not come here
+    from dataclasses import replace
+
+    from sim.running import run
+    from sim.scene.load import load_text
+
+    scene = load_text(_CONTACTS)
+    try:
+        run(replace(scene, simulate=replace(scene.simulate, contact="stepping", dt=_SHORT))).close()
+    except BaseException:
+        (jit.cache_folder() / "steps").unlink(missing_ok=True)
+        raise
+
+
 def everything() -> None:
     """Compile whatever a run of any scene by any method may call, by calling it; a minute on two cores.
 
@@ -125,6 +143,7 @@ def everything() -> None:
 
     prepare()
     prepare_contacts()
+    prepare_steps()
     if not jit.is_partial():
         return
     scene = load_text(_EVERYTHING)

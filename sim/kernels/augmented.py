@@ -7,7 +7,8 @@ With multipliers P and a stiffness rho of each press, what presses answer to sca
 and y = sum p(y) U.  Newton's matrix 1 + U^T C U, C the derivative of p, has the size and the pattern of the mechanism,
 whatever the number of presses, and no redundancy makes it singular.  Then P <- p(y), and again, until p does not
 change: the law then holds exactly, whatever rho is (P. Alart and A. Curnier, A mixed formulation for frictional
-contact problems prone to Newton like solution methods, 1991).  Where Newton's steps do not end, presses are made softer.
+contact problems prone to Newton like solution methods, 1991).  Where Newton's steps do not end, presses are made
+softer.
 """
 
 from __future__ import annotations

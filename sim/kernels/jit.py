@@ -94,6 +94,11 @@ def lacks_contacts() -> bool:
     return not _interpret and not (cache_folder() / "contacts").exists()
 
 
+def lacks_steps() -> bool:
+    """Tell whether the kernels of time steps with contacts still have to be compiled on this machine."""
+    return not _interpret and not (cache_folder() / "steps").exists()
+
+
 def _configure() -> None:
     global _chosen
     if not _chosen:

@@ -181,7 +181,7 @@ def respond_to_push(system):
 
 @kernel
 def lost_in(points, press, P, z):
-    """Energy that presses take [J]: impulses times the mean of speeds before and after, which z tells with its shift."""
+    """Energy that presses take [J]: impulses times the mean of speeds before and after; z holds the shift, too."""
     lost = 0.0
     for k in range(points):
         lost += 0.5 * P[k, 0] * press.shift[k]

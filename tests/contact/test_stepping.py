@@ -1,4 +1,4 @@
-"""Time steps with contacts: closed forms to first order, laws at every step, rest, and the same answer as event mode's."""
+"""Time steps with contacts: closed forms to first order, laws at every step, rest, loops."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import sim
 from sim.contact.problem import impact
-from sim.contact.solve import solve_contacts
 from sim.contact.solution import ContactStatus
+from sim.contact.solve import solve_contacts
 from sim.scene.load import load_checked, load_text
 from sim.scene.spec import Scene
 from sim.simulator import Simulator
@@ -241,4 +241,4 @@ def test_a_limit_on_a_loop_is_refused() -> None:
 def test_what_steps_do_not_use_is_told(tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").write_text(LOOP.replace("dt: 1 ms", "dt: 1 ms, rtol: 1e-6"))
     _, warnings = load_checked(tmp_path / "loop.yaml")
-    assert ["contact: stepping does not use 'rtol'"] == [warning.what for warning in warnings]
+    assert [warning.what for warning in warnings] == ["contact: stepping does not use 'rtol'"]
