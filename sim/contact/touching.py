@@ -35,6 +35,9 @@ LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the
 NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
+# Share of its friction that a point which has come to the limit lacks when it is decided on: there sticking would still
+# be an answer, and sliding is one that cannot be told from it.
+GIVES = 1e-6
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
+        self.limited: set[tuple[int, int, int]] = set()
         self.hops = Hops()
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
@@ -93,6 +97,7 @@ class Touching:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
+        self.limited = flow.at_their_limit()
         out, now = Outcome(), flow.instant()
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
@@ -234,8 +239,9 @@ class Touching:
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
+        gives = np.array([GIVES if touch.key in self.limited else 0.0 for touch in law])
         problem = acceleration(
-            kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
+            kinetics.G, kinetics.accelerations(vdot), (1.0 - gives) * self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None,
         )  # fmt: skip
