@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AT_REST = 1e-9  # m/s: normal rate at which it stays
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
-NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
+NOTHING = 1e-9  # of the largest acceleration: what the force of a point that is pressed at least makes of it
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
 # Share of its friction that a point which has come to the limit lacks when it is decided on: there sticking would still
@@ -119,11 +119,9 @@ class Touching:
         answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
         if out.failure:
             return out
-        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
-        carries = answer.P[:, 0] > NOTHING * answer.P[:, 0].max(initial=0.0)
         touches = [
-            replace(touch, mode=int(m) if carried else OPEN, slip_W=tuple(d.tolist()))
-            for touch, m, d, carried in zip(law, answer.mode, d_W, carries, strict=True)
+            replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
+            for touch, m, d in zip(law, answer.mode, d_W, strict=True)
         ]
         v = self._settle(kinetics, touches, v, out)
         u_n = kinetics.rates(v)[::3]
@@ -254,6 +252,10 @@ class Touching:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
+        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all; and where
+        # it has just ceased to press, nobody would see it pull.
+        carries = answer.P[:, 0] * problem.trace > NOTHING * problem.rate
+        answer = replace(answer, mode=np.where(carries, answer.mode, OPEN))
         points = kinetics.mechanism.work.points
         d_W = answer.d[:, :1] * points.t1[kinetics.points] + answer.d[:, 1:] * points.t2[kinetics.points]
         return answer, d_W
