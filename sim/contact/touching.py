@@ -252,8 +252,8 @@ class Touching:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
-        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all; and where
-        # it has just ceased to press, nobody would see it pull.
+        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all, and as
+        # nobody would see it pull where it has just ceased to press.
         carries = answer.P[:, 0] * problem.trace > NOTHING * problem.rate
         answer = replace(answer, mode=np.where(carries, answer.mode, OPEN))
         points = kinetics.mechanism.work.points

@@ -1,7 +1,7 @@
 """Plane models with contacts, followed from event to event: motion by scipy, every decision by `sim.contact`.
 
-Between two events the modes are given, and forces follow from a linear system: what is closed keeps its gap, what sticks
-its place, and friction of what slides is mu times its normal force.
+Between two events the modes are given, and forces follow from a linear system: what is closed keeps its gap, what
+sticks its place, and friction of what slides is mu times its normal force.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A slider-crank whose slider has play between its guides: first contact and impact as published; benchmark notes 3.5."""
+"""A slider-crank whose slider has play: its first contact and impact as published; benchmark notes 3.5."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_it_runs_to_the_end_and_never_gains_energy(turn: float, friction: float)
 
 
 def test_what_has_come_to_rest_leaves_when_nothing_presses_it() -> None:
-    """Both corners cease to press at one time, the slider parallel; it was kept once, and hung on the bar by its friction."""
+    """Both corners cease to press at one time; the slider was kept once, and hung on the bar."""
     run = shipped("slider_crank_clearance", turn=0.964115132872724, restitution=0.0).to(0.07)
     falls(run)
     assert run.texts()[-1].startswith("lower and slider leaves")
@@ -91,5 +91,7 @@ def test_a_corner_that_strikes_again_at_once_is_seen_beside_another() -> None:
     sets = {"turn": 5.0, "friction": 0.1, "restitution": 0.9}
     run = Run(load_text(text.replace("from: [90 mm, 0,", "from: [150 mm, 0,"), set=sets)).to(0.06)
     assert np.diff([energy(row) for row in run.told.rows_]).max() < 2e-8
-    beyond = [l_1 * np.cos(angles(row)[0]) + l_2 * np.cos(angles(row)[1]) - HALF_LENGTH < 0.15 for row in run.told.rows_]
+    beyond = [
+        l_1 * np.cos(angles(row)[0]) + l_2 * np.cos(angles(row)[1]) - HALF_LENGTH < 0.15 for row in run.told.rows_
+    ]
     assert any(beyond)

@@ -83,7 +83,7 @@ def test_the_toy_goes_down_as_an_oracle_says() -> None:
     still = cycle[np.abs(cycle[:, 6]) < 1e-6, 0]
     assert held - pecks[3, 0] == pytest.approx(still[[0, -1]] - wanted[3, 0], abs=5e-4)
     assert held[1] - held[0] > 0.03
-    print(held-pecks[3,0],still[[0, -1]] - wanted[3, 0])
+    print(held - pecks[3, 0], still[[0, -1]] - wanted[3, 0])
 
 
 def test_points_press_and_hold_while_it_goes_down() -> None:

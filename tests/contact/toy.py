@@ -1,7 +1,7 @@
 """A woodpecker toy in its plane, by equations of its own and Moreau's time stepping: nothing of the engine is in it.
 
-q = (x, z, a, b): the middle of the sleeve, its angle and that of the bird, both from x up to z.  Four inner corners of the
-sleeve can touch the pole, on its front (+x) or back, and the tip of the beak, a ball, its front.
+q = (x, z, a, b): the middle of the sleeve, its angle and that of the bird, both from x up to z.  Four inner corners of
+the sleeve can touch the pole, on its front (+x) or back, and the tip of the beak, a ball, its front.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ class Toy:
 
     def __init__(self, given: Mapping[str, float]):
         self.given = given
-        self.mu = np.array([given["friction"] if side > 0 else given["back"] for side, _ in CORNERS] + [given["friction"]])
+        self.mu = np.array(
+            [given["friction"] if side > 0 else given["back"] for side, _ in CORNERS] + [given["friction"]]
+        )
         self.e = np.array([0.0, 0.0, 0.0, 0.0, given["peck"]])
         self.tip = (given["reach"] - given["bill"] + given["tip"], given["up"])  # the ball's centre, from the hinge
 
@@ -33,7 +35,7 @@ class Toy:
         J = np.array([[1.0, 0.0, -arm * sa, -reach * sb], [0.0, 1.0, arm * ca, reach * cb]])  # of the bird's centre
         J_dot_v = -arm * v[2] ** 2 * np.array([ca, sa]) - reach * v[3] ** 2 * np.array([cb, sb])
         M = np.diag([m_M, m_M, J_M, J_S]) + m_S * J.T @ J
-        h = -m_S * J.T @ (J_dot_v + [0.0, G0])
+        h = -m_S * J.T @ (J_dot_v + np.array([0.0, G0]))
         torque = self.given["stiffness"] * (q[3] - q[2])
         return M, h + np.array([0.0, -m_M * G0, torque, -torque])
 
@@ -53,7 +55,7 @@ class Toy:
         return gap, N, T
 
     def impulses(self, G: np.ndarray, u: np.ndarray, e_u: np.ndarray, mu: np.ndarray, P: np.ndarray) -> np.ndarray:
-        """Return normal impulses, then tangential ones, by Gauss-Seidel: u + e u- >= 0 along normals, Coulomb across."""
+        """Return normal impulses, then tangential ones, by Gauss-Seidel: u + e u- >= 0 along normals."""
         m = len(mu)
         for _ in range(SWEEPS):
             before = P.copy()
