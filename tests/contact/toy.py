@@ -14,7 +14,7 @@ G0 = 9.81
 m_M, J_M, m_S, J_S = 3e-4, 5e-9, 4.5e-3, 7e-7
 CORNERS = ((1, -1), (-1, 1), (1, 1), (-1, -1))  # front or back, up or down
 BEAK = len(CORNERS)
-SWEEPS, ENOUGH = 2000, 1e-13  # N s
+SWEEPS, ENOUGH = 2000, 1e-12  # N s
 
 
 class Toy:
