@@ -269,6 +269,17 @@ class Flow:
         if len(self.work.laws):
             self._state_laws()
 
+    def at_their_limit(self) -> set[tuple[int, int, int]]:
+        """Return which sticking points have come to the limit of their friction, by their keys."""
+        touches = self.structure.touches
+        if not touches:
+            return set()
+        values = np.zeros(len(self.guards.table))
+        self.ask(WATCH, self.stepper.y, values)
+        limited = (self.guards.table.kind == GUARD_CONE) & (self.guards.table.armed == ARMED)
+        reached = values >= -ROUNDOFF * self.work.points.pressing.max(initial=0.0)
+        return {touches[k].key for k in self.guards.table.owner[limited & reached]}
+
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""
         self.stepper.clock[H] = min(self.stepper.clock[H], longest)

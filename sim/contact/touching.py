@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 AT_REST = 1e-9  # m/s: normal rate at which it stays
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
-NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
+NOTHING = 1e-9  # of the largest acceleration: what the force of a point that is pressed at least makes of it
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
+# Share of its friction that a point which has come to the limit lacks when it is decided on: there sticking would still
+# be an answer, and sliding is one that cannot be told from it.
+GIVES = 1e-6
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
+        self.limited: set[tuple[int, int, int]] = set()
         self.hops = Hops()
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
@@ -93,6 +97,7 @@ class Touching:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
+        self.limited = flow.at_their_limit()
         out, now = Outcome(), flow.instant()
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
@@ -114,11 +119,9 @@ class Touching:
         answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
         if out.failure:
             return out
-        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
-        carries = answer.P[:, 0] > NOTHING * answer.P[:, 0].max(initial=0.0)
         touches = [
-            replace(touch, mode=int(m) if carried else OPEN, slip_W=tuple(d.tolist()))
-            for touch, m, d, carried in zip(law, answer.mode, d_W, carries, strict=True)
+            replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
+            for touch, m, d in zip(law, answer.mode, d_W, strict=True)
         ]
         v = self._settle(kinetics, touches, v, out)
         u_n = kinetics.rates(v)[::3]
@@ -234,8 +237,9 @@ class Touching:
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
+        gives = np.array([GIVES if touch.key in self.limited else 0.0 for touch in law])
         problem = acceleration(
-            kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
+            kinetics.G, kinetics.accelerations(vdot), (1.0 - gives) * self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None,
         )  # fmt: skip
@@ -249,6 +253,10 @@ class Touching:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
+        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all, and as
+        # nobody would see it pull where it has just ceased to press.
+        carries = answer.P[:, 0] * problem.trace > NOTHING * problem.rate
+        answer = replace(answer, mode=np.where(carries, answer.mode, OPEN))
         points = kinetics.mechanism.work.points
         d_W = answer.d[:, :1] * points.t1[kinetics.points] + answer.d[:, 1:] * points.t2[kinetics.points]
         return answer, d_W

@@ -101,8 +101,9 @@ def first_crossing(answers, system, stepper):
         for g in range(old.size):
             if old[g] < 0.0 and new[g] >= 0.0:
                 crossed = True
-        if piece == 1 and not crossed:
-            low, high, crossed = sought_back(answers, system, stepper, high)
+        if piece == 1:  # even where another guard crosses: it may do so later
+            low, high, sought = sought_back(answers, system, stepper, high)
+            crossed = crossed or sought
         if crossed:
             return narrow(answers, system, stepper, low, high)
         for g in range(old.size):
@@ -136,6 +137,8 @@ def sought_back(answers, system, stepper, high):
         if below:
             for g in range(old.size):
                 old[g] = mid[g]
+            interpolate(stepper.y, stepper.dense, 2.0 * theta, y)
+            ask(answers, WATCH, system, t + 2.0 * theta * h, y, new)
             return theta, 2.0 * theta, True
         for g in range(old.size):
             if abs(old[g]) < AT_ZERO:

@@ -26,6 +26,8 @@ LOOKED_AT = {
     "newtons_cradle": ({"lift": 0.5}, (0.3, 0.5, 1.0)),
     "stack": ({}, (1.0,)),
     "table": ({}, (0.5,)),
+    "woodpecker": ({}, (0.01, 0.09)),
+    "slider_crank_clearance": ({"turn": -1.0, "friction": 0.3}, (0.01, 0.04)),
 }
 # Balls that hang side by side press each other with rounding alone: whether they leave or slide then tells nothing.
 TOUCHING_IDLY = {"newtons_cradle"}

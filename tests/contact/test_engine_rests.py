@@ -112,6 +112,7 @@ def test_the_wrenches_under_the_boxes_have_no_moment() -> None:
     [
         ("bouncing_ball", 4.5, 1), ("sliding_block", 1.5, 4), ("rocking_block", 4.0, 2), ("table", 3.0, 16),
         ("stack", 2.0, 40), ("newtons_cradle", 3.0, None), ("rolling_sphere", 1.0, 1),
+        ("woodpecker", 0.3, 2), ("slider_crank_clearance", 0.1, 2),
     ],
 )  # fmt: skip
 def test_nothing_pulls_sinks_or_holds_beyond_its_cone(name: str, until: float, most: int | None) -> None:

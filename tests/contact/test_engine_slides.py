@@ -24,6 +24,36 @@ def along(run: Run) -> float:
     return float(x @ UPHILL)
 
 
+# ---- a sled that is pulled ever harder ------------------------------------------------------------------------------
+
+SLED = """
+schema: 1
+name: sled
+world: {shapes: [{name: ground, plane: {}}]}
+bodies:
+  frame: {mass: 1 kg, shapes: [{box: {center: [0, 0, 0.3], size: [0.1, 0.1, 0.1]}}]}
+  sled: {mass: 2 kg, shapes: [{sphere: {center: [0, 0, 0.1], radius: 0.1}}]}
+joints:
+  lift: {type: translational, parent: world, child: frame, position: [0, 0, 0.3], axis: [0, 0, 1]}
+  push: {type: translational, parent: frame, child: sled, position: [0, 0, 0.1], axis: [1, 0, 0]}
+forces:
+  pull: {type: wrench, body: sled, force: ["4 N/s*t", 0, 0]}
+contacts:
+  runner: {between: [sled, world.ground], friction: 0.5}
+simulate: {rtol: 1e-10}
+"""
+
+
+def test_a_sled_begins_to_slide_when_the_pull_is_as_large_as_friction() -> None:
+    """It touches in one point, and cannot turn: 3 kg press, 2 kg slide, the pull grows by 4 N/s."""
+    begins = 0.5 * 3 * G0 / 4
+    run = Run(SLED).to(begins + 1.5)
+    assert run.times("mode") == pytest.approx([0.0, begins], abs=1e-9)
+    assert run.texts() == ["ground and sled sticks", "ground and sled slides"]
+    assert run.simulator.velocity["sled"] == pytest.approx([1.5**2, 0, 0], abs=1e-8)
+    assert run.simulator.position["sled"][0] == pytest.approx(1.5**3 / 3, abs=1e-8)
+
+
 # ---- block on 30 degrees: benchmark notes 3.2 -----------------------------------------------------------------------
 
 

@@ -25,7 +25,8 @@ def moved_scene(scene: Scene, R: np.ndarray, shift: np.ndarray) -> Scene:
         position=tuple(shift), orientation=tuple(quat_from_matrix(R)),
     )  # fmt: skip
     inner = [replace(part, parent=part.parent + 1) for part in scene.parts[1:]]
-    free = {body.name for body in scene.bodies} | {joint.name for joint in scene.joints if joint.type == "free"}
+    held = {joint.name for joint in scene.joints if joint.type != "free"}
+    free = ({body.name for body in scene.bodies} | {joint.name for joint in scene.joints}) - held
     world = scene.world
     return replace(
         scene,

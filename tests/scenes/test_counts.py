@@ -24,6 +24,8 @@ ROWS = [
     ("rope", {}, 80, 0, 0, 80, 0),
     ("newtons_cradle", {}, 5, 0, 0, 5, 0),
     ("stack", {}, 60, 0, 0, 60, 0),
+    ("woodpecker", {}, 4, 0, 0, 4, 0),
+    ("slider_crank_clearance", {}, 3, 0, 0, 3, 0),
     ("benchmarks/figure58", {}, 64, 12, 12, 52, 12),
     ("benchmarks/andrews", {}, 10, 9, 9, 1, 18),
     ("benchmarks/governor", {}, 4, 0, 0, 4, 0),
