@@ -48,7 +48,9 @@ def run(wish: RunOptions) -> int:
     if not quiet:
         for warning in warnings:
             say(str(warning))
-    announce_compiling(quiet, contacts=bool(scene.contacts))
+    announce_compiling(
+        quiet, contacts=bool(scene.contacts), steps=bool(scene.contacts) and scene.simulate.contact != "event"
+    )
     try:
         with deferred() as pause, run_progress(quiet) as show:
 
@@ -90,7 +92,7 @@ def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: flo
             raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
-def announce_compiling(quiet: bool, *, contacts: bool = False) -> None:
+def announce_compiling(quiet: bool, *, contacts: bool = False, steps: bool = False) -> None:
     """Say that the kernels have to be compiled, where they have to."""
     from sim.kernels import jit
 
@@ -98,6 +100,8 @@ def announce_compiling(quiet: bool, *, contacts: bool = False) -> None:
         say("compiling the kernels, once: about half a minute")
     if not quiet and contacts and jit.lacks_contacts():
         say("compiling the kernels of contacts, once: about half a minute")
+    if not quiet and steps and jit.lacks_steps():
+        say("compiling the kernels of time steps with contacts, once: about half a minute")
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:

@@ -12,7 +12,7 @@ from sim.kernels.broad import can_meet, sweep_boxes
 from sim.kernels.features import speed_at, tangents_of
 from sim.kernels.forces import stop_depth
 from sim.kernels.jit import chapter, kernel, story
-from sim.kernels.narrow import touching_points
+from sim.kernels.narrow import points_within
 from sim.kernels.separation import ball_of, half_axes_of, halves_of
 from sim.kernels.vectors import cross, length, minus, outward_axes, plus, three, times
 from sim.model import PLANE, Status
@@ -34,7 +34,7 @@ def gather(tables, work, h):
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
             continue
         reach = work.reach[i] + work.reach[j]
-        found, _, _ = touching_points(
+        found = points_within(
             shapes, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses, work.near_cores
         )
         if count + found > work.press_P.shape[0]:

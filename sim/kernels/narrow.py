@@ -619,3 +619,15 @@ def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work
     if least_gap(point_work, count) > s + 0.5 * slack:
         count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
     return spread(count, touch_work, point_work), s, n
+
+
+@kernel
+def points_within(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+    """`touching_points` without the distance, which costs most where shapes are apart.  Returns how many there are."""
+    if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:
+        place_shape(shapes, i, link_x, link_R, 0, pose_work)
+        place_shape(shapes, j, link_x, link_R, 1, pose_work)
+        r, _ = put_cores(shapes, i, j, pose_work, core_work)
+        if best_crossing(core_work)[1] - r > margin:  # they are no nearer than that
+            return 0
+    return touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]
