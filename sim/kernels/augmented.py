@@ -22,9 +22,12 @@ from sim.kernels.jit import kernel, part
 # and most; how it grows from round to round.
 # Larger at first: more steps until it is settled what presses and slides.  Smaller at last: more rounds.
 WARM, COLD, SOFTEST, STIFFEST, GROWTH = 1e2, 1.0, 0.1, 1e6, 10.0
-# Rounds of multipliers at most, and those that may come no nearer; Newton's steps in each, and halvings of one.
-ROUNDS, IDLE, STEPS, HALVINGS = 10, 2, 12, 6
-FINER = 0.05  # of the asked accuracy: where a round ends
+# Rounds of multipliers at most, and those of presses at least FIRM that may come no nearer; Newton's steps in each, and
+# halvings of one.
+ROUNDS, IDLE, FIRM, STEPS, HALVINGS = 12, 2, 1e3, 12, 6
+LEAST_PIVOT = 1e-6  # beside 1
+# Of the asked accuracy: where a round ends, and what is taken after three rounds.
+FINER, NEARLY = 0.05, 100.0
 
 
 @kernel
@@ -44,7 +47,7 @@ def solve_together(
     find_profile(points, press, support, first)
     best = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
     copy_all(points, P_out, best_work)
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         steps, good = newton(
             rho, points, press, support, U, G, P_out, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
         )
@@ -56,11 +59,11 @@ def solve_together(
         copy_all(points, p_work, P_out)
         add_up(points, press, support, U, P_out, push_out)
         worst = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
-        idle = idle + 1 if worst > 0.5 * best else 0
+        idle = idle + 1 if worst > 0.5 * best and rho >= FIRM else 0
         if worst < best:
             best = worst
             copy_all(points, P_out, best_work)
-        if best <= enough or idle >= IDLE:
+        if best <= enough or idle >= IDLE or (best <= NEARLY * enough and turn >= 2):
             break
         rho = min(rho * growth, STIFFEST)
     copy_all(points, best_work, P_out)
@@ -106,17 +109,18 @@ def newton(
         for i in range(push_out.size):
             turn_work[i] = -r_work[i]
         solve(first, low, up, turn_work)
-        share, before = 1.0, off
+        share, before, nearer = 1.0, off, False
         for _ in range(HALVINGS):
             for i in range(push_out.size):
                 push_out[i] += share * turn_work[i]
             off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
-            if off <= (1.0 - 0.1 * share) * before:
+            nearer = off <= (1.0 - 0.1 * share) * before
+            if nearer:
                 break
             for i in range(push_out.size):
                 push_out[i] -= share * turn_work[i]
             share *= 0.5
-        if off > before:
+        if not nearer:
             return made + 1, False
     return STEPS, off <= fine
 
@@ -247,7 +251,7 @@ def factorise(first, low, up):
         d = up[i, i]
         for m in range(first[i], i):
             d -= low[i, m] * up[i, m]
-        if not d > 0.0:
+        if not abs(d) > LEAST_PIVOT:  # friction makes the matrix unsymmetric: a pivot may be negative
             return False
         up[i, i] = d
     return True
