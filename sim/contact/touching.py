@@ -6,6 +6,7 @@ constraints and give way as forces demand; `sim.contact.problem` is the problem,
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ import numpy as np
 
 from sim.changes import Instant
 from sim.connectivity import build
+from sim.contact.centre import Centre, centred
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
@@ -30,18 +32,21 @@ if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.flow import Flow
 
-AT_REST = 1e-9  # m/s: normal rate at which it stays
+AT_REST = 1e-8  # m/s: normal rate at which it stays
+STILL = 1e-7  # m/s: slip that forces may stop at once
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
-NOTHING = 1e-9  # of the largest force: what a point that is pressed at least carries
+NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
+AGAIN = 5  # impacts without restitution after an impact that leaves points that close
+CROWD, SPAN = 200, 1e-3  # decisions, and the time [s] they have to take at least: else they follow without end
 
 
 @dataclass
 class Outcome:
     """What an instant did at points of contact.
 
-    struck : names of pairs that collided
+    struck : names of pairs that collided; pairs : of those whose modes changed
     changed : modes that changed, as text; ended : sequences of collisions that end
     lost : J
     failure : why there is no answer, or empty
@@ -49,6 +54,7 @@ class Outcome:
     """
 
     struck: list[str] = field(default_factory=list)
+    pairs: set[str] = field(default_factory=set)
     changed: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lost: float = 0.0
@@ -70,6 +76,7 @@ class Touching:
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
         self.hops = Hops()
+        self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Touch) -> str:
@@ -92,7 +99,8 @@ class Touching:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
-        out, now = Outcome(), flow.instant()
+        out, now, leaving = Outcome(), flow.instant(), flow.leaving
+        flow.leaving = frozenset()
         rules = meetings(now.mechanism, self.active)
         bare = _with(now, (), tuple(rules))
         law, gaps = closed_points(bare.mechanism, rules)
@@ -107,22 +115,18 @@ class Touching:
         full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
         kinetics = Kinetics(full.mechanism)
         v = self._collide(kinetics, law, full.v, flow.t, out)
-        answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
+        answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
         if out.failure:
             return out
-        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all.
-        carries = answer.P[:, 0] > NOTHING * answer.P[:, 0].max(initial=0.0)
-        touches = [
-            replace(touch, mode=int(m) if carried else OPEN, slip_W=tuple(d.tolist()))
-            for touch, m, d, carried in zip(law, answer.mode, d_W, carries, strict=True)
-        ]
+        touches = self._held(kinetics, law, answer, centre, leaving)
         v = self._settle(kinetics, touches, v, out)
         u_n = kinetics.rates(v)[::3]
         idle = {
-            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and abs(rate) <= AT_REST
+            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
         flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
         self._keep(touches, out)
+        self._go_on(flow.t, law, out)
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
@@ -140,16 +144,43 @@ class Touching:
     def _forces(
         self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,
         out: Outcome,
-    ) -> tuple[ContactSolution, np.ndarray, np.ndarray]:  # fmt: skip
-        """Return what holds, directions of slip in world axes (k, 3), and v, after jams where there are any."""
+    ) -> tuple[ContactSolution, Centre, np.ndarray]:  # fmt: skip
+        """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
             flow.take(bare, v)
             full.mechanism.look(full.q, v)
-            answer, d_W = self._hold(flow, kinetics, law, v, out)
+            answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
             v = self._jam(kinetics, law, v, answer.painleve, out)
-        return answer, d_W, v
+        return answer, centre, v
+
+    def _held(
+        self, kinetics: Kinetics, law: Sequence[Touch], answer: ContactSolution, centre: Centre,
+        leaving: frozenset[tuple[int, int, int]],
+    ) -> list[Touch]:  # fmt: skip
+        """Return the points in their modes, with their shares of forces that are not unique.
+
+        A point that carries nothing is left open.  leaving : points whose cones were just left: where no other
+        forces of the same rates have room, they begin to slide, all that have none of it together.
+        """
+        P, mode, d = centre.P, answer.mode.copy(), answer.d.copy()
+        mode[~(P[:, 0] > NOTHING * answer.unit)] = OPEN
+        sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law])
+        if leaves.any():
+            leaves |= sticks & centre.bound & centre.chosen
+            mode[leaves] = SLIP
+            d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
+        points = kinetics.mechanism.work.points
+        d_W = d[:, :1] * points.t1[kinetics.points] + d[:, 1:] * points.t2[kinetics.points]
+        rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
+        # Forces of least norm go on as that.
+        nearest = np.zeros_like(P) if centre.least and not (rubs & centre.chosen).any() else P
+        return [
+            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
+            for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
+        ]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
@@ -164,8 +195,9 @@ class Touching:
         answer = collide(collision, poisson if said.restitution == "poisson" else newton)
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
-        out.struck = sorted({self.name(law[k]) for k in hit})
-        for pair in {law[k].pair for k in hit}:
+        closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
+        out.struck = sorted(set(closing.values()))
+        for pair, name in closing.items():
             end = self.hops.ends(pair, t)
             if end is not None:
                 self.hops.forget(pair)
@@ -173,7 +205,12 @@ class Touching:
                 grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
                 P = P + _brought_to_rest(kinetics.G, u + kinetics.rates(kinetics.change(P)), rows)
-                out.ended.append(f"{self.name(law[hit[0]])} comes to rest at {end:.9f} s")
+                out.ended.append(f"{name} comes to rest at {end:.9f} s")
+        for _ in range(AGAIN):  # what came to rest, or was not solved to the end, may let others close
+            left = u + kinetics.rates(kinetics.change(P))
+            if not (left[::3] < -AT_REST).any():
+                break
+            P = P + resolve(replace(collision, u=left, e=np.zeros(len(law)))).P.ravel()
         after: np.ndarray = v + kinetics.change(P)
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
         out.change = after - v
@@ -181,10 +218,13 @@ class Touching:
         return after
 
     def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
-        """Return v without slow rates of points that are pressed together: their hops are lower than what touches."""
+        """Return v without slow rates of points that are pressed together: their hops are lower than what touches.
+
+        Nor with slow slips of points that stick.
+        """
         u = kinetics.rates(v)
         held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
-        if not (np.abs(u[::3])[held[::3]] > AT_REST).any():
+        if not (np.abs(u)[held] > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
         after: np.ndarray = v + kinetics.change(P)
@@ -211,15 +251,15 @@ class Touching:
 
     def _hold(
         self, flow: Flow, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, out: Outcome
-    ) -> tuple[ContactSolution, np.ndarray]:
-        """Return what holds, and the directions of slip in world axes (k, 3)."""
+    ) -> tuple[ContactSolution, Centre]:
+        """Return what holds, and the forces it is to hold with."""
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
-            modes=modes if modes.any() else None,
+            modes=modes if modes.any() else None, slow=STILL,
         )  # fmt: skip
         answer = solve_contacts(problem)
         if status != Status.OK:
@@ -230,9 +270,18 @@ class Touching:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
-        points = kinetics.mechanism.work.points
-        d_W = answer.d[:, :1] * points.t1[kinetics.points] + answer.d[:, 1:] * points.t2[kinetics.points]
-        return answer, d_W
+        return answer, centred(problem, answer.P, answer.mode, answer.d)
+
+    def _go_on(self, t: float, law: Sequence[Touch], out: Outcome) -> None:
+        """Note a decision; where too many follow each other in too short a time, say so."""
+        self.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        if len(self.decisions) == CROWD and t - self.decisions[0][0] < SPAN:
+            often = Counter(name for _, pairs in self.decisions for name in pairs).most_common(4)
+            out.failure = (
+                f"{CROWD} times within {t - self.decisions[0][0]:.1e} s contacts collided or changed, those of "
+                f"{', '.join(name for name, _ in often)} most often: what follows takes no time. Give them less "
+                "restitution, or let fewer bodies touch"
+            )
 
     def _of(self, law: Sequence[Touch], what: str) -> np.ndarray:
         return np.array([getattr(self.model.scene.contacts[touch.rule], what) for touch in law], float)
@@ -243,6 +292,7 @@ class Touching:
         word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}
         for key in dict.fromkeys([*self.modes, *modes]):
             if modes.get(key, OPEN) != self.modes.get(key, OPEN):
+                out.pairs.add(self.name(known[key]))
                 out.changed.append(f"{self.name(known[key])} {word[modes.get(key, OPEN)]}")
         out.changed = [
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text

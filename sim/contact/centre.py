@@ -1,0 +1,156 @@
+"""Which of the forces that do the same a structure is to hold: of least norm, or else well inside their cones.
+
+Where forces of points are not unique, those of least norm may lie on the border of a cone, or be there a moment later,
+though others do the same.  The analytic centre keeps away from all borders (Nesterov and Nemirovskii 1994): least
+
+    NORM |x|^2 / 2 - sum log(slack),    slack x_n where a point slides, mu^2 x_n^2 - |x_t|^2 where it sticks,
+
+over all x that give the same rates.  Points that are on the border in each of them are found on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim.contact.active import Active, rays
+from sim.contact.problem import ContactProblem, Mode
+from sim.contact.redundancy import CUT, FELT
+
+# Weight of the norm: without it, forces of points that press each other would grow without end.
+NORM = 10.0
+# Cones are let reach out by these shares of the largest force, one after the other, until points show which of them
+# stay on the border; a room below BORDER shows it.
+REACH, BORDER = 0.1 ** np.arange(8), 1e-6
+# Room [share of the largest force] below which a point whose force is unique counts as on the border.
+TOUCHED = 1e-9
+# Of the room that the centre leaves a point, what the least norm has to leave it to be chosen.
+ENOUGH = 0.1
+# Newton's iteration.
+STEPS, NEAR, SHORTEST = 40, 1e-9, 1e-9
+
+
+@dataclass(frozen=True)
+class Centre:
+    """Forces P (k, 3) with the same rates, the mask (k,) of those that are not unique, and their room.
+
+    room : (k,) N, by which mu P_n exceeds |P_t| where a point sticks, P_n where it slides
+    bound : (k,) the point has no room, whatever forces of the same rates are chosen
+    least : the forces are those of least norm
+    """
+
+    P: np.ndarray
+    chosen: np.ndarray
+    room: np.ndarray
+    bound: np.ndarray
+    least: bool
+
+
+def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndarray) -> Centre:
+    """Return forces with the same rates as P (k, 3), which lie in their cones, and have room there if any have."""
+    slips = mode == Mode.SLIP
+    unknowns = rays(problem, Active(mode != Mode.OPEN, slips, d, np.full(problem.points, np.inf)))
+    cones = Cones(np.where(slips, np.inf, problem.mu))
+    x = np.einsum("kij,ki->kj", unknowns.along, P) * unknowns.taken.reshape(-1, 3)
+    size = float(np.abs(P).max(initial=0.0))
+    null = _null_space(problem, unknowns.along, unknowns.taken)
+    chosen = np.abs(null).max(axis=(1, 2), initial=0.0) > FELT
+    if size == 0.0 or not null.size:
+        room = cones.room(x) * (mode != Mode.OPEN)
+        return Centre(P, chosen, room, room <= TOUCHED * size, True)
+    x = x / size
+    inside = x
+    for reach in REACH:
+        inside = _newton(cones, inside, null, chosen, reach)
+    bound = chosen & (cones.room(inside) < BORDER)
+    free = null
+    if bound.any():  # these go back to where they were, and the others to a centre of their own
+        held = null[bound].reshape(-1, null.shape[2])
+        back = np.linalg.lstsq(held, (x - inside)[bound].ravel(), rcond=CUT)[0]
+        inside = inside + null @ back
+        free = null @ _kernel(held)
+    roomy = chosen & (cones.room(inside) > 0.0)
+    if free.shape[2] and (roomy | bound)[chosen].all():
+        inside = _newton(cones, inside, free, roomy & ~bound, 0.0)
+    least = inside - free @ np.einsum("kim,ki->m", free, inside)
+    kept = bool((cones.room(least) >= ENOUGH * cones.room(inside))[roomy & ~bound].all())
+    x = least if kept else inside
+    room = cones.room(x) * size * (mode != Mode.OPEN)
+    P = np.einsum("kij,kj->ki", unknowns.along, size * x)
+    return Centre(P, chosen, room, np.where(chosen, bound, room <= TOUCHED * size), kept and not bound.any())
+
+
+@dataclass(frozen=True)
+class Cones:
+    """Sets that unknowns x (k, 3) of points lie in.
+
+    mu : (k,) friction of points that stick; inf: the first unknown is not negative, the others are free
+    """
+
+    mu: np.ndarray
+
+    def room(self, x: np.ndarray) -> np.ndarray:
+        """Return how far (k,) points are inside, negative outside."""
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(self.mu), x[:, 0], self.mu * x[:, 0] - np.hypot(x[:, 1], x[:, 2]))
+
+    def slack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the logarithm is taken of (k,), its derivatives (k, 3), and diagonals (k, 3) of the second."""
+        lone, two = np.isinf(self.mu), np.where(np.isinf(self.mu), 0.0, self.mu) ** 2
+        curve = np.column_stack([2.0 * two, np.where(lone, 0.0, -2.0), np.where(lone, 0.0, -2.0)])
+        value = np.where(lone, x[:, 0], 0.5 * np.einsum("ki,ki->k", curve, x**2))
+        slope = curve * x
+        slope[lone, 0] = 1.0
+        return np.where(x[:, 0] > 0.0, value, -1.0), slope, curve
+
+
+def _newton(cones: Cones, x: np.ndarray, null: np.ndarray, held: np.ndarray, reach: float) -> np.ndarray:
+    """Return the x + null y (k, 3) that keeps the points `held` (k,) best inside cones that reach out by `reach`."""
+    N, flat = null[held], null.reshape(-1, null.shape[2])
+    part = Cones(cones.mu[held])
+    out = np.zeros(3)
+    out[0] = reach
+
+    def value_of(x: np.ndarray) -> float:
+        value = part.slack(x[held] + out)[0]
+        return 0.5 * NORM * float((x * x).sum()) - float(np.log(value).sum()) if (value > 0.0).all() else np.inf
+
+    now = value_of(x)
+    for _ in range(STEPS):
+        value, slope, curve = part.slack(x[held] + out)
+        along = np.einsum("ki,kim->km", slope / value[:, None], N)
+        pull = NORM * flat.T @ x.ravel() - along.sum(axis=0)
+        stiff = NORM * flat.T @ flat + along.T @ along - np.einsum("kim,ki,kin->mn", N, curve / value[:, None], N)
+        step = np.linalg.lstsq(stiff, -pull, rcond=None)[0]
+        fall = float(pull @ step)
+        if -fall < NEAR:
+            break
+        length = 1.0
+        while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:
+            length *= 0.5
+        if length <= SHORTEST:
+            break
+        x = x + null @ (length * step)
+        now = value_of(x)
+    return x
+
+
+def _null_space(problem: ContactProblem, along: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """Return (k, 3, m): orthonormal unknowns that change no rate of any point."""
+    k = problem.points
+    columns = np.einsum("klij,ljm->kilm", problem.blocks, along).reshape(3 * k, -1)[:, taken]
+    # In units of each point's own mobility, or light bodies hide what heavy ones do.
+    unit = 1.0 / np.sqrt(np.repeat(problem.trace, 3))
+    found = _kernel(columns * unit[:, None] * unit[taken])
+    out = np.zeros((3 * k, found.shape[1]))
+    out[taken] = np.linalg.qr(found * unit[taken][:, None])[0]
+    return out.reshape(k, 3, -1)
+
+
+def _kernel(a: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (n, .) of what a (m, n) maps to nothing."""
+    if not a.size:
+        return np.eye(a.shape[1])
+    _, size, across = np.linalg.svd(a)
+    return np.asarray(across[int((size > CUT * size.max(initial=0.0)).sum()) :].T)
