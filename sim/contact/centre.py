@@ -1,11 +1,12 @@
-"""Which of the forces that do the same a structure is to hold: of least norm, or else well inside their cones.
+"""Which of the forces that keep the law a structure is to hold: of least norm, or else well inside their cones.
 
 Where forces of points are not unique, those of least norm may lie on the border of a cone, or be there a moment later,
-though others do the same.  The analytic centre keeps away from all borders (Nesterov and Nemirovskii 1994): least
+though others hold as well.  The analytic centre keeps away from all borders (Nesterov and Nemirovskii 1994): least
 
     NORM |x|^2 / 2 - sum log(slack),    slack x_n where a point slides, mu^2 x_n^2 - |x_t|^2 where it sticks,
 
-over all x that give the same rates.  Points that are on the border in each of them are found on the way.
+over all x that keep the rates which the law fixes: not those along the slip, nor across it where a point slides already.
+Points that are on the border in each of them are found on the way.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.contact.active import Active, rays
+from sim.contact.active import Active, Rays, rays
+from sim.contact.law import regions
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import CUT, FELT
 
@@ -27,16 +29,18 @@ REACH, BORDER = 0.1 ** np.arange(8), 1e-6
 TOUCHED = 1e-9
 # Of the room that the centre leaves a point, what the least norm has to leave it to be chosen.
 ENOUGH = 0.1
+# Residual [share of rate] up to which forces keep the law.
+LAWFUL = 1e-9
 # Newton's iteration.
 STEPS, NEAR, SHORTEST = 40, 1e-9, 1e-9
 
 
 @dataclass(frozen=True)
 class Centre:
-    """Forces P (k, 3) with the same rates, the mask (k,) of those that are not unique, and their room.
+    """Forces P (k, 3), the mask (k,) of those that are not unique, and their room.
 
     room : (k,) N, by which mu P_n exceeds |P_t| where a point sticks, P_n where it slides
-    bound : (k,) the point has no room, whatever forces of the same rates are chosen
+    bound : (k,) the point has no room, whatever forces are chosen
     least : the forces are those of least norm
     """
 
@@ -48,18 +52,18 @@ class Centre:
 
 
 def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndarray) -> Centre:
-    """Return forces with the same rates as P (k, 3), which lie in their cones, and have room there if any have."""
+    """Return forces that keep the law as P (k, 3) do, and have room in their cones if any have."""
     slips = mode == Mode.SLIP
     unknowns = rays(problem, Active(mode != Mode.OPEN, slips, d, np.full(problem.points, np.inf)))
     cones = Cones(np.where(slips, np.inf, problem.mu))
     x = np.einsum("kij,ki->kj", unknowns.along, P) * unknowns.taken.reshape(-1, 3)
     size = float(np.abs(P).max(initial=0.0))
-    null = _null_space(problem, unknowns.along, unknowns.taken)
+    null = _null_space(problem, unknowns, mode)
     chosen = np.abs(null).max(axis=(1, 2), initial=0.0) > FELT
     if size == 0.0 or not null.size:
         room = cones.room(x) * (mode != Mode.OPEN)
         return Centre(P, chosen, room, room <= TOUCHED * size, True)
-    x = x / size
+    before = x = x / size
     inside = x
     for reach in REACH:
         inside = _newton(cones, inside, null, chosen, reach)
@@ -77,7 +81,10 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
     kept = bool((cones.room(least) >= ENOUGH * cones.room(inside))[roomy & ~bound].all())
     x = least if kept else inside
     room = cones.room(x) * size * (mode != Mode.OPEN)
-    P = np.einsum("kij,kj->ki", unknowns.along, size * x)
+    new = np.einsum("kij,kj->ki", unknowns.along, size * x)
+    if regions(problem, new, problem.rates(new)).merit > LAWFUL:  # points that leave would be pressed
+        return Centre(P, chosen, cones.room(size * before) * (mode != Mode.OPEN), bound, False)
+    P = new
     return Centre(P, chosen, room, np.where(chosen, bound, room <= TOUCHED * size), kept and not bound.any())
 
 
@@ -136,13 +143,16 @@ def _newton(cones: Cones, x: np.ndarray, null: np.ndarray, held: np.ndarray, rea
     return x
 
 
-def _null_space(problem: ContactProblem, along: np.ndarray, taken: np.ndarray) -> np.ndarray:
-    """Return (k, 3, m): orthonormal unknowns that change no rate of any point."""
-    k = problem.points
-    columns = np.einsum("klij,ljm->kilm", problem.blocks, along).reshape(3 * k, -1)[:, taken]
+def _null_space(problem: ContactProblem, unknowns: Rays, mode: np.ndarray) -> np.ndarray:
+    """Return (k, 3, m): orthonormal unknowns that change no rate which the law fixes."""
+    k, taken = problem.points, unknowns.taken
+    whole = np.matmul(np.matmul(unknowns.across.transpose(0, 2, 1)[:, None], problem.blocks), unknowns.along[None])
+    whole = whole.transpose(0, 2, 1, 3).reshape(3 * k, 3 * k)
+    sticks = mode == Mode.STICK
+    fixed = np.column_stack([mode != Mode.OPEN, sticks | ((mode == Mode.SLIP) & ~problem.given), sticks]).ravel()
     # In units of each point's own mobility, or light bodies hide what heavy ones do.
     unit = 1.0 / np.sqrt(np.repeat(problem.trace, 3))
-    found = _kernel(columns * unit[:, None] * unit[taken])
+    found = _kernel((whole * unit[:, None] * unit)[np.ix_(fixed, taken)])
     out = np.zeros((3 * k, found.shape[1]))
     out[taken] = np.linalg.qr(found * unit[taken][:, None])[0]
     return out.reshape(k, 3, -1)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-8  # m/s: normal rate at which it stays
-STILL = 1e-7  # m/s: slip that forces may stop at once
+STILL = 2e-7  # m/s: slip that forces may stop or turn at once; more than what kernels tell no direction of
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
@@ -115,11 +115,14 @@ class Touching:
         full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
         kinetics = Kinetics(full.mechanism)
         v = self._collide(kinetics, law, full.v, flow.t, out)
-        answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
-        if out.failure:
-            return out
-        touches = self._held(kinetics, law, answer, centre, leaving)
-        v = self._settle(kinetics, touches, v, out)
+        for _ in range(2):  # forces follow the velocities that settling has changed
+            answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
+            if out.failure:
+                return out
+            touches, before = self._held(kinetics, law, answer, centre, leaving), v
+            v = self._settle(kinetics, law, touches, v, out)
+            if v is before:
+                break
         u_n = kinetics.rates(v)[::3]
         idle = {
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
@@ -175,8 +178,8 @@ class Touching:
         points = kinetics.mechanism.work.points
         d_W = d[:, :1] * points.t1[kinetics.points] + d[:, 1:] * points.t2[kinetics.points]
         rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
-        # Forces of least norm go on as that.
-        nearest = np.zeros_like(P) if centre.least and not (rubs & centre.chosen).any() else P
+        # Forces of least norm go on as that; with friction that follows them, each motion has its own.
+        nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
         return [
             replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
             for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
@@ -217,13 +220,27 @@ class Touching:
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
-    def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
+    def _go_on_sliding(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
+        """Return directions (k, 2) in which points that began to slide do, though slowly still; zero of others."""
+        points, u = kinetics.mechanism.work.points, kinetics.rates(v).reshape(-1, 3)[:, 1:]
+        way = np.array([self.touches[t.key].slip_W if self.modes.get(t.key) == SLIP else (0.0, 0.0, 0.0) for t in law])
+        along = np.column_stack([np.sum(way * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
+        forward = (np.sum(along * u, axis=1) > 0.0) & (np.hypot(u[:, 0], u[:, 1]) <= STILL)
+        size = np.hypot(along[:, 0], along[:, 1])
+        return along * (forward / np.where(size > 0.0, size, 1.0))[:, None]
+
+    def _settle(
+        self, kinetics: Kinetics, law: Sequence[Touch], touches: Sequence[Touch], v: np.ndarray, out: Outcome
+    ) -> np.ndarray:
         """Return v without slow rates of points that are pressed together: their hops are lower than what touches.
 
-        Nor with slow slips of points that stick.
+        Nor with slow slips of points that stick, or now begin to slide where the forces want.
         """
         u = kinetics.rates(v)
-        held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
+        closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in ((STICK, SLIP), (STICK,)))
+        begins = ~self._go_on_sliding(kinetics, law, v).any(axis=1)
+        still = sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL))
+        held = np.column_stack([closed, still, still]).ravel()
         if not (np.abs(u)[held] > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
@@ -256,6 +273,7 @@ class Touching:
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
+        u[:, 1:] += 2.0 * STILL * self._go_on_sliding(kinetics, law, v)
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
