@@ -42,6 +42,7 @@ class Centre:
     room : (k,) N, by which mu P_n exceeds |P_t| where a point sticks, P_n where it slides
     bound : (k,) the point has no room, whatever forces are chosen
     least : the forces are those of least norm
+    border : N, up to which the forces of points without room are none
     """
 
     P: np.ndarray
@@ -49,6 +50,7 @@ class Centre:
     room: np.ndarray
     bound: np.ndarray
     least: bool
+    border: float
 
 
 def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndarray) -> Centre:
@@ -62,30 +64,37 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
     chosen = np.abs(null).max(axis=(1, 2), initial=0.0) > FELT
     if size == 0.0 or not null.size:
         room = cones.room(x) * (mode != Mode.OPEN)
-        return Centre(P, chosen, room, room <= TOUCHED * size, True)
-    before = x = x / size
-    inside = x
-    for reach in REACH:
-        inside = _newton(cones, inside, null, chosen, reach)
-    bound = chosen & (cones.room(inside) < BORDER)
-    free = null
+        return Centre(P, chosen, room, room <= TOUCHED * size, True, 0.0)
+    x = x / size
+    inside, bound = _with_room(cones, x, null, chosen)
+    free, roomy = null, chosen & ~bound
     if bound.any():  # these go back to where they were, and the others to a centre of their own
         held = null[bound].reshape(-1, null.shape[2])
-        back = np.linalg.lstsq(held, (x - inside)[bound].ravel(), rcond=CUT)[0]
-        inside = inside + null @ back
+        inside = inside + null @ np.linalg.lstsq(held, (x - inside)[bound].ravel(), rcond=CUT)[0]
         free = null @ _kernel(held)
-    roomy = chosen & (cones.room(inside) > 0.0)
-    if free.shape[2] and (roomy | bound)[chosen].all():
-        inside = _newton(cones, inside, free, roomy & ~bound, 0.0)
+    if free.shape[2] and cones.hold(inside, 0.0, roomy):
+        inside = _newton(cones, inside, free, roomy, 0.0)
     least = inside - free @ np.einsum("kim,ki->m", free, inside)
-    kept = bool((cones.room(least) >= ENOUGH * cones.room(inside))[roomy & ~bound].all())
-    x = least if kept else inside
-    room = cones.room(x) * size * (mode != Mode.OPEN)
-    new = np.einsum("kij,kj->ki", unknowns.along, size * x)
+    kept = bool((cones.room(least) >= ENOUGH * cones.room(inside))[roomy].all())
+    inside = least if kept else inside
+    new = np.einsum("kij,kj->ki", unknowns.along, size * inside)
     if regions(problem, new, problem.rates(new)).merit > LAWFUL:  # points that leave would be pressed
-        return Centre(P, chosen, cones.room(size * before) * (mode != Mode.OPEN), bound, False)
-    P = new
-    return Centre(P, chosen, room, np.where(chosen, bound, room <= TOUCHED * size), kept and not bound.any())
+        new, inside, kept = P, x, False
+    room = size * cones.room(inside) * (mode != Mode.OPEN)
+    bound = np.where(chosen, bound, room <= TOUCHED * size)
+    return Centre(new, chosen, room, bound, kept and not (chosen & bound).any(), BORDER * size)
+
+
+def _with_room(cones: Cones, x: np.ndarray, null: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return x + null y well inside the cones of points that are `chosen` (k,), and the mask of those without room."""
+    inside = x
+    for reach in REACH:
+        for _ in range(STEPS):
+            if cones.hold(inside, reach, chosen):
+                break
+            inside = 0.5 * (inside + x)
+        inside = _newton(cones, inside, null, chosen, reach)
+    return inside, chosen & (cones.room(inside) < BORDER)
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,11 @@ class Cones:
         """Return how far (k,) points are inside, negative outside."""
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(self.mu), x[:, 0], self.mu * x[:, 0] - np.hypot(x[:, 1], x[:, 2]))
+
+    def hold(self, x: np.ndarray, reach: float, which: np.ndarray) -> bool:
+        """Tell whether points in the mask are inside their cones, which reach out so far."""
+        value, _, _ = self.slack(x + reach * np.eye(3)[0])
+        return bool((value > 0.0)[which].all())
 
     def slack(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what the logarithm is taken of (k,), its derivatives (k, 3), and diagonals (k, 3) of the second."""

@@ -24,6 +24,7 @@ from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import solve_contacts
 from sim.contact.touch import Touch
+from sim.kernels import touches as slow
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import OPEN, SLIP, STICK, Status
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-8  # m/s: normal rate at which it stays
-STILL = 2e-7  # m/s: slip that forces may stop or turn at once; more than what kernels tell no direction of
+STILL = 2.0 * slow.STILL  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
@@ -75,6 +76,7 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
+        self.started: dict[tuple[int, int, int], np.ndarray] = {}  # where sliding points slid at their last step's start
         self.hops = Hops()
         self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
@@ -101,6 +103,11 @@ class Touching:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
         out, now, leaving = Outcome(), flow.instant(), flow.leaving
         flow.leaving = frozenset()
+        self.started = {
+            touch.key: start.copy()
+            for touch, start in zip(flow.structure.touches, flow.work.points.start, strict=True)
+            if touch.mode == SLIP
+        }
         rules = meetings(now.mechanism, self.active)
         bare = _with(now, (), tuple(rules))
         law, gaps = closed_points(bare.mechanism, rules)
@@ -168,7 +175,7 @@ class Touching:
         forces of the same rates have room, they begin to slide, all that have none of it together.
         """
         P, mode, d = centre.P, answer.mode.copy(), answer.d.copy()
-        mode[~(P[:, 0] > NOTHING * answer.unit)] = OPEN
+        mode[~(P[:, 0] > NOTHING * answer.unit) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
         sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
         leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law])
         if leaves.any():
@@ -180,6 +187,9 @@ class Touching:
         rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
+        for k, touch in enumerate(law):  # the direction goes on from where it was
+            if mode[k] == SLIP and answer.given[k] and touch.key in self.started:
+                d_W[k] = self.started[touch.key]
         return [
             replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
             for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
@@ -220,14 +230,19 @@ class Touching:
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
-    def _go_on_sliding(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
-        """Return directions (k, 2) in which points that began to slide do, though slowly still; zero of others."""
+    def _ways(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
+        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others.
+
+        Not of those that have come to go across, which `touch_guard` tells while they are slow.
+        """
         points, u = kinetics.mechanism.work.points, kinetics.rates(v).reshape(-1, 3)[:, 1:]
-        way = np.array([self.touches[t.key].slip_W if self.modes.get(t.key) == SLIP else (0.0, 0.0, 0.0) for t in law])
-        along = np.column_stack([np.sum(way * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
-        forward = (np.sum(along * u, axis=1) > 0.0) & (np.hypot(u[:, 0], u[:, 1]) <= STILL)
-        size = np.hypot(along[:, 0], along[:, 1])
-        return along * (forward / np.where(size > 0.0, size, 1.0))[:, None]
+        start = np.array([self.started.get(touch.key, (0.0, 0.0, 0.0)) for touch in law])
+        start = np.column_stack([np.sum(start * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
+        speed = np.hypot(u[:, 0], u[:, 1])
+        way = u + (slow.STILL * np.maximum(1.0 - speed / slow.CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
+        on = np.sum(start * u, axis=1)
+        forward = (on > 0.0) & (2.0 * on**2 > speed**2)
+        return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
 
     def _settle(
         self, kinetics: Kinetics, law: Sequence[Touch], touches: Sequence[Touch], v: np.ndarray, out: Outcome
@@ -238,7 +253,7 @@ class Touching:
         """
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in ((STICK, SLIP), (STICK,)))
-        begins = ~self._go_on_sliding(kinetics, law, v).any(axis=1)
+        begins = ~self._ways(kinetics, law, v).any(axis=1)
         still = sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL))
         held = np.column_stack([closed, still, still]).ravel()
         if not (np.abs(u)[held] > 0.1 * AT_REST).any():
@@ -273,7 +288,8 @@ class Touching:
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
-        u[:, 1:] += 2.0 * STILL * self._go_on_sliding(kinetics, law, v)
+        ways = self._ways(kinetics, law, v)
+        u[:, 1:] = np.where(ways.any(axis=1)[:, None], ways, u[:, 1:])
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),

@@ -13,8 +13,9 @@ from sim.kernels.features import contact_points
 from sim.kernels.jit import door, kernel
 from sim.model import GUARD_CONE, GUARD_PULL, SLIP
 
-# m/s: below it the direction of sliding is the last one that was clear.  Smaller: roundoff in the velocities turns it.
-STILL = 1e-7
+# m/s: speed of sliding that turns its direction half-way from that at the step's start to its own, and from which on it
+# has its own.  Smaller: where sliding begins, roundoff turns it, and forces change in no time.  Larger: paths bend late.
+STILL, CLEAR = 1e-6, 8e-6
 
 
 @door
@@ -54,10 +55,19 @@ def slip_direction(k, point_work):
     t0, t1, t2, speed = along_surface(k, u, n)
     if t0 * start[k, 0] + t1 * start[k, 1] + t2 * start[k, 2] < 0.0:
         t0, t1, t2 = -t0, -t1, -t2
-    if not speed > STILL:
-        t0, t1, t2, speed = along_surface(k, start, n)
+    if speed < CLEAR:
+        s0, s1, s2, _ = along_surface(k, start, n)
+        share = held_by_start(speed)
+        t0, t1, t2 = t0 + share * s0, t1 + share * s1, t2 + share * s2
+        speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     scale = 1.0 / speed if speed > 0.0 else 0.0
     slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = scale * t0, scale * t1, scale * t2
+
+
+@kernel
+def held_by_start(speed):
+    """Weight [m/s] of the direction at the step's start beside a slow velocity of sliding."""
+    return STILL * (1.0 - speed / CLEAR) ** 2
 
 
 @kernel
@@ -192,10 +202,17 @@ def touch_forces(touches, blocks, rows, row_work, point_work):
 
 @kernel
 def touch_guard(kind, k, touches, point_work):
-    """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s]."""
+    """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s].
+
+    A point stops to slide where it comes to go back; or, while it is slow, to go across: in three dimensions the speed
+    passes near zero and seldom through it.
+    """
     if kind == GUARD_PULL:
         return -point_work.pressing[k]
     if kind == GUARD_CONE:
         return point_work.holding[k] - touches.friction[k] * point_work.pressing[k]
     u, start = point_work.u, point_work.start
-    return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
+    on = u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2]
+    _, _, _, speed = along_surface(k, u, point_work.n)
+    across = math.sqrt(max(speed * speed - on * on, 0.0))
+    return min(max(2.0 - speed / STILL, 0.0), 1.0) * across - on
