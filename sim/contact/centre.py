@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.contact.active import Active, Rays, rays
+from sim.contact.active import Active, Rays, rays, solve
 from sim.contact.law import regions
 from sim.contact.problem import ContactProblem, Mode
 from sim.contact.redundancy import CUT, FELT
+from sim.contact.solve import SOLVED
 
 # Weight of the norm: without it, forces of points that press each other would grow without end.
 NORM = 10.0
@@ -85,6 +86,19 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
     return Centre(new, chosen, room, bound, kept and not (chosen & bound).any(), BORDER * size)
 
 
+def fully_held(problem: ContactProblem) -> np.ndarray | None:
+    """Return forces (k, 3) under which all points that were closed stick or go on sliding, or None where none are.
+
+    Least forces may leave the cones, and points would be relaxed, though others hold them.
+    """
+    active = Active.first(problem)
+    mode = np.where(~active.closed, Mode.OPEN, np.where(active.slips, Mode.SLIP, Mode.STICK))
+    centre = centred(problem, solve(problem, active, np.zeros((problem.points, 3))), mode, active.d)
+    if not (centre.room >= 0.0).all() or not centre.chosen.any():
+        return None
+    return centre.P if regions(problem, centre.P, problem.rates(centre.P)).merit <= SOLVED else None
+
+
 def _with_room(cones: Cones, x: np.ndarray, null: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return x + null y well inside the cones of points that are `chosen` (k,), and the mask of those without room."""
     inside = x
@@ -93,6 +107,8 @@ def _with_room(cones: Cones, x: np.ndarray, null: np.ndarray, chosen: np.ndarray
             if cones.hold(inside, reach, chosen):
                 break
             inside = 0.5 * (inside + x)
+        else:  # x is too far outside
+            return x, chosen & (cones.room(x) < BORDER)
         inside = _newton(cones, inside, null, chosen, reach)
     return inside, chosen & (cones.room(inside) < BORDER)
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from sim.changes import Instant
 from sim.connectivity import build
-from sim.contact.centre import Centre, centred
+from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import solve_contacts
+from sim.contact.solve import polish, solve_contacts
 from sim.contact.touch import Touch
 from sim.kernels import touches as slow
 from sim.kernels.system import SETTLE, START
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from sim.flow import Flow
 
 AT_REST = 1e-8  # m/s: normal rate at which it stays
-STILL = 2.0 * slow.STILL  # m/s: slip that forces may stop or turn at once, where it does not go on
+FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
+STILL = 4e-8  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
-CROWD, SPAN = 200, 1e-3  # decisions, and the time [s] they have to take at least: else they follow without end
+CROWD, SPAN = 500, 1e-4  # decisions, and the time [s] they have to take at least: else they follow without end
 
 
 @dataclass
@@ -231,17 +233,13 @@ class Touching:
         return after
 
     def _ways(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
-        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others.
-
-        Not of those that have come to go across, which `touch_guard` tells while they are slow.
-        """
+        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
         points, u = kinetics.mechanism.work.points, kinetics.rates(v).reshape(-1, 3)[:, 1:]
         start = np.array([self.started.get(touch.key, (0.0, 0.0, 0.0)) for touch in law])
         start = np.column_stack([np.sum(start * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
         speed = np.hypot(u[:, 0], u[:, 1])
         way = u + (slow.STILL * np.maximum(1.0 - speed / slow.CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
-        on = np.sum(start * u, axis=1)
-        forward = (on > 0.0) & (2.0 * on**2 > speed**2)
+        forward = np.sum(start * u, axis=1) > FORWARD
         return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
 
     def _settle(
@@ -295,10 +293,13 @@ class Touching:
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None, slow=STILL,
         )  # fmt: skip
-        answer = solve_contacts(problem)
+        held = fully_held(problem)
+        answer = None if held is None else polish(problem, held)
+        if answer is None or answer.status:
+            answer = solve_contacts(problem)
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
-        elif answer.status == ContactStatus.RESIDUAL:
+        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
             names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
             out.failure = (
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "

@@ -98,8 +98,10 @@ def first_crossing(answers, system, stepper):
         for g in range(old.size):
             if old[g] < 0.0 and new[g] >= 0.0:
                 crossed = True
-        if piece == 1 and not crossed:
-            low, high, crossed = sought_back(answers, system, stepper, high)
+        if piece == 1:
+            since, until, back = sought_back(answers, system, stepper, high)
+            if back:
+                low, high, crossed = since, until, True
         if crossed:
             return narrow(answers, system, stepper, low, high)
         for g in range(old.size):
@@ -112,8 +114,8 @@ def first_crossing(answers, system, stepper):
 def sought_back(answers, system, stepper, high):
     """Look for a guard that starts at zero, goes below, and is back before the first sample, as a gap after a bounce.
 
-    Returns fractions of the step between which it crosses, and whether there are any; guard_old and guard_new are
-    then the values there.
+    Returns fractions of the step between which it crosses, or another guard before, and whether there are any;
+    guard_old and guard_new are then the values there.
     """
     t, h = stepper.clock[T], stepper.clock[STEP]
     old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
@@ -126,13 +128,21 @@ def sought_back(answers, system, stepper, high):
         theta *= 0.5
         interpolate(stepper.y, stepper.dense, theta, y)
         ask(answers, WATCH, system, t + theta * h, y, mid)
-        below = False
+        below, before = False, False
         for g in range(old.size):
-            if abs(old[g]) < AT_ZERO and mid[g] < 0.0 and new[g] >= 0.0:
-                below = True
+            if abs(old[g]) < AT_ZERO:
+                below = below or (mid[g] < 0.0 and new[g] >= 0.0)
+            else:
+                before = before or (old[g] < 0.0 and mid[g] >= 0.0)
+        if below and before:
+            for g in range(old.size):
+                new[g] = mid[g]
+            return 0.0, theta, True
         if below:
             for g in range(old.size):
                 old[g] = mid[g]
+            interpolate(stepper.y, stepper.dense, 2.0 * theta, y)
+            ask(answers, WATCH, system, t + 2.0 * theta * h, y, new)
             return theta, 2.0 * theta, True
         for g in range(old.size):
             if abs(old[g]) < AT_ZERO:

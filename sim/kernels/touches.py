@@ -53,10 +53,12 @@ def slip_direction(k, point_work):
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
     t0, t1, t2, speed = along_surface(k, u, n)
-    if t0 * start[k, 0] + t1 * start[k, 1] + t2 * start[k, 2] < 0.0:
-        t0, t1, t2 = -t0, -t1, -t2
+    s0, s1, s2, size = along_surface(k, start, n)
+    on = t0 * s0 + t1 * s1 + t2 * s2
+    if on < 0.0:  # mirrored, so that what goes across stays
+        on *= 2.0 / size**2
+        t0, t1, t2 = t0 - on * s0, t1 - on * s1, t2 - on * s2
     if speed < CLEAR:
-        s0, s1, s2, _ = along_surface(k, start, n)
         share = held_by_start(speed)
         t0, t1, t2 = t0 + share * s0, t1 + share * s1, t2 + share * s2
         speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
@@ -202,17 +204,10 @@ def touch_forces(touches, blocks, rows, row_work, point_work):
 
 @kernel
 def touch_guard(kind, k, touches, point_work):
-    """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s].
-
-    A point stops to slide where it comes to go back; or, while it is slow, to go across: in three dimensions the speed
-    passes near zero and seldom through it.
-    """
+    """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s]."""
     if kind == GUARD_PULL:
         return -point_work.pressing[k]
     if kind == GUARD_CONE:
         return point_work.holding[k] - touches.friction[k] * point_work.pressing[k]
     u, start = point_work.u, point_work.start
-    on = u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2]
-    _, _, _, speed = along_surface(k, u, point_work.n)
-    across = math.sqrt(max(speed * speed - on * on, 0.0))
-    return min(max(2.0 - speed / STILL, 0.0), 1.0) * across - on
+    return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
