@@ -5,8 +5,8 @@ though others hold as well.  The analytic centre keeps away from all borders (Ne
 
     NORM |x|^2 / 2 - sum log(slack),    slack x_n where a point slides, mu^2 x_n^2 - |x_t|^2 where it sticks,
 
-over all x that keep the rates which the law fixes: not those along the slip, nor across it where a point slides already.
-Points that are on the border in each of them are found on the way.
+over all x that keep the rates which the law fixes: not those along the slip, nor across it where a point slides
+already.  Points that are on the border in each of them are found on the way.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
-        self.started: dict[tuple[int, int, int], np.ndarray] = {}  # where sliding points slid at their last step's start
+        self.started: dict[tuple[int, int, int], np.ndarray] = {}  # directions of sliding at the last step's start
         self.hops = Hops()
         self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
@@ -190,8 +190,9 @@ class Touching:
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
         for k, touch in enumerate(law):  # the direction goes on from where it was
-            if mode[k] == SLIP and answer.given[k] and touch.key in self.started:
-                d_W[k] = self.started[touch.key]
+            start = self.started.get(touch.key, np.zeros(3))
+            if mode[k] == SLIP and answer.given[k] and d_W[k] @ start > 0.0:
+                d_W[k] = start
         return [
             replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
             for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
@@ -251,8 +252,8 @@ class Touching:
         """
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in ((STICK, SLIP), (STICK,)))
-        begins = ~self._ways(kinetics, law, v).any(axis=1)
-        still = sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL))
+        begins = np.abs(self._ways(kinetics, law, v)).sum(axis=1) == 0.0
+        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         held = np.column_stack([closed, still, still]).ravel()
         if not (np.abs(u)[held] > 0.1 * AT_REST).any():
             return v
@@ -287,7 +288,8 @@ class Touching:
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         ways = self._ways(kinetics, law, v)
-        u[:, 1:] = np.where(ways.any(axis=1)[:, None], ways, u[:, 1:])
+        on = np.flatnonzero(np.abs(ways).sum(axis=1))
+        u[on, 1:] = ways[on]
         problem = acceleration(
             kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),

@@ -249,7 +249,7 @@ def eliminate_at(
 
 @part
 def keep_own(p, rows, length, floor, row_work, block_work, row_out, K_out, G_out, basis_work):
-    """Take closed rows off a front whose wrenches are sums of others', all of them without any pivot.  Returns its size.
+    """Take closed rows off a front whose wrenches are sums of others', all without any pivot.  Returns its size.
 
     There are six independent ones; more would go up to the root together.
     """

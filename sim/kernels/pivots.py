@@ -101,10 +101,10 @@ def beside(count, j, K, length, basis_work):
 @part
 def is_own(r, count, basis_work):
     """Tell whether row r is among the first of those that `own_wrenches` found."""
+    among = False
     for u in range(count):
-        if basis_work[7, u] == r:
-            return True
-    return False
+        among = among or basis_work[7, u] == r
+    return among
 
 
 @part

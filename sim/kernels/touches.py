@@ -13,8 +13,8 @@ from sim.kernels.features import contact_points
 from sim.kernels.jit import door, kernel
 from sim.model import GUARD_CONE, GUARD_PULL, SLIP
 
-# m/s: speed of sliding that turns its direction half-way from that at the step's start to its own, and from which on it
-# has its own.  Smaller: where sliding begins, roundoff turns it, and forces change in no time.  Larger: paths bend late.
+# m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
+# that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
 STILL, CLEAR = 1e-6, 8e-6
 
 
