@@ -166,6 +166,7 @@ def build(
     freedoms = _freedoms(model, links)
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, closed)
+    _share(touches, closed, blocks, rows)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
         link = link_of[model.points.body[i]]
@@ -348,6 +349,14 @@ def _meetings(model: Model, meetings: Sequence[int]) -> Any:
     return out
 
 
+def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> None:
+    """Give the rows of closed points what they are to share of forces that are not unique."""
+    for k, touch in enumerate(touches):
+        block = closed.block[k]
+        for r in range(blocks.row[block], blocks.row[block] + blocks.rows[block]) if block >= 0 else ():
+            rows.share[r] = touch.share[rows.code[r]]
+
+
 def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
     """Return the rows of a point of contact, as `_rows_of`: two along the surface where it sticks, the normal."""
     return [(code, 1.0, 0.0, 0, -1, 0) for code in ((0, 1, 2) if mode == STICK else (2,))]
@@ -412,19 +421,21 @@ def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b
 
 def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
     """Where two loops share freedoms, for the products between them."""
-    places = []
-    for n in range(len(blocks)):
-        first = int(blocks.support[n])
-        count = int(blocks.nb[n] + blocks.na[n] + blocks.nc[n])
-        places.append({k: s for s, k in enumerate(support[first : first + count])})
+    users: dict[int, list[tuple[int, int]]] = {}  # of each freedom the loops and its place there
+    both: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for high in range(len(blocks)):
+        first = int(blocks.support[high])
+        count = int(blocks.nb[high] + blocks.na[high] + blocks.nc[high])
+        for s, k in enumerate(support[first : first + count]):
+            for low, place in users.setdefault(k, []):
+                both.setdefault((high, low), []).append((s, place))
+        for s, k in enumerate(support[first : first + count]):
+            users[k].append((high, s))
     found: list[tuple[int, ...]] = []
     shared: list[tuple[int, int]] = []
-    for high in range(len(blocks)):
-        for low in range(high):
-            both = [(places[high][k], places[low][k]) for k in places[high] if k in places[low]]
-            if both:
-                found.append((high, low, len(shared), len(both)))
-                shared.extend(both)
+    for (high, low), places in sorted(both.items()):
+        found.append((high, low, len(shared), len(places)))
+        shared.extend(places)
     pairs = table(PAIR, len(found))
     for i, values in enumerate(found):
         for name, value in zip(("first", "second", "start", "count"), values, strict=True):

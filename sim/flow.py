@@ -64,7 +64,11 @@ from sim.rows import Rows
 
 ROOM = 64  # presses of a time step at first; twice as many where they do not suffice
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
-RESTING = 5e-10  # m: how deep a point may get that touches and carries nothing
+# Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
+# roundoff fires them.  Larger: friction beyond its cone shows.
+BEGUN, CREEP = 1e-12, 5e-8
+# m: how much deeper a point may get that touches and carries nothing; depth at which one still counts as touching.
+RESTING, TOUCHING = 2e-10, 1e-6
 
 
 class Flow:
@@ -81,6 +85,7 @@ class Flow:
         self.conditions = conditions
         self.laws: tuple[int, ...] = ()  # rule that each meeting follows
         self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
+        self.leaving: frozenset[tuple[int, int, int]] = frozenset()  # points that stick and have just left their cones
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
@@ -247,10 +252,17 @@ class Flow:
         return int(answer(system.answers, question, address(system.places), self.t, a, b))
 
     def crossed(self) -> tuple[list[str], list[int], bool]:
-        """Return the events and stops whose guards crossed zero in the last bracket, and whether contacts' did."""
+        """Return the events and stops whose guards crossed zero in the last bracket, and whether contacts' did.
+
+        Points of contact that have left their cones are kept in `leaving`.
+        """
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
         n, m = len(self.conditions), self._kept_guards()
+        table = self.guards.table
+        self.leaving = frozenset(
+            self.structure.touches[table.owner[i]].key for i in fired if table.kind[i] == GUARD_CONE
+        )
         return (
             [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
             bool(len(fired) and fired[-1] >= m),
@@ -268,17 +280,6 @@ class Flow:
         self.laws = rules
         if len(self.work.laws):
             self._state_laws()
-
-    def at_their_limit(self) -> set[tuple[int, int, int]]:
-        """Return which sticking points have come to the limit of their friction, by their keys."""
-        touches = self.structure.touches
-        if not touches:
-            return set()
-        values = np.zeros(len(self.guards.table))
-        self.ask(WATCH, self.stepper.y, values)
-        limited = (self.guards.table.kind == GUARD_CONE) & (self.guards.table.armed == ARMED)
-        reached = values >= -ROUNDOFF * self.work.points.pressing.max(initial=0.0)
-        return {touches[k].key for k in self.guards.table.owner[limited & reached]}
 
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""
@@ -352,13 +353,26 @@ class Flow:
         guards.armed[:], guards.direction[:], guards.allowed[:] = ARMED, 1.0, 0.0
         m = len(structure.meetings)
         guards.kind[:m], guards.owner[:m] = GUARD_GAP, np.arange(m)
-        guards.allowed[:m] = np.where(np.isin(np.arange(m), list(self.idle)), RESTING, 0.0)
         for k, touch in enumerate(structure.touches):
             g = m + 2 * k
             guards.owner[g : g + 2] = k
             guards.kind[g], guards.kind[g + 1] = GUARD_PULL, GUARD_CONE if touch.mode == STICK else GUARD_SLIP
             guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
             self.guards.forces[0] = 1
+        if m:
+            self._allow_what_begins(first, m)
+
+    def _allow_what_begins(self, first: int, meetings: int) -> None:
+        """Let guards of contacts that begin at zero, or a little beyond, fire a little later only."""
+        values = np.zeros(len(self.guards.table))
+        self.ask(WATCH, self.stepper.y, values)
+        guards, values = self.guards.table[first:], values[first:]
+        largest = float(self.work.points.pressing.max(initial=0.0))
+        gap, slides = guards.kind == GUARD_GAP, guards.kind == GUARD_SLIP
+        least = np.where(slides, CREEP, np.where(gap, 0.0, BEGUN * largest))
+        least[:meetings][list(self.idle)] = RESTING
+        most = np.where(slides, CREEP, np.where(gap, TOUCHING, ROUNDOFF * largest))
+        guards.allowed[:] = np.where((values > -least) & (values <= most), least + np.maximum(values, 0.0), 0.0)
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""
@@ -454,8 +468,8 @@ class Flow:
         stepped = self.work.stepped
         if stepped.steps[0]:
             lines.append(
-                f"contacts of time steps: {stepped.most[0]} points at most, off their laws by {stepped.residual[0]:.1e} of "
-                f"their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
+                f"contacts of time steps: {stepped.most[0]} points at most, off their laws by "
+                f"{stepped.residual[0]:.1e} of their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
             )
         return lines
 

@@ -80,13 +80,19 @@ class Happenings:
     def due(self) -> None:
         """Serve what is due by time or key now."""
         self._pass((), ())
-        if self.s.flow.structure.touches and self.s.flow.gives_way():  # forces have jumped
-            self._pass((), (), True)
+        self._give_way()
 
     def instant(self) -> None:
         """Serve the guards that crossed zero, and all that is due with them."""
         events, stops, touches = self.s.flow.crossed()
         self._pass(tuple(events), tuple(stops), touches)
+        if stops and not touches:
+            self._give_way()
+
+    def _give_way(self) -> None:
+        """Decide on points of contact where forces have jumped."""
+        if self.s.flow.structure.touches and self.s.flow.gives_way():
+            self._pass((), (), True)
 
     # --- one instant ----------------------------------------------------------------------------
 

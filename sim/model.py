@@ -100,6 +100,7 @@ ROW = np.dtype(
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
         ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
         ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
+        ("share", "f8"),  # N, which the force stays nearest to where rows repeat one another
     ],
     align=True,
 )  # fmt: skip
@@ -208,7 +209,7 @@ GUARD = np.dtype(
         ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
         ("value", "f8"),  # when last looked at
         ("peak", "f8"),  # largest magnitude of the value at the ends of steps since it fired
-        ("allowed", "f8"),  # m: how deep open points may be of shapes that rest on each other
+        ("allowed", "f8"),  # of contacts, m, N or m/s: what the value may be before it fires
     ],
     align=True,
 )
@@ -506,7 +507,7 @@ class Work(NamedTuple):
     rim_G: Annotated[Any, "f8", 2]  # the same of the rim
     rim_K: Annotated[Any, "f8", 2]
     rim: Annotated[Any, "i8"]
-    basis: Annotated[Any, "f8", 2]  # (7, 6)
+    basis: Annotated[Any, "f8", 2]  # (8, 6) wrenches; whose they are
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
     stack: Annotated[Any, "f8"]  # (64,)
     jets: Annotated[Any, "f8", 2]  # (64, 3) the same with first and second time derivatives
@@ -638,7 +639,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
-        basis=np.zeros((7, 6)),
+        basis=np.zeros((8, 6)),
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),

@@ -87,7 +87,7 @@ def _least(
         if np.abs(off).max(initial=0.0) <= NEAR:
             break
         slope = C @ _slope(problem.mu, slips, x3, taken) @ C.T
-        step = -np.linalg.solve(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off)
+        step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]
         length, start, fall = 1.0, value_of(y), float(off @ step)
         while length > 1e-6 and value_of(y + length * step) > start + 1e-4 * length * fall:
             length *= 0.5

@@ -60,6 +60,8 @@ class ContactSolution:
     indeterminate : (k,) and the point slides
     motion_unique : no other sharing of these forces moves differently (True says nothing about other modes)
     painleve : (k,) sliding points that no force keeps from sinking in
+    given : (k,) the direction of slip was
+    unit : (k,) what counts as an impulse of one: the problem's rate over the point's mobility
     """
 
     status: ContactStatus
@@ -75,6 +77,8 @@ class ContactSolution:
     indeterminate: np.ndarray
     motion_unique: bool
     painleve: np.ndarray
+    unit: np.ndarray
+    given: np.ndarray
 
 
 # Rates below this share of the problem's count as zero when modes are named.

@@ -17,6 +17,7 @@ class Touch:
     features : row of TOUCH
     mode : OPEN, STICK or SLIP
     slip_W : direction in which it slides, or starts to
+    share : force [N] along the two tangents and the normal that it is to have where forces are not unique
     """
 
     pair: int
@@ -24,6 +25,7 @@ class Touch:
     features: Any
     mode: int = OPEN
     slip_W: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    share: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @property
     def key(self) -> tuple[int, int, int]:

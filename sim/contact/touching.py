@@ -6,6 +6,7 @@ constraints and give way as forces demand; `sim.contact.problem` is the problem,
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,14 +15,16 @@ import numpy as np
 
 from sim.changes import Instant
 from sim.connectivity import build
+from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import solve_contacts
+from sim.contact.solve import polish, solve_contacts
 from sim.contact.touch import Touch
+from sim.kernels import touches as slow
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import OPEN, SLIP, STICK, Status
@@ -30,21 +33,23 @@ if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.flow import Flow
 
-AT_REST = 1e-9  # m/s: normal rate at which it stays
+AT_REST = 1e-8  # m/s: normal rate at which it stays
+FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
+STILL = 4e-8  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
-NOTHING = 1e-9  # of the largest acceleration: what the force of a point that is pressed at least makes of it
+BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
+NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 JAMS = 5  # that follow each other at one instant
-# Share of its friction that a point which has come to the limit lacks when it is decided on: there sticking would still
-# be an answer, and sliding is one that cannot be told from it.
-GIVES = 1e-6
+AGAIN = 5  # impacts without restitution after an impact that leaves points that close
+CROWD, SPAN = 500, 1e-4  # decisions, and the time [s] they have to take at least: else they follow without end
 
 
 @dataclass
 class Outcome:
     """What an instant did at points of contact.
 
-    struck : names of pairs that collided
+    struck : names of pairs that collided; pairs : of those whose modes changed
     changed : modes that changed, as text; ended : sequences of collisions that end
     lost : J
     failure : why there is no answer, or empty
@@ -52,6 +57,7 @@ class Outcome:
     """
 
     struck: list[str] = field(default_factory=list)
+    pairs: set[str] = field(default_factory=set)
     changed: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lost: float = 0.0
@@ -72,8 +78,9 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
-        self.limited: set[tuple[int, int, int]] = set()
+        self.started: dict[tuple[int, int, int], np.ndarray] = {}  # directions of sliding at the last step's start
         self.hops = Hops()
+        self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Touch) -> str:
@@ -97,8 +104,13 @@ class Touching:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
-        self.limited = flow.at_their_limit()
-        out, now = Outcome(), flow.instant()
+        out, now, leaving = Outcome(), flow.instant(), flow.leaving
+        flow.leaving = frozenset()
+        self.started = {
+            touch.key: start.copy()
+            for touch, start in zip(flow.structure.touches, flow.work.points.start, strict=True)
+            if touch.mode == SLIP
+        }
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
             self._prepare_steps(flow, now, rules, out)
@@ -116,20 +128,21 @@ class Touching:
         full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
         kinetics = Kinetics(full.mechanism)
         v = self._collide(kinetics, law, full.v, flow.t, out)
-        answer, d_W, v = self._forces(flow, bare, full, kinetics, law, v, out)
-        if out.failure:
-            return out
-        touches = [
-            replace(touch, mode=int(m), slip_W=tuple(d.tolist()))
-            for touch, m, d in zip(law, answer.mode, d_W, strict=True)
-        ]
-        v = self._settle(kinetics, touches, v, out)
+        for _ in range(2):  # forces follow the velocities that settling has changed
+            answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
+            if out.failure:
+                return out
+            touches, before = self._held(kinetics, law, answer, centre, leaving), v
+            v = self._settle(kinetics, law, touches, v, out)
+            if v is before:
+                break
         u_n = kinetics.rates(v)[::3]
         idle = {
-            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and abs(rate) <= AT_REST
+            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
         flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
         self._keep(touches, out)
+        self._go_on(flow.t, law, out)
         flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
@@ -161,16 +174,47 @@ class Touching:
     def _forces(
         self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,
         out: Outcome,
-    ) -> tuple[ContactSolution, np.ndarray, np.ndarray]:  # fmt: skip
-        """Return what holds, directions of slip in world axes (k, 3), and v, after jams where there are any."""
+    ) -> tuple[ContactSolution, Centre, np.ndarray]:  # fmt: skip
+        """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
             flow.take(bare, v)
             full.mechanism.look(full.q, v)
-            answer, d_W = self._hold(flow, kinetics, law, v, out)
+            answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
             v = self._jam(kinetics, law, v, answer.painleve, out)
-        return answer, d_W, v
+        return answer, centre, v
+
+    def _held(
+        self, kinetics: Kinetics, law: Sequence[Touch], answer: ContactSolution, centre: Centre,
+        leaving: frozenset[tuple[int, int, int]],
+    ) -> list[Touch]:  # fmt: skip
+        """Return the points in their modes, with their shares of forces that are not unique.
+
+        A point that carries nothing is left open.  leaving : points whose cones were just left: where no other
+        forces of the same rates have room, they begin to slide, all that have none of it together.
+        """
+        P, mode, d = centre.P, answer.mode.copy(), answer.d.copy()
+        mode[~(P[:, 0] > NOTHING * answer.unit) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
+        sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law])
+        if leaves.any():
+            leaves |= sticks & centre.bound & centre.chosen
+            mode[leaves] = SLIP
+            d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
+        points = kinetics.mechanism.work.points
+        d_W = d[:, :1] * points.t1[kinetics.points] + d[:, 1:] * points.t2[kinetics.points]
+        rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
+        # Forces of least norm go on as that; with friction that follows them, each motion has its own.
+        nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
+        for k, touch in enumerate(law):  # the direction goes on from where it was
+            start = self.started.get(touch.key, np.zeros(3))
+            if mode[k] == SLIP and answer.given[k] and d_W[k] @ start > 0.0:
+                d_W[k] = start
+        return [
+            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
+            for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
+        ]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
@@ -185,8 +229,9 @@ class Touching:
         answer = collide(collision, poisson if said.restitution == "poisson" else newton)
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
-        out.struck = sorted({self.name(law[k]) for k in hit})
-        for pair in {law[k].pair for k in hit}:
+        closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
+        out.struck = sorted(set(closing.values()))
+        for pair, name in closing.items():
             end = self.hops.ends(pair, t)
             if end is not None:
                 self.hops.forget(pair)
@@ -194,18 +239,41 @@ class Touching:
                 grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
                 P = P + _brought_to_rest(kinetics.G, u + kinetics.rates(kinetics.change(P)), rows)
-                out.ended.append(f"{self.name(law[hit[0]])} comes to rest at {end:.9f} s")
+                out.ended.append(f"{name} comes to rest at {end:.9f} s")
+        for _ in range(AGAIN):  # what came to rest, or was not solved to the end, may let others close
+            left = u + kinetics.rates(kinetics.change(P))
+            if not (left[::3] < -AT_REST).any():
+                break
+            P = P + resolve(replace(collision, u=left, e=np.zeros(len(law)))).P.ravel()
         after: np.ndarray = v + kinetics.change(P)
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
         out.change = after - v
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
-    def _settle(self, kinetics: Kinetics, touches: Sequence[Touch], v: np.ndarray, out: Outcome) -> np.ndarray:
-        """Return v without slow rates of points that are pressed together: their hops are lower than what touches."""
+    def _ways(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
+        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
+        points, u = kinetics.mechanism.work.points, kinetics.rates(v).reshape(-1, 3)[:, 1:]
+        start = np.array([self.started.get(touch.key, (0.0, 0.0, 0.0)) for touch in law])
+        start = np.column_stack([np.sum(start * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
+        speed = np.hypot(u[:, 0], u[:, 1])
+        way = u + (slow.STILL * np.maximum(1.0 - speed / slow.CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
+        forward = np.sum(start * u, axis=1) > FORWARD
+        return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
+
+    def _settle(
+        self, kinetics: Kinetics, law: Sequence[Touch], touches: Sequence[Touch], v: np.ndarray, out: Outcome
+    ) -> np.ndarray:
+        """Return v without slow rates of points that are pressed together: their hops are lower than what touches.
+
+        Nor with slow slips of points that stick, or now begin to slide where the forces want.
+        """
         u = kinetics.rates(v)
-        held = np.array([[touch.mode != OPEN, touch.mode == STICK, touch.mode == STICK] for touch in touches]).ravel()
-        if not (np.abs(u[::3])[held[::3]] > AT_REST).any():
+        closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in ((STICK, SLIP), (STICK,)))
+        begins = np.abs(self._ways(kinetics, law, v)).sum(axis=1) == 0.0
+        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
+        held = np.column_stack([closed, still, still]).ravel()
+        if not (np.abs(u)[held] > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
         after: np.ndarray = v + kinetics.change(P)
@@ -232,34 +300,44 @@ class Touching:
 
     def _hold(
         self, flow: Flow, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, out: Outcome
-    ) -> tuple[ContactSolution, np.ndarray]:
-        """Return what holds, and the directions of slip in world axes (k, 3)."""
+    ) -> tuple[ContactSolution, Centre]:
+        """Return what holds, and the forces it is to hold with."""
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
-        gives = np.array([GIVES if touch.key in self.limited else 0.0 for touch in law])
+        ways = self._ways(kinetics, law, v)
+        on = np.flatnonzero(np.abs(ways).sum(axis=1))
+        u[on, 1:] = ways[on]
         problem = acceleration(
-            kinetics.G, kinetics.accelerations(vdot), (1.0 - gives) * self._of(law, "friction"), u_t=u[:, 1:],
+            kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
-            modes=modes if modes.any() else None,
+            modes=modes if modes.any() else None, slow=STILL,
         )  # fmt: skip
-        answer = solve_contacts(problem)
+        held = fully_held(problem)
+        answer = None if held is None else polish(problem, held)
+        if answer is None or answer.status:
+            answer = solve_contacts(problem)
         flow.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
-        elif answer.status == ContactStatus.RESIDUAL:
+        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
             names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
             out.failure = (
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
-        # A point that carries nothing is left out, so that the least norm of the others' forces is that of all, and as
-        # nobody would see it pull where it has just ceased to press.
-        carries = answer.P[:, 0] * problem.trace > NOTHING * problem.rate
-        answer = replace(answer, mode=np.where(carries, answer.mode, OPEN))
-        points = kinetics.mechanism.work.points
-        d_W = answer.d[:, :1] * points.t1[kinetics.points] + answer.d[:, 1:] * points.t2[kinetics.points]
-        return answer, d_W
+        return answer, centred(problem, answer.P, answer.mode, answer.d)
+
+    def _go_on(self, t: float, law: Sequence[Touch], out: Outcome) -> None:
+        """Note a decision; where too many follow each other in too short a time, say so."""
+        self.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        if len(self.decisions) == CROWD and t - self.decisions[0][0] < SPAN:
+            often = Counter(name for _, pairs in self.decisions for name in pairs).most_common(4)
+            out.failure = (
+                f"{CROWD} times within {t - self.decisions[0][0]:.1e} s contacts collided or changed, those of "
+                f"{', '.join(name for name, _ in often)} most often: what follows takes no time. Give them less "
+                "restitution, or let fewer bodies touch"
+            )
 
     def _of(self, law: Sequence[Touch], what: str) -> np.ndarray:
         return np.array([getattr(self.model.scene.contacts[touch.rule], what) for touch in law], float)
@@ -270,6 +348,7 @@ class Touching:
         word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}
         for key in dict.fromkeys([*self.modes, *modes]):
             if modes.get(key, OPEN) != self.modes.get(key, OPEN):
+                out.pairs.add(self.name(known[key]))
                 out.changed.append(f"{self.name(known[key])} {word[modes.get(key, OPEN)]}")
         out.changed = [
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text

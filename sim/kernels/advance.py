@@ -116,8 +116,8 @@ def first_crossing(answers, system, stepper):
 def sought_back(answers, system, stepper, high):
     """Look for a guard that starts at zero, goes below, and is back before the first sample, as a gap after a bounce.
 
-    Returns fractions of the step between which it crosses, and whether there are any; guard_old and guard_new are
-    then the values there.
+    Returns fractions of the step between which it crosses, or another guard before, and whether there are any;
+    guard_old and guard_new are then the values there.
     """
     t, h = stepper.clock[T], stepper.clock[STEP]
     old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
@@ -130,10 +130,16 @@ def sought_back(answers, system, stepper, high):
         theta *= 0.5
         interpolate(stepper.y, stepper.dense, theta, y)
         ask(answers, WATCH, system, t + theta * h, y, mid)
-        below = False
+        below, before = False, False
         for g in range(old.size):
-            if abs(old[g]) < AT_ZERO and mid[g] < 0.0 and new[g] >= 0.0:
-                below = True
+            if abs(old[g]) < AT_ZERO:
+                below = below or (mid[g] < 0.0 and new[g] >= 0.0)
+            else:
+                before = before or (old[g] < 0.0 and mid[g] >= 0.0)
+        if below and before:
+            for g in range(old.size):
+                new[g] = mid[g]
+            return 0.0, theta, True
         if below:
             for g in range(old.size):
                 old[g] = mid[g]

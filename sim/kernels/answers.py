@@ -14,8 +14,8 @@ from sim.model import Control, Guards, Tables, Work
 def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> System:
     """Return the mechanism as an integrator sees it; the arrays must outlive it.
 
-    The kernels of the implicit method, of the variational one and of time stepping are compiled, or loaded, where `work`
-    has room for them.
+    The kernels of the implicit method, of the variational one and of time stepping are compiled, or loaded, where
+    `work` has room for them.
     """
     answers = [motion.address if question < WATCH else observation.address for question in range(QUESTIONS)]
     if len(work.turning):

@@ -24,13 +24,13 @@ def sweep_boxes(shapes, link_x, link_R, link_V, margin, dt, box_out, pose_work):
     for i in range(shapes.kind.size):
         place_shape(shapes, i, link_x, link_R, 0, pose_work)
         h, a, r = halves_of(shapes, i), half_axes_of(shapes, i), ball_of(shapes, i)
+        ball = ball_about(shapes, i)
         e0, e1, e2 = axis_of(pose_work, 0, 0), axis_of(pose_work, 0, 1), axis_of(pose_work, 0, 2)
         link = shapes.link[i]
         v = speed_at(link_V, link_x, link, three(pose_work, 0))
         w = (link_V[link, 0], link_V[link, 1], link_V[link, 2])
         # No point of the shape leaves the ball about its centre, nor moves about the centre by more than |w| dt of its
         # radius; the centre, at r from the link's origin, leaves its straight line by |w| |w x r| dt^2 / 2 at most.
-        ball = length(h) + max(a[0], a[1], a[2]) + r
         spin = length(w)
         bent = 0.5 * spin * length(cross(w, minus(three(pose_work, 0), three(link_x, link)))) * dt * dt
         turn = min(spin * dt * ball, 2.0 * ball) + bent + margin
@@ -41,6 +41,36 @@ def sweep_boxes(shapes, link_x, link_R, link_V, margin, dt, box_out, pose_work):
             if shapes.kind[i] == PLANE:
                 low, high = -math.inf, math.inf
             box_out[i, k], box_out[i, 3 + k] = low, high
+
+
+@kernel
+def apart(shapes, i, j, link_x, link_R, pose_work):
+    """How far the balls about two shapes are apart [m], negative where they meet; a plane's is all behind it."""
+    place_shape(shapes, i, link_x, link_R, 0, pose_work)
+    place_shape(shapes, j, link_x, link_R, 1, pose_work)
+    between = minus(three(pose_work, 1), three(pose_work, 0))
+    if shapes.kind[i] == PLANE:
+        return dot(axis_of(pose_work, 0, 2), between) - ball_about(shapes, j)
+    if shapes.kind[j] == PLANE:
+        return -dot(axis_of(pose_work, 1, 2), between) - ball_about(shapes, i)
+    return length(between) - ball_about(shapes, i) - ball_about(shapes, j)
+
+
+@kernel
+def ball_about(shapes, i):
+    """Radius [m] of a ball about its centre that holds a shape."""
+    a = half_axes_of(shapes, i)
+    return length(halves_of(shapes, i)) + max(a[0], a[1], a[2]) + ball_of(shapes, i)
+
+
+@kernel
+def smaller_ball(shapes, i, j):
+    """Radius [m] of the smaller of the balls about two shapes, of which one is no plane."""
+    if shapes.kind[i] == PLANE:
+        return ball_about(shapes, j)
+    if shapes.kind[j] == PLANE:
+        return ball_about(shapes, i)
+    return min(ball_about(shapes, i), ball_about(shapes, j))
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Forces of redundant rows: one choice among many, the one of least norm."""
+"""Forces of redundant rows: one choice among many, the nearest to what each row is to share."""
 
 from __future__ import annotations
 
@@ -127,3 +127,15 @@ def least_norm(N, count, row_work):
             dot += N[p, r] * force[r]
         for r in range(force.size):
             force[r] -= dot * N[p, r]
+
+
+@kernel
+def share_out(N, count, rows, row_work):
+    """Change the row forces by what does nothing, so that they are nearest to the shares [N]: least norm where none."""
+    force, share = row_work.force, rows.share
+    for p in range(count):
+        dot = 0.0
+        for r in range(force.size):
+            dot += N[p, r] * (share[r] - force[r])
+        for r in range(force.size):
+            force[r] += dot * N[p, r]

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.chosen import least_norm, null_vectors
+from sim.kernels.broad import apart, smaller_ball
+from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.dynamics import free_response, go_inward, solve_loops
 from sim.kernels.features import remember_normals
 from sim.kernels.jit import chapter, entry, kernel, story
@@ -25,7 +26,8 @@ from sim.kernels.touches import (
 )
 from sim.model import DISARMED, GUARD_GAP, SLIP, Status
 
-# m: points of two shapes that touch elsewhere are looked for within it; those beyond have not come near yet.
+# Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
+# come near yet.  Larger: so many are found that closed ones are left out.
 MARGIN = 1e-2
 
 
@@ -60,7 +62,8 @@ def contact_guards(tables, work, guards, values_out):
             elif guards.kind[g] == GUARD_GAP:
                 values_out[g] = -open_gap(guards.owner[g], tables, work) - guards.allowed[g]
             else:
-                values_out[g] = touch_guard(guards.kind[g], guards.owner[g], work.touches, work.points)
+                value = touch_guard(guards.kind[g], guards.owner[g], work.touches, work.points)
+                values_out[g] = value - guards.allowed[g]
 
 
 @chapter
@@ -76,14 +79,18 @@ def open_gap(m, tables, work):
 def open_gap_of(
     m, meetings, shapes, link_work, touches, near_work, near_point_work, pose_work, core_work
 ):  # fmt: skip
-    """See `open_gap`."""
+    """See `open_gap`; of shapes far from each other it is a bound."""
+    margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
+    far = apart(shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, pose_work)
+    if far > margin:
+        return far
     count, s, _ = touching_points(
         shapes,
         meetings.a[m],
         meetings.b[m],
         link_work.x,
         link_work.R,
-        MARGIN,
+        margin,
         near_work,
         near_point_work,
         pose_work,
@@ -101,7 +108,7 @@ def open_gap_of(
     for i in range(count):
         if not is_closed(near_work, i, touches, m):
             least = min(least, near_point_work.gap[i])
-    return min(least, MARGIN)
+    return min(least, margin)
 
 
 @kernel
@@ -127,7 +134,8 @@ def slide_points(system):
     """`respond` where points of contact slide: their friction follows their normal forces, which it changes.
 
     The normal forces f of sliding points are linear in the frictions that they make: f = f0 + S f.  The columns
-    of S are found one by one.  Where rows repeat one another, f is the choice of least norm.  Returns a status.
+    of S are found one by one.  Where rows repeat one another, f is the choice nearest to their shares.  Returns a
+    status.
     """
     tables, _, work, _ = unpack(system)
     touches, blocks, S, n = work.touches, tables.blocks, work.feedback, work.feedback_order.size
@@ -138,7 +146,7 @@ def slide_points(system):
         work.rows.force[r] = 0.0
     free_response(system)
     solve_loops(system)
-    least_norm(work.N, spare, work.rows)
+    share_out(work.N, spare, tables.rows, work.rows)
     normal_forces(touches, blocks, work.rows, S[n])
     i = 0
     for k in range(touches.mode.size):

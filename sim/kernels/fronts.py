@@ -24,7 +24,7 @@ import math
 from sim.kernels.articulated import add_square, climb, release, rigid
 from sim.kernels.constraints import CUT, NOTHING, wrench_about
 from sim.kernels.jit import kernel, part
-from sim.kernels.pivots import DELAY, ripest, spare, spent, strongest, unfelt
+from sim.kernels.pivots import DELAY, is_own, lost, own_wrenches, ripest, spent, strongest, unfelt
 
 
 @kernel
@@ -226,11 +226,11 @@ def eliminate_at(
     while p > 0:
         if choose:
             j = unfelt(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor)
-            if j < 0 and p > 6:
-                j = spare(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor, basis_work)
             if j >= 0:
                 p = remove(j, p, row_work.at, row_out, K_out, G_out)
                 continue
+            if p > 6:
+                p = keep_own(p, rows, length, floor, row_work, block_work, row_out, K_out, G_out, basis_work)
             j = ripest(b, p, link_work.P, K_out, G_out, row_out, rows, row_work, block_work, floor)
             if j < 0 and p > limit:  # no room: the best there is
                 j = strongest(p, G_out, row_out, rows, row_work, block_work, floor, CUT)
@@ -244,6 +244,22 @@ def eliminate_at(
         )  # fmt: skip
         stiffen(b, r, row_work, link_work.P)
     front_work.end[b] = one_work.rank[0]
+    return p
+
+
+@part
+def keep_own(p, rows, length, floor, row_work, block_work, row_out, K_out, G_out, basis_work):
+    """Take closed rows off a front whose wrenches are sums of others', all without any pivot.  Returns its size.
+
+    There are six independent ones; more would go up to the root together.
+    """
+    count, lone = own_wrenches(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor, basis_work)
+    if lone > count:
+        for j in range(p - 1, -1, -1):
+            r = row_out[j]
+            repeats = row_work.closed[r] and lost(G_out[j, j].real, r, rows, block_work, floor)
+            if repeats and not is_own(r, count, basis_work):
+                p = remove(j, p, row_work.at, row_out, K_out, G_out)
     return p
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.accelerations import respond
-from sim.kernels.chosen import least_norm, null_vectors
+from sim.kernels.chosen import null_vectors, share_out
 from sim.kernels.dynamics import (
     apply_forces,
     body_poses,
@@ -196,7 +196,7 @@ def observe(system, tables, work, t, q, v):
     if tables.rows.block.size > 0:
         count = null_vectors(system)
     status = respond(system)
-    least_norm(work.N, count, work.rows)
+    share_out(work.N, count, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
     drive_torques(tables.rows, work.rows, work.torque)

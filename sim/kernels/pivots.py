@@ -61,26 +61,50 @@ def unfelt(p, K, G, row, rows, row_work, block_work, length, floor):
 
 
 @part
-def spare(p, K, G, row, rows, row_work, block_work, length, floor, basis_work):
-    """Return a closed row whose wrench is a sum of others', all of them without any pivot, or -1.
+def own_wrenches(p, K, G, row, rows, row_work, block_work, length, floor, basis_work):
+    """Find the closed rows without any pivot whose wrenches tell most: those of the others are their sums.
 
-    There are six independent ones; more would go up to the root together.
+    basis_work[7]: these rows; there are six at most.  Returns how many, and how many rows without any pivot there are.
+    Taken as they come, rows that differ by roundoff alone would stand for directions that others hold well.
     """
-    count = 0
-    for j in range(p):
-        r = row[j]
-        if row_work.closed[r] and lost(G[j, j].real, r, rows, block_work, floor):
-            size = 0.0
-            for i in range(6):
-                basis_work[6, i] = K[j, i].real / (length if i < 3 else 1.0)
-                size += basis_work[6, i] ** 2
-            left = reduce(count, basis_work)
-            if left < REPEATED * size or count == 6:
-                return j
-            for i in range(6):
-                basis_work[count, i] = basis_work[6, i] / math.sqrt(left)
-            count += 1
-    return -1
+    count, lone = 0, 0
+    while count < 6:
+        best, at, lone = 0.0, -1, 0
+        for j in range(p):
+            r = row[j]
+            if row_work.closed[r] and lost(G[j, j].real, r, rows, block_work, floor):
+                lone += 1
+                left = beside(count, j, K, length, basis_work)
+                if left > best:
+                    best, at = left, j
+        if at < 0:
+            break
+        beside(count, at, K, length, basis_work)
+        for i in range(6):
+            basis_work[count, i] = basis_work[6, i] / math.sqrt(best)
+        basis_work[7, count] = row[at]
+        count += 1
+    return count, lone
+
+
+@part
+def beside(count, j, K, length, basis_work):
+    """Square of what is left of the wrench of row j beside those of a basis; 0 where it is their sum."""
+    size = 0.0
+    for i in range(6):
+        basis_work[6, i] = K[j, i].real / (length if i < 3 else 1.0)
+        size += basis_work[6, i] ** 2
+    left = reduce(count, basis_work)
+    return left if left > REPEATED * size else 0.0
+
+
+@part
+def is_own(r, count, basis_work):
+    """Tell whether row r is among the first of those that `own_wrenches` found."""
+    among = False
+    for u in range(count):
+        among = among or basis_work[7, u] == r
+    return among
 
 
 @part

@@ -13,8 +13,9 @@ from sim.kernels.features import contact_points
 from sim.kernels.jit import door, kernel
 from sim.model import GUARD_CONE, GUARD_PULL, SLIP
 
-# m/s: below it the direction of sliding is the last one that was clear.  Smaller: roundoff in the velocities turns it.
-STILL = 1e-7
+# m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
+# that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
+STILL, CLEAR = 1e-6, 8e-6
 
 
 @door
@@ -52,12 +53,23 @@ def slip_direction(k, point_work):
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
     t0, t1, t2, speed = along_surface(k, u, n)
-    if t0 * start[k, 0] + t1 * start[k, 1] + t2 * start[k, 2] < 0.0:
-        t0, t1, t2 = -t0, -t1, -t2
-    if not speed > STILL:
-        t0, t1, t2, speed = along_surface(k, start, n)
+    s0, s1, s2, size = along_surface(k, start, n)
+    on = t0 * s0 + t1 * s1 + t2 * s2
+    if on < 0.0:  # mirrored, so that what goes across stays
+        on *= 2.0 / size**2
+        t0, t1, t2 = t0 - on * s0, t1 - on * s1, t2 - on * s2
+    if speed < CLEAR:
+        share = held_by_start(speed)
+        t0, t1, t2 = t0 + share * s0, t1 + share * s1, t2 + share * s2
+        speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     scale = 1.0 / speed if speed > 0.0 else 0.0
     slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = scale * t0, scale * t1, scale * t2
+
+
+@kernel
+def held_by_start(speed):
+    """Weight [m/s] of the direction at the step's start beside a slow velocity of sliding."""
+    return STILL * (1.0 - speed / CLEAR) ** 2
 
 
 @kernel

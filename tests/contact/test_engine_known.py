@@ -1,4 +1,4 @@
-"""Scenes that were hard, or still are: those that the engine does not yet run as it should say why."""
+"""Scenes that were hard."""
 
 from __future__ import annotations
 
@@ -47,10 +47,6 @@ contacts: {c: {between: ['*', ['*', world]], friction: 0.5}}
 """
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="where sticking points can push each other, the rows' least forces leave the cones, unlike those decided on",
-)
 def test_a_box_that_leans_on_another_is_held_within_its_cones() -> None:
     """It topples off the other's edge and comes to lean on it."""
     run = Run(LEANING).to(2.0)
