@@ -187,6 +187,10 @@ class Happenings:
         """Let bodies collide, stick, slide and part; returns what is told of it."""
         flow = self.s.flow
         done = self.s.touching.decide(flow)
+        if done.endless:
+            flow.impact += done.lost
+        if done.endless and self.s.model.scene.simulate.contact == "auto":
+            return [self.turn_to_steps(done.failure.partition(":")[0])]
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
         flow.arm(self.s.agenda)
@@ -203,6 +207,33 @@ class Happenings:
         if done.changed:
             lines.append(Happening(flow.t, done.changed[0].partition(" [")[0], "mode", text="; ".join(done.changed)))
         return lines
+
+    def turn_to_steps(self, why: str) -> Happening:
+        """Let time steps resolve contacts from now on (`contact: auto`); returns what is told of it."""
+        flow, dt = self.s.flow, self.s.model.scene.simulate.dt
+        before = flow.energies()["potential"]
+        flow.turn_to_steps(f"contacts change faster than events resolve them, {why}")
+        done = self.s.touching.decide(flow)
+        if done.failure:
+            raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
+        flow.arm(self.s.agenda)
+        flow.observe()
+        flow.impact += before - flow.energies()["potential"]  # of stops, which are no springs any more
+        return Happening(flow.t, "contacts", "annotation", text=f"time steps of {dt:g} s from here: {why}")
+
+    def turn_where_steps_are_allowed(self) -> bool:
+        """Turn to time steps where the scene says `contact: auto` and the integrator cannot go on; tell whether."""
+        s = self.s
+        if s.model.scene.simulate.contact != "auto" or not s.model.pairs or s.flow.time_stepping:
+            return False
+        s.flow.sample_now()
+        s._tell_rows()
+        line = self.turn_to_steps("the step fell to nothing")
+        s.flow.sample_now()
+        s._tell_rows()
+        if s.journal is not None:
+            s.journal.event(line)
+        return True
 
     def _touch(self, stop: int) -> Happening:
         flow = self.s.flow

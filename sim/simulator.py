@@ -126,7 +126,9 @@ class Simulator:
                 self.happenings.instant()
             elif status == Status.REACHED:
                 self.happenings.due()
-            elif status != Status.PAUSE:
+            elif status != Status.PAUSE and not (
+                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self.happenings.turn_where_steps_are_allowed()
+            ):
                 raise self._failure(status, guard)
             if progress is not None:
                 progress(self.t)

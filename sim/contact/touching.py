@@ -52,7 +52,7 @@ class Outcome:
     struck : names of pairs that collided; pairs : of those whose modes changed
     changed : modes that changed, as text; ended : sequences of collisions that end
     lost : J
-    failure : why there is no answer, or empty
+    failure : why there is no answer, or empty; endless : because decisions follow each other without end
     change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
     """
 
@@ -65,6 +65,7 @@ class Outcome:
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
     failure: str = ""
+    endless: bool = False
 
 
 class Touching:
@@ -157,7 +158,7 @@ class Touching:
                 "another joint close the loop, or take `contact: event`"
             )
             return
-        if now.structure.meetings != tuple(rules) or now.structure.touches:
+        if now.structure.meetings != tuple(rules) or not flow.watches_as_steps_do():
             flow.take(_with(now, (), tuple(rules)), now.v)
         flow.follow_laws(tuple(rules.values()))
 
@@ -332,6 +333,7 @@ class Touching:
         """Note a decision; where too many follow each other in too short a time, say so."""
         self.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
         if len(self.decisions) == CROWD and t - self.decisions[0][0] < SPAN:
+            out.endless = True
             often = Counter(name for _, pairs in self.decisions for name in pairs).most_common(4)
             out.failure = (
                 f"{CROWD} times within {t - self.decisions[0][0]:.1e} s contacts collided or changed, those of "

@@ -15,7 +15,7 @@ from sim.contact.solve import solve_contacts
 from sim.scene.load import load_checked, load_text
 from sim.scene.spec import Scene
 from sim.simulator import Simulator
-from tests.contact.engine import G0, SCENES
+from tests.contact.engine import G0, SCENES, Run
 from tests.dynamics.moved_scene import moved_scene
 from tests.rotations import matrix_from_vector
 
@@ -242,3 +242,39 @@ def test_what_steps_do_not_use_is_told(tmp_path: Path) -> None:
     (tmp_path / "loop.yaml").write_text(LOOP.replace("dt: 1 ms", "dt: 1 ms, rtol: 1e-6"))
     _, warnings = load_checked(tmp_path / "loop.yaml")
     assert [warning.what for warning in warnings] == ["contact: stepping does not use 'rtol'"]
+
+
+# --- contact: auto ----------------------------------------------------------------------------------
+
+
+def test_auto_turns_to_steps_where_events_do_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With three decisions counting as without end, a tumbling box turns; it says so, and comes to rest all the same."""
+    monkeypatch.setattr("sim.contact.touching.CROWD", 3)
+    monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
+    run = Run(TUMBLING)
+    run.to(2.0)
+    told = [event for event in run.told.events if event.kind == "annotation"]
+    assert len(told) == 1
+    assert told[0].text.startswith("time steps of 0.001 s from here: 3 times within ")
+    assert any(line.startswith("stepping from") for line in run.simulator.flow.methods())
+    assert run.simulator.energy["kinetic"] < 1e-9
+    assert min(abs(run.simulator.position["a"][2] - half) for half in (0.1, 0.15, 0.2)) < 1e-6
+    assert sum(forces(run.simulator).values())[2] ** 2 == pytest.approx(G0**2, rel=1e-6)
+
+
+def test_event_mode_does_not_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sim.contact.touching.CROWD", 3)
+    monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
+    with pytest.raises(sim.SimulationError, match="3 times within"):
+        Run(TUMBLING.replace("contact: auto", "contact: event")).to(2.0)
+
+
+TUMBLING = """
+schema: 1
+name: tumbling
+world: {shapes: [{name: ground, plane: {}}]}
+bodies: {a: {mass: 1, shapes: [{box: {center: [0, 0, 0.6], size: [0.4, 0.3, 0.2]}}]}}
+initial: {a: {rpy: [0.3, 0.4, 0.5], angular_velocity: [1, 2, 3]}}
+contacts: {c: {between: [a, world], friction: 0.4}}
+simulate: {contact: auto}
+"""
