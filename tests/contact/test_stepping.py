@@ -248,7 +248,7 @@ def test_what_steps_do_not_use_is_told(tmp_path: Path) -> None:
 
 
 def test_auto_turns_to_steps_where_events_do_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With three decisions counting as without end, a tumbling box turns; it says so, and comes to rest all the same."""
+    """With three decisions counting as without end, a tumbling box turns to steps, says so, and comes to rest."""
     monkeypatch.setattr("sim.contact.touching.CROWD", 3)
     monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
     run = Run(TUMBLING)
