@@ -102,6 +102,12 @@ def _long_runs(name: str, rounds: int) -> Iterator[Result]:
     return long_runs.measure(name, rounds)
 
 
+def _contacts(name: str, rounds: int) -> Iterator[Result]:
+    from bench import contacts
+
+    return contacts.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -183,6 +189,8 @@ BENCHMARKS = {
             ("three_links", "not stiff"),
         )
     },
+    "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
+    "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
     "long_runs.A01": Benchmark("energy error of IFToMM A01 over 2000 s by the variational method", _long_runs, 1),
     "long_runs.monkey_swing": Benchmark(
         "the same of a passive swing over 600 s, as written and from other leans", _long_runs, 1, slow=True
