@@ -32,24 +32,39 @@ FINER, NEARLY = 0.05, 100.0
 
 @kernel
 def solve_together(
-    rho, points, press, support, U, G, d, P_out, p_work, best_work, z_work, push_out, r_work, turn_work, first, low, up,
-    enough,
+    rho, points, press, support, U, G, d, P_out, p_work, best_work, z_work, push_out, r_work, turn_work, first_work,
+    low_work, up_work, enough,
 ):  # fmt: skip
     """Find impulses of all presses, from P and y = sum P U near them and with a stiffness at first; keep the best.
 
-    d: (room, 2), p_work, best_work: (room, 3), r_work, turn_work: (nv,), first: (nv,) i8, low, up: (nv, nv), scratch.
-    Returns Newton's steps made, and the largest distance from the law [m/s].
+    d: (room, 2), p_work, best_work: (room, 3), r_work, turn_work: (nv,), first_work: (nv,) i8, low_work and
+    up_work: (nv, nv), scratch.  Returns Newton's steps made, and the largest distance from the law [m/s].
     """
     made, quickest, growth, idle = 0, 0.0, GROWTH, 0
     for k in range(points):
         quickest = max(quickest, G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2])
     fine = FINER * enough / math.sqrt(max(quickest, 1e-300))
-    find_profile(points, press, support, first)
+    find_profile(points, press, support, first_work)
     best = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
     copy_all(points, P_out, best_work)
     for turn in range(ROUNDS):
         steps, good = newton(
-            rho, points, press, support, U, G, P_out, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
+            rho,
+            points,
+            press,
+            support,
+            U,
+            G,
+            P_out,
+            p_work,
+            z_work,
+            push_out,
+            r_work,
+            turn_work,
+            first_work,
+            low_work,
+            up_work,
+            fine,
         )
         made += steps
         if not good:  # softer, and slower to become stiff
@@ -96,19 +111,20 @@ def off_laws(points, press, support, U, G, d, P, z_out, push):
 
 @kernel
 def newton(
-    rho, points, press, support, U, G, P, p_work, z_work, push_out, r_work, turn_work, first, low, up, fine
+    rho, points, press, support, U, G, P, p_work, z_work, push_out, r_work, turn_work, first_work, low_work, up_work,
+    fine,
 ):  # fmt: skip
     """Solve y = sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
     off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
     for made in range(STEPS):
         if off <= fine:
             return made, True
-        stiffen(rho, points, press, support, U, G, P, z_work, first, low, up)
-        if not factorise(first, low, up):
+        stiffened(rho, points, press, support, U, G, P, z_work, first_work, low_work, up_work)
+        if not factorise_profile(first_work, low_work, up_work):
             return made, False
         for i in range(push_out.size):
             turn_work[i] = -r_work[i]
-        solve(first, low, up, turn_work)
+        solve_profile(first_work, low_work, up_work, turn_work)
         share, before, nearer = 1.0, off, False
         for _ in range(HALVINGS):
             for i in range(push_out.size):
@@ -196,7 +212,7 @@ def find_profile(points, press, support, first_out):
 
 
 @kernel
-def stiffen(rho, points, press, support, U, G, P, z, first, low_out, up_out):
+def stiffened(rho, points, press, support, U, G, P, z, first, low_out, up_out):
     """Newton's matrix 1 + U^T C U: rows below the diagonal into low, columns above it, and the diagonal, into up."""
     width = support.shape[1]
     for i in range(first.size):
@@ -238,23 +254,23 @@ def stiffen(rho, points, press, support, U, G, P, z, first, low_out, up_out):
 
 
 @kernel
-def factorise(first, low, up):
-    """L U in place, L with a unit diagonal, without exchanges; up is stored by columns.  False where a pivot is bad."""
+def factorise_profile(first, low_out, up_out):
+    """L U in place, L with a unit diagonal, no exchanges; up_out holds columns.  False where a pivot is bad."""
     for i in range(first.size):
         for j in range(first[i], i):
             start = max(first[i], first[j])
-            s = low[i, j] - along(low, i, up, j, start, j)
-            up[i, j] -= along(low, j, up, i, start, j)
-            low[i, j] = s / up[j, j]
-        d = up[i, i] - along(low, i, up, i, first[i], i)
+            s = low_out[i, j] - product_of_rows(low_out, i, up_out, j, start, j)
+            up_out[i, j] -= product_of_rows(low_out, j, up_out, i, start, j)
+            low_out[i, j] = s / up_out[j, j]
+        d = up_out[i, i] - product_of_rows(low_out, i, up_out, i, first[i], i)
         if not abs(d) > LEAST_PIVOT:  # friction makes the matrix unsymmetric: a pivot may be negative
             return False
-        up[i, i] = d
+        up_out[i, i] = d
     return True
 
 
 @part
-def along(a, i, b, j, start, end):
+def product_of_rows(a, i, b, j, start, end):
     """Inner product of parts of two rows, in four sums that need not wait for each other."""
     s0 = s1 = s2 = s3 = 0.0
     m = start
@@ -271,17 +287,17 @@ def along(a, i, b, j, start, end):
 
 
 @kernel
-def solve(first, low, up, x):
-    """x <- (L U)^-1 x."""
+def solve_profile(first, low, up, x_out):
+    """x_out <- (L U)^-1 x_out."""
     for i in range(first.size):
-        s = x[i]
+        s = x_out[i]
         for m in range(first[i], i):
-            s -= low[i, m] * x[m]
-        x[i] = s
+            s -= low[i, m] * x_out[m]
+        x_out[i] = s
     for i in range(first.size - 1, -1, -1):
-        x[i] /= up[i, i]
+        x_out[i] /= up[i, i]
         for m in range(first[i], i):
-            x[m] -= up[i, m] * x[i]
+            x_out[m] -= up[i, m] * x_out[i]
 
 
 __all__ = ["COLD", "WARM", "off_laws", "solve_together"]

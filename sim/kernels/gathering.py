@@ -22,7 +22,7 @@ MARGIN = 1e-4
 
 
 @story
-def gather(tables, work, h):
+def gather_presses(tables, work, h):
     """Fill work.presses with what may press within h [s]; needs `move` and coordinates.  Returns a status."""
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     margin = MARGIN * tables.one.length[0]
@@ -41,7 +41,7 @@ def gather(tables, work, h):
             return Status.CROWDED
         for f in range(found):
             if work.near_points.gap[f] <= reach:
-                put_point(work.near, work.near_points, f, m, work.laws, links.x, work.presses, count)
+                put_press(work.near, work.near_points, f, m, work.laws, links.x, work.presses, count)
                 count += 1
     for s in range(tables.stops.joint.size):
         b = link_of(tables.links, tables.stops.joint[s])
@@ -69,7 +69,7 @@ def reaches(shapes, x, R, V, h, margin, reach_out):
 
 
 @kernel
-def put_point(near, near_point, f, m, laws, x, press_out, k):
+def put_press(near, near_point, f, m, laws, x, press_out, k):
     """Write point f of meeting m as press k."""
     press_out.meeting[k], press_out.gap[k] = m, near_point.gap[f]
     press_out.key[k, 0], press_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
@@ -151,4 +151,4 @@ def put_stop(tables, work, s, b, k):
         put_wrench(press, k, 0, e, (0.0, 0.0, 0.0), times(-1.0, e), (0.0, 0.0, 0.0))
 
 
-__all__ = ["gather"]
+__all__ = ["gather_presses"]

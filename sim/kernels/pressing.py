@@ -24,7 +24,7 @@ COARSER = 1e3
 
 @story
 def press_rows(system):
-    """Rows U, what answers them, and each press's own mobility; needs `factorise` and `gather`."""
+    """Rows U, what answers them, and each press's own mobility; needs `factorise` and `gather_presses`."""
     tables, _, work, _ = unpack(system)
     looped = tables.rows.block.size > 0
     width, nv = work.press_support.shape[1], work.push.size

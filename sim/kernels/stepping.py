@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sim.kernels.articulated import outward
 from sim.kernels.dynamics import columns, factorise, move
-from sim.kernels.gathering import gather
+from sim.kernels.gathering import gather_presses
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import velocities
 from sim.kernels.pressing import add_push, answer_of, press_rows, solve_presses
@@ -59,7 +59,7 @@ def step_pressed(system, t, h, y, slope, y_out):
             return status
     work.one.intact[0] = 0
     columns(system, q, v)
-    status = gather(tables, work, h)
+    status = gather_presses(tables, work, h)
     if status != Status.OK:
         return status
     for i in range(nq):
@@ -114,36 +114,36 @@ def rate_of(press, k, r, V):
 
 
 @kernel
-def start_warm(before, points, pressed, h, length, press, P_out):
+def start_warm(before, points, pressed_out, h, length, press, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
         P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
         nearest, best = (SAME_POINT * length) ** 2, -1
-        while first < before and pressed.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
+        while first < before and pressed_out.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
             first += 1
         for j in range(first, before):
-            if pressed.meeting[j] != press.meeting[k]:
+            if pressed_out.meeting[j] != press.meeting[k]:
                 if press.meeting[k] >= 0:
                     break
                 continue
-            if press.meeting[k] < 0 and pressed.key[j, 0] != press.key[k, 0]:
+            if press.meeting[k] < 0 and pressed_out.key[j, 0] != press.key[k, 0]:
                 continue
             away = 0.0
             for i in range(3):
-                away += (pressed.p[j, i] - press.p[k, i]) ** 2
+                away += (pressed_out.p[j, i] - press.p[k, i]) ** 2
             if press.meeting[k] < 0:
                 away = 0.0
-            if away < nearest and pressed.rows[j] > 0:
+            if away < nearest and pressed_out.rows[j] > 0:
                 nearest, best = away, j
         if best >= 0:
             for r in range(press.rows[k]):
-                for s in range(pressed.rows[best]):
+                for s in range(pressed_out.rows[best]):
                     for i in range(3):
-                        share = press.axes[k, 3 * r + i] * pressed.axes[best, 3 * s + i]
-                        P_out[k, r] += share * pressed.impulse[best, s] * h / pressed.h[best]
+                        share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
+                        P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
             P_out[k, 0] = max(P_out[k, 0], 0.0)
-            pressed.rows[best] = 0
+            pressed_out.rows[best] = 0
 
 
 @chapter

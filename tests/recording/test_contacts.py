@@ -8,7 +8,6 @@ import pytest
 
 import sim
 from sim.contact import touching
-from sim.contact.solve import solve_contacts
 from sim.recording import Contacts, PairEntry, Recorder, RecordingError, UnknownNameError, load_recording
 from sim.scene.load import load_text
 from tests.recording import example
@@ -121,19 +120,24 @@ def test_points_tell_the_iterations_of_the_decision_that_found_them(monkeypatch)
     """A table on three feet that is pushed harder and harder, until it slides."""
     made = []
 
-    def solve(problem):
-        answer = solve_contacts(problem)
-        made.append(answer.iterations)
-        return answer
+    def counted(solver):
+        def solve(*problem):
+            answer = solver(*problem)
+            made.append(answer.iterations)
+            return answer
 
-    monkeypatch.setattr(touching, "solve_contacts", solve)
+        return solve
+
+    for name in ("solve_contacts", "polish"):
+        monkeypatch.setattr(touching, name, counted(getattr(touching, name)))
     push = "forces: {push: {type: wrench, body: table, force: ['60 N*t/1 s', 0, 0]}}\nsimulate:"
     with sim.run(load_text(TABLE.replace("simulate:", push))) as r:
         told = [set(r.contacts(row).iterations.tolist()) for row in range(1, r.rows)]
     assert all(len(numbers) == 1 for numbers in told)
     in_order = [numbers.pop() for numbers in told]
-    assert len(set(made)) > 1 and min(made) >= 1
-    assert runs_of(in_order) == runs_of(made)
+    assert len(set(in_order)) > 1 and min(in_order) >= 1
+    later = iter(made)  # some decisions solve again, or polish in vain first
+    assert all(number in later for number in runs_of(in_order))
 
 
 def test_time_steps_make_no_decision():
