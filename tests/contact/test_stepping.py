@@ -107,6 +107,20 @@ def test_balls_roll_on_a_slab_that_is_pushed(way: tuple[float, float]) -> None:
         assert simulator.velocity[name] == pytest.approx(np.array([*way, 0.0]) * speed, abs=1e-3)
 
 
+@pytest.mark.fast
+def test_two_balls_begin_to_roll_on_a_slab() -> None:
+    """The same with two balls and five steps: a few visits of everything that a step does."""
+    balls = "\n".join(
+        f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
+    )
+    simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=balls, x=90.0, y=120.0))))
+    simulator.advance(0.02)
+    a = (150.0 - 0.4 * 12.0 * G0) / (10.0 + 4.0 / 7.0)
+    assert simulator.velocity["slab"] == pytest.approx(0.02 * a * np.array([0.6, 0.8, 0.0]), abs=1e-6)
+    assert simulator.velocity["ball_2"] == pytest.approx(0.02 * a * 2.0 / 7.0 * np.array([0.6, 0.8, 0.0]), abs=1e-6)
+    assert forces(simulator)["slab and ball_2"][2] == pytest.approx(G0, abs=1e-4)
+
+
 @pytest.mark.parametrize("friction", [0.57, 0.58])
 def test_a_block_sticks_where_friction_holds_it(friction: float) -> None:
     simulator = stepping(shipped("sliding_block", friction=friction, speed=0.0), 2e-3)
