@@ -348,7 +348,6 @@ STEPPED = np.dtype(
         ("points", "i8"), ("before", "i8"), ("told", "i8"),  # presses of this step; of the one before; kept for rows
         ("most", "i8"), ("sweeps", "i8"), ("steps", "i8"),  # largest number of points; sweeps and steps in all
         ("residual", "f8"), ("overlap", "f8"),  # worst of any step: of the law, as share of its speeds; m
-        ("h", "f8"),  # s, last step
     ],
     align=True,
 )  # fmt: skip

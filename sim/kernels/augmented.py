@@ -95,16 +95,23 @@ def copy_all(points, P, P_out):
 
 
 @kernel
+def find_rates(k, press, support, U, push, z_out):
+    """Rates of press k with the impulses so far: what is free, and U y."""
+    width = support.shape[1]
+    for r in range(3):
+        total, first = press.free[k, r], (3 * k + r) * width
+        if r < press.rows[k]:
+            for i in range(press.count[k]):
+                total += U[first + i] * push[support[k, i]]
+        z_out[k, r] = total
+
+
+@kernel
 def off_laws(points, press, support, U, G, d, P, z_out, push):
     """Largest distance of a press from its law [m/s]; z_out then holds all rates."""
-    worst, width = 0.0, support.shape[1]
+    worst = 0.0
     for k in range(points):
-        for r in range(3):
-            total, first = press.free[k, r], (3 * k + r) * width
-            if r < press.rows[k]:
-                for i in range(press.count[k]):
-                    total += U[first + i] * push[support[k, i]]
-            z_out[k, r] = total
+        find_rates(k, press, support, U, push, z_out)
         worst = max(worst, off_law(G, k, press.friction[k], 0.0, 0, d, P, z_out, k))
     return worst
 
@@ -300,4 +307,4 @@ def solve_profile(first, low, up, x_out):
             x_out[m] -= up[i, m] * x_out[i]
 
 
-__all__ = ["COLD", "WARM", "off_laws", "solve_together"]
+__all__ = ["COLD", "WARM", "find_rates", "off_laws", "solve_together"]

@@ -9,7 +9,7 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 from __future__ import annotations
 
 from sim.kernels.articulated import climb
-from sim.kernels.augmented import COLD, WARM, off_laws, solve_together
+from sim.kernels.augmented import COLD, WARM, find_rates, off_laws, solve_together
 from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, off_law, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.jit import chapter, kernel, story
@@ -138,18 +138,6 @@ def own_mobility(looped, points, press, support, U, R, G_out):
         for r in range(3):
             for s in range(r):
                 G_out[k, r, s] = G_out[k, s, r] = 0.5 * (G_out[k, r, s] + G_out[k, s, r])
-
-
-@kernel
-def find_rates(k, press, support, U, push, z_out):
-    """Rates of press k with the impulses so far: what is free, and U y."""
-    width = support.shape[1]
-    for r in range(3):
-        total, first = press.free[k, r], (3 * k + r) * width
-        if r < press.rows[k]:
-            for i in range(press.count[k]):
-                total += U[first + i] * push[support[k, i]]
-        z_out[k, r] = total
 
 
 @kernel

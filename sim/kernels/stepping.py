@@ -229,7 +229,7 @@ def move_one(looped, k, presses, work):
 def remember(work, points, h):
     """Keep what pressed, for the next step and for what is recorded of this one."""
     stepped, before, now = work.stepped, work.pressed, work.presses
-    stepped.before[0], stepped.h[0] = points, h
+    stepped.before[0] = points
     stepped.most[0] = max(stepped.most[0], points)
     stepped.steps[0] += 1
     for k in range(points):

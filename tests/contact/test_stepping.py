@@ -161,8 +161,8 @@ def test_a_step_does_what_the_other_solver_says(name: str, t: float) -> None:
         np.minimum(np.hypot(P[:, 1], P[:, 2]), friction * P[:, 0]), abs=1e-9
     )
     other = solve_contacts(impact(G, free.ravel(), friction))
-    if other.status == ContactStatus.SOLVED:
-        assert z == pytest.approx(other.z, abs=1e-4 * scale)
+    assert other.status == ContactStatus.SOLVED
+    assert z == pytest.approx(other.z, abs=1e-4 * scale)
 
 
 def test_a_stack_stands() -> None:
@@ -243,7 +243,7 @@ def test_loops_hold_and_stops_stop_in_time_steps() -> None:
         assert abs(simulator.coordinate["ab"]) < 0.5 + 2e-3
     assert simulator.flow.work.one.trust[0, 0] < 1e-9
     assert simulator.energy["kinetic"] < 1e-4
-    assert sum(forces(simulator).values())[2] ** 2 == pytest.approx((4 * G0) ** 2, rel=1e-2)
+    assert abs(sum(forces(simulator).values())[2]) == pytest.approx(4 * G0, rel=1e-2)
 
 
 def test_a_limit_on_a_loop_is_refused() -> None:
