@@ -114,8 +114,11 @@ def test_two_balls_begin_to_roll_on_a_slab() -> None:
         f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
     )
     simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=balls, x=90.0, y=120.0))))
+    start = simulator.position["slab"]
     simulator.advance(0.02)
     a = (150.0 - 0.4 * 12.0 * G0) / (10.0 + 4.0 / 7.0)
+    way = np.array([0.6, 0.8, 0.0]) * a * 0.004**2 * (1 + 2 + 3 + 4 + 5)  # speeds of five steps, each used at once
+    assert simulator.position["slab"] - start == pytest.approx(way, abs=1e-8)
     assert simulator.velocity["slab"] == pytest.approx(0.02 * a * np.array([0.6, 0.8, 0.0]), abs=1e-6)
     assert simulator.velocity["ball_2"] == pytest.approx(0.02 * a * 2.0 / 7.0 * np.array([0.6, 0.8, 0.0]), abs=1e-6)
     assert forces(simulator)["slab and ball_2"][2] == pytest.approx(G0, abs=1e-4)
