@@ -16,6 +16,7 @@ import numpy as np
 
 from sim.model import (
     BLOCK,
+    CREEP,
     FREE,
     FREEDOM,
     FREEDOM_ROWS,
@@ -185,7 +186,7 @@ def build(
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(bool(np.any(rows.motion >= 0)))
-    one.sliding[0] = int(np.count_nonzero(closed.mode == SLIP))
+    one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
@@ -358,8 +359,9 @@ def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> Non
 
 
 def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
-    """Return the rows of a point of contact, as `_rows_of`: two along the surface where it sticks, the normal."""
-    return [(code, 1.0, 0.0, 0, -1, 0) for code in ((0, 1, 2) if mode == STICK else (2,))]
+    """Return the rows of a point of contact, as `_rows_of`: the normal, and what it may not move along the surface."""
+    codes = {STICK: (0, 1, 2), CREEP: (2, 1)}.get(mode, (2,))
+    return [(code, 1.0, 0.0, 0, -1, 0) for code in codes]
 
 
 def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:

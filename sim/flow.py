@@ -13,19 +13,21 @@ from sim.compiler import Model
 from sim.connectivity import Frames, Structure
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.system import SAMPLE, WATCH, System, address
+from sim.kernels.system import PROJECT, SAMPLE, START, WATCH, System, address
 from sim.mechanism import Mechanism
 from sim.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.model import (
     ACCEPTED,
     ARMED,
     AUTO,
+    CREEP,
     DISARMED,
     EVALUATIONS,
     FILLED,
     FRESH,
     GUARD,
     GUARD_CONE,
+    GUARD_CREEP,
     GUARD_GAP,
     GUARD_PROGRAM,
     GUARD_PULL,
@@ -41,6 +43,7 @@ from sim.model import (
     REJECTED,
     RETRY,
     RTOL,
+    SLIP,
     STEP,
     STEP_FIXED,
     STICK,
@@ -66,7 +69,8 @@ ROOM = 64  # presses of a time step at first; twice as many where they do not su
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
-BEGUN, CREEP = 1e-12, 5e-8
+BEGUN, BACKWARD = 1e-12, 5e-8
+ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, CREEP: GUARD_CREEP}  # what ends a mode, beside a pull
 # m: how much deeper a point may get that touches and carries nothing; depth at which one still counts as touching.
 RESTING, TOUCHING = 2e-10, 1e-6
 
@@ -367,7 +371,7 @@ class Flow:
         for k, touch in enumerate(structure.touches):
             g = m + 2 * k
             guards.owner[g : g + 2] = k
-            guards.kind[g], guards.kind[g + 1] = GUARD_PULL, GUARD_CONE if touch.mode == STICK else GUARD_SLIP
+            guards.kind[g], guards.kind[g + 1] = GUARD_PULL, ENDS[touch.mode]
             guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
             self.guards.forces[0] = 1
         if m:
@@ -376,13 +380,15 @@ class Flow:
     def _allow_what_begins(self, first: int, meetings: int) -> None:
         """Let guards of contacts that begin at zero, or a little beyond, fire a little later only."""
         values = np.zeros(len(self.guards.table))
+        if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
+            self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
         self.ask(WATCH, self.stepper.y, values)
         guards, values = self.guards.table[first:], values[first:]
         largest = float(self.work.points.pressing.max(initial=0.0))
-        gap, slides = guards.kind == GUARD_GAP, guards.kind == GUARD_SLIP
-        least = np.where(slides, CREEP, np.where(gap, 0.0, BEGUN * largest))
+        gap, slides = guards.kind == GUARD_GAP, np.isin(guards.kind, (GUARD_SLIP, GUARD_CREEP))
+        least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
         least[:meetings][list(self.idle)] = RESTING
-        most = np.where(slides, CREEP, np.where(gap, TOUCHING, ROUNDOFF * largest))
+        most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         guards.allowed[:] = np.where((values > -least) & (values <= most), least + np.maximum(values, 0.0), 0.0)
 
     def wait_to_leave(self, events: Iterable[str]) -> None:

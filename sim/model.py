@@ -136,13 +136,13 @@ TOUCH = np.dtype(
         ("r", "f8", (2,)),  # m, radius of a LINE or BALL
         ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign
         ("meeting", "i8"),  # of which pair of shapes
-        ("mode", "i8"), ("block", "i8"),  # STICK: three rows; SLIP: the normal row, and friction; its rows
+        ("mode", "i8"), ("block", "i8"),  # STICK: three rows; SLIP: the normal row, friction; CREEP: and that across
         ("friction", "f8"),
         ("slip_W", "f8", (3,)),  # direction in which it slid when it was last decided on, or starts to slide
     ],
     align=True,
 )  # fmt: skip
-OPEN, STICK, SLIP = 0, 1, 2
+OPEN, STICK, SLIP, CREEP = 0, 1, 2, 3  # the two last slide
 
 MEETING = np.dtype([("a", "i8"), ("b", "i8")], align=True)  # two shapes that may touch
 
@@ -214,7 +214,7 @@ GUARD = np.dtype(
     align=True,
 )
 # A condition; a stop's depth; of two shapes their gap; of a point of contact its pull, grip or slip.
-GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP = range(6)
+GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(7)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
@@ -317,7 +317,7 @@ TOUCH_WORK = np.dtype(
         ("t1", "f8", (3,)), ("t1_dot", "f8", (3,)),  # t1, t2, n are right-handed
         ("t2", "f8", (3,)), ("t2_dot", "f8", (3,)),
         ("u", "f8", (3,)),  # m/s: of b's material there against a's
-        ("slip", "f8", (3,)), ("start", "f8", (3,)),  # unit direction of sliding; where the step began
+        ("slip", "f8", (3,)), ("start", "f8", (3,)),  # unit: against which friction acts; of sliding, as the step began
         ("force", "f8", (3,)), ("pressing", "f8"), ("holding", "f8"),  # N: on b; its normal part, and along the surface
     ],
     align=True,

@@ -93,12 +93,13 @@ class Rows:
         second = [structure.link_of[solids[self.model.pairs[touch.pair].second].body] for touch in touches]
         sides = np.array([touch.features.link[1] for touch in touches])
         turned = sides != np.array(second)
+        modes = np.array([min(touch.mode, SLIP) for touch in touches], int)
         sign = np.where(turned, -1.0, 1.0)[:, None]
         key = np.array([touch.features.key for touch in touches], np.int64).reshape(m, 2)
         key[turned] = key[turned, ::-1]
         return {
             "row": np.repeat(np.arange(k), m), "pair": np.tile(np.array([touch.pair for touch in touches], int), k),
-            "key": np.tile(key, (k, 1)), "mode": np.tile(np.array([touch.mode for touch in touches], int), k),
+            "key": np.tile(key, (k, 1)), "mode": np.tile(modes, k),
             "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
             "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
         }  # fmt: skip

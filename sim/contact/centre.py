@@ -72,7 +72,7 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
     if bound.any():  # these go back to where they were, and the others to a centre of their own
         held = null[bound].reshape(-1, null.shape[2])
         inside = inside + null @ np.linalg.lstsq(held, (x - inside)[bound].ravel(), rcond=CUT)[0]
-        free = null @ _kernel(held)
+        free = null @ kernel_of(held)
     if free.shape[2] and cones.hold(inside, 0.0, roomy):
         inside = _newton(cones, inside, free, roomy, 0.0)
     least = inside - free @ np.einsum("kim,ki->m", free, inside)
@@ -182,13 +182,13 @@ def _null_space(problem: ContactProblem, unknowns: Rays, mode: np.ndarray) -> np
     fixed = np.column_stack([mode != Mode.OPEN, sticks | ((mode == Mode.SLIP) & ~problem.given), sticks]).ravel()
     # In units of each point's own mobility, or light bodies hide what heavy ones do.
     unit = 1.0 / np.sqrt(np.repeat(problem.trace, 3))
-    found = _kernel((whole * unit[:, None] * unit)[np.ix_(fixed, taken)])
+    found = kernel_of((whole * unit[:, None] * unit)[np.ix_(fixed, taken)])
     out = np.zeros((3 * k, found.shape[1]))
     out[taken] = np.linalg.qr(found * unit[taken][:, None])[0]
     return out.reshape(k, 3, -1)
 
 
-def _kernel(a: np.ndarray) -> np.ndarray:
+def kernel_of(a: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis (n, .) of what a (m, n) maps to nothing."""
     if not a.size:
         return np.eye(a.shape[1])

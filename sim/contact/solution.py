@@ -62,6 +62,7 @@ class ContactSolution:
     painleve : (k,) sliding points that no force keeps from sinking in
     given : (k,) the direction of slip was
     unit : (k,) what counts as an impulse of one: the problem's rate over the point's mobility
+    rate : what residuals of z are measured by
     """
 
     status: ContactStatus
@@ -78,6 +79,7 @@ class ContactSolution:
     motion_unique: bool
     painleve: np.ndarray
     unit: np.ndarray
+    rate: float
     given: np.ndarray
 
 

@@ -182,7 +182,7 @@ def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
         status=status, P=P, z=plain, mode=mode, d=d, iterations=search.iterations, sweeps=search.sweeps,
         cycling=search.cycling, residuals=residuals(problem, P, z, mode, d, found.merit, de_saxce(problem, P, z)),
         chosen=sharing.chosen, indeterminate=sharing.chosen & (mode == Mode.SLIP), motion_unique=sharing.motion_unique,
-        painleve=painleve, unit=problem.rate / problem.trace, given=problem.given,
+        painleve=painleve, unit=problem.rate / problem.trace, rate=problem.rate, given=problem.given,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ class Touch:
     pair : number of the model's pair of shapes
     rule : number of the scene's contact that it follows
     features : row of TOUCH
-    mode : OPEN, STICK or SLIP
+    mode : OPEN, STICK, SLIP or CREEP
     slip_W : direction in which it slides, or starts to
     share : force [N] along the two tangents and the normal that it is to have where forces are not unique
     """

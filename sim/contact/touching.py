@@ -24,19 +24,20 @@ from sim.contact.problem import acceleration
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
 from sim.contact.touch import Touch
-from sim.kernels import touches as slow
+from sim.contact.ways import Ways, let_creep, movable, rows_across
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
-from sim.model import OPEN, SLIP, STICK, Status
+from sim.model import CREEP, OPEN, SLIP, STICK, Status
 
 if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.flow import Flow
 
+CLOSED = (STICK, SLIP, CREEP)
 AT_REST = 1e-8  # m/s: normal rate at which it stays
-FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
-STILL = 4e-8  # m/s: slip that forces may stop or turn at once, where it does not go on
+STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
@@ -79,7 +80,7 @@ class Touching:
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
         self.touches: dict[tuple[int, int, int], Touch] = {}
-        self.started: dict[tuple[int, int, int], np.ndarray] = {}  # directions of sliding at the last step's start
+        self.ways = Ways()
         self.hops = Hops()
         self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
@@ -107,11 +108,7 @@ class Touching:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
         out, now, leaving = Outcome(), flow.instant(), flow.leaving
         flow.leaving = frozenset()
-        self.started = {
-            touch.key: start.copy()
-            for touch, start in zip(flow.structure.touches, flow.work.points.start, strict=True)
-            if touch.mode == SLIP
-        }
+        self.ways.note(flow)
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
             self._prepare_steps(flow, now, rules, out)
@@ -133,7 +130,7 @@ class Touching:
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
             if out.failure:
                 return out
-            touches, before = self._held(kinetics, law, answer, centre, leaving), v
+            touches, before = self._held(kinetics, law, v, answer, centre, leaving), v
             v = self._settle(kinetics, law, touches, v, out)
             if v is before:
                 break
@@ -187,7 +184,7 @@ class Touching:
         return answer, centre, v
 
     def _held(
-        self, kinetics: Kinetics, law: Sequence[Touch], answer: ContactSolution, centre: Centre,
+        self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, answer: ContactSolution, centre: Centre,
         leaving: frozenset[tuple[int, int, int]],
     ) -> list[Touch]:  # fmt: skip
         """Return the points in their modes, with their shares of forces that are not unique.
@@ -206,14 +203,18 @@ class Touching:
         points = kinetics.mechanism.work.points
         d_W = d[:, :1] * points.t1[kinetics.points] + d[:, 1:] * points.t2[kinetics.points]
         rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
+        begins = rubs & ~answer.given
+        vague = begins & (np.hypot(answer.z[:, 1], answer.z[:, 2]) < VAGUE * answer.rate)
+        d[vague] = movable(kinetics.G, vague, d)
+        mode = let_creep(kinetics.G, mode, d, begins | (rubs & self.ways.creep_on(kinetics, law, v)))
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
         for k, touch in enumerate(law):  # the direction goes on from where it was
-            start = self.started.get(touch.key, np.zeros(3))
-            if mode[k] == SLIP and answer.given[k] and d_W[k] @ start > 0.0:
+            start = self.ways.started.get(touch.key, np.zeros(3))
+            if mode[k] >= SLIP and answer.given[k] and d_W[k] @ start > 0.0:
                 d_W[k] = start
         return [
-            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
+            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f))
             for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
         ]
 
@@ -239,7 +240,8 @@ class Touching:
                 of_pair = np.flatnonzero([touch.pair == pair for touch in law])
                 grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
-                P = P + _brought_to_rest(kinetics.G, u + kinetics.rates(kinetics.change(P)), rows)
+                left = u + kinetics.rates(kinetics.change(P))
+                P = P + _brought_to_rest(kinetics.G, left, np.eye(len(u))[rows])
                 out.ended.append(f"{name} comes to rest at {end:.9f} s")
         for _ in range(AGAIN):  # what came to rest, or was not solved to the end, may let others close
             left = u + kinetics.rates(kinetics.change(P))
@@ -252,16 +254,6 @@ class Touching:
         out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
-    def _ways(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
-        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
-        points, u = kinetics.mechanism.work.points, kinetics.rates(v).reshape(-1, 3)[:, 1:]
-        start = np.array([self.started.get(touch.key, (0.0, 0.0, 0.0)) for touch in law])
-        start = np.column_stack([np.sum(start * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
-        speed = np.hypot(u[:, 0], u[:, 1])
-        way = u + (slow.STILL * np.maximum(1.0 - speed / slow.CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
-        forward = np.sum(start * u, axis=1) > FORWARD
-        return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
-
     def _settle(
         self, kinetics: Kinetics, law: Sequence[Touch], touches: Sequence[Touch], v: np.ndarray, out: Outcome
     ) -> np.ndarray:
@@ -270,13 +262,15 @@ class Touching:
         Nor with slow slips of points that stick, or now begin to slide where the forces want.
         """
         u = kinetics.rates(v)
-        closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in ((STICK, SLIP), (STICK,)))
-        begins = np.abs(self._ways(kinetics, law, v)).sum(axis=1) == 0.0
+        closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
+        begins = np.abs(self.ways.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
-        held = np.column_stack([closed, still, still]).ravel()
-        if not (np.abs(u)[held] > 0.1 * AT_REST).any():
+        rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
+        creep = [k for k, touch in enumerate(touches) if touch.mode == CREEP and not still[k]]
+        rows = np.vstack([rows, rows_across(_along(kinetics, touches), creep)])
+        if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
             return v
-        P = _brought_to_rest(kinetics.G, u, np.flatnonzero(held))
+        P = _brought_to_rest(kinetics.G, u, rows)
         after: np.ndarray = v + kinetics.change(P)
         out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
         return after
@@ -306,7 +300,7 @@ class Touching:
         status, vdot = _free(flow)
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
-        ways = self._ways(kinetics, law, v)
+        ways = self.ways.go_on(kinetics, law, v)
         on = np.flatnonzero(np.abs(ways).sum(axis=1))
         u[on, 1:] = ways[on]
         problem = acceleration(
@@ -345,9 +339,9 @@ class Touching:
         return np.array([getattr(self.model.scene.contacts[touch.rule], what) for touch in law], float)
 
     def _keep(self, touches: Sequence[Touch], out: Outcome) -> None:
-        modes = {touch.key: touch.mode for touch in touches if touch.mode != OPEN}
+        modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}
         known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.touches.items()}
-        word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}
+        word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}  # a creep is a slide
         for key in dict.fromkeys([*self.modes, *modes]):
             if modes.get(key, OPEN) != self.modes.get(key, OPEN):
                 out.pairs.add(self.name(known[key]))
@@ -378,10 +372,20 @@ def _shortest_hop(u_n: np.ndarray, a_n: np.ndarray) -> float:
 
 
 def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the impulses (3k,) of least norm along some rows that stop the rates of these rows."""
-    P = np.zeros(len(u))
-    P[rows] = np.linalg.lstsq(G[np.ix_(rows, rows)], -u[rows], rcond=1e-12)[0]
-    return P
+    """Return the impulses (3k,) of least norm along some rows (r, 3k) that stop the rates of these rows."""
+    out: np.ndarray = rows.T @ np.linalg.lstsq(rows @ G @ rows.T, -(rows @ u), rcond=1e-12)[0]
+    return out
+
+
+def _along(kinetics: Kinetics, touches: Sequence[Touch]) -> np.ndarray:
+    """Return in the frames of points the directions (k, 2) in which they slide."""
+    points, way_W = kinetics.mechanism.work.points, np.array([touch.slip_W for touch in touches])
+    return np.column_stack([np.sum(way_W * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
+
+
+def _share(mode: int, f: np.ndarray) -> tuple[float, float, float]:
+    """Return a point's share of forces; of one that creeps friction takes what is not normal."""
+    return (0.0, 0.0, float(f[0])) if mode == CREEP else (float(f[1]), float(f[2]), float(f[0]))
 
 
 def _free(flow: Flow) -> tuple[Status, np.ndarray]:

@@ -16,19 +16,25 @@ from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.narrow import touching_points
 from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
 from sim.kernels.touches import (
+    creeps,
     go_on_sliding,
+    held_across,
     rub,
+    rub_all,
     rubbing_power,
     touch_forces,
     touch_frames,
     touch_guard,
     touch_rows,
+    turn_friction,
 )
 from sim.model import DISARMED, GUARD_GAP, SLIP, Status
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
 # come near yet.  Larger: so many are found that closed ones are left out.
 MARGIN = 1e-2
+# Turns of the friction of points that creep; each squares what is left.
+TURNS = 8
 
 
 @entry
@@ -133,15 +139,34 @@ def is_closed(near, i, touches, m):
 def slide_points(system):
     """`respond` where points of contact slide: their friction follows their normal forces, which it changes.
 
-    The normal forces f of sliding points are linear in the frictions that they make: f = f0 + S f.  The columns
-    of S are found one by one.  Where rows repeat one another, f is the choice nearest to their shares.  Returns a
-    status.
+    Points that creep turn their friction until nothing else is needed across.  Returns a status.
     """
     tables, _, work, _ = unpack(system)
-    touches, blocks, S, n = work.touches, tables.blocks, work.feedback, work.feedback_order.size
     spare = 0
     if work.one.rank[0] < tables.rows.block.size:
         spare = null_vectors(system)
+    f = work.feedback[work.feedback_order.size]
+    status = slide_as_they_are(system, spare)
+    for _ in range(TURNS if creeps(work.touches) else 0):
+        share_out(work.N, spare, tables.rows, work.rows)
+        if status != Status.OK or not held_across(tables.blocks, work.touches, work.rows):
+            break
+        rub_all(work.touches, -1.0, f, work.links, work.points)
+        turn_friction(tables.blocks, work.touches, work.rows, work.points)
+        status = slide_as_they_are(system, spare)
+    rubbing_power(work.touches, work.points, f, work.one.power)
+    return status
+
+
+@story
+def slide_as_they_are(system, spare):
+    """See `slide_points`, each friction along its present direction.
+
+    The normal forces f of sliding points are linear in the frictions that they make: f = f0 + S f.  The columns
+    of S are found one by one.  Where rows repeat one another, f is the choice nearest to their shares.
+    """
+    tables, _, work, _ = unpack(system)
+    touches, blocks, S, n = work.touches, tables.blocks, work.feedback, work.feedback_order.size
     for r in range(work.rows.force.size):
         work.rows.force[r] = 0.0
     free_response(system)
@@ -150,7 +175,7 @@ def slide_points(system):
     normal_forces(touches, blocks, work.rows, S[n])
     i = 0
     for k in range(touches.mode.size):
-        if touches.mode[k] == SLIP:
+        if touches.mode[k] >= SLIP:
             lone_friction(system, k)
             least_norm(work.N, spare, work.rows)
             gather_column(touches, blocks, work.rows, i, S)
@@ -158,16 +183,11 @@ def slide_points(system):
     if not factorise_lu(S[:n], work.feedback_order):
         return Status.JAMMED
     solve_lu(S[:n], work.feedback_order, S[n])
-    i = 0
-    for k in range(touches.mode.size):
-        if touches.mode[k] == SLIP:
-            rub(touches, k, S[n, i], work.links, work.points, work.links.wrench)
-            i += 1
+    rub_all(touches, 1.0, S[n], work.links, work.points)
     for r in range(work.rows.force.size):
         work.rows.force[r] = 0.0
     free_response(system)
     solve_loops(system)
-    rubbing_power(touches, work.points, S[n], work.one.power)
     return Status.OK
 
 
@@ -176,7 +196,7 @@ def normal_forces(touches, blocks, row_work, f_out):
     """Forces of the rows of sliding points into f_out."""
     i = 0
     for k in range(touches.mode.size):
-        if touches.mode[k] == SLIP:
+        if touches.mode[k] >= SLIP:
             f_out[i] = row_work.force[blocks.row[touches.block[k]]]
             i += 1
 
@@ -186,7 +206,7 @@ def gather_column(touches, blocks, row_work, column, S_out):
     """Column of 1 - S from the forces of rows."""
     i = 0
     for k in range(touches.mode.size):
-        if touches.mode[k] == SLIP:
+        if touches.mode[k] >= SLIP:
             S_out[i, column] = (1.0 if i == column else 0.0) - row_work.force[blocks.row[touches.block[k]]]
             i += 1
 

@@ -3,6 +3,10 @@
 dynamics-filter-1999, "Collisions and Contacts": a point that sticks is a full constraint of three rows; one that
 slides keeps its normal row, and its friction -friction * f d follows the row's force f, d being the direction
 in which it slides.
+
+A point that has just begun to slide creeps: its friction turns at once to where it must be for the point to go on
+straight, in a time of about |u| / (friction * f / mass) that no step could follow.  So it keeps a row across its way,
+and d is the direction of friction for which this row has no force.
 """
 
 from __future__ import annotations
@@ -11,11 +15,15 @@ import math
 
 from sim.kernels.features import contact_points
 from sim.kernels.jit import door, kernel
-from sim.model import GUARD_CONE, GUARD_PULL, SLIP
+from sim.kernels.vectors import across, beyond, cross, dot, length, plus, three, times, unit
+from sim.model import CREEP, GUARD_CONE, GUARD_CREEP, GUARD_PULL, SLIP
 
 # m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
 # that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
 STILL, CLEAR = 1e-6, 8e-6
+# m/s: speed from which on a point that has begun to slide no longer creeps; sine by which its friction turns before
+# its way is found anew; force across [of its friction] that it may keep.
+FAST, TURNED, STRAIGHT = 1e-4, 0.05, 1e-10
 
 
 @door
@@ -32,7 +40,10 @@ def touch_frames(touches, link_work, point_work, block_work):
         u_out[k, 0] = V[b, 3] + V[b, 1] * r2 - V[b, 2] * r1 - (V[a, 3] + V[a, 1] * s2 - V[a, 2] * s1)
         u_out[k, 1] = V[b, 4] + V[b, 2] * r0 - V[b, 0] * r2 - (V[a, 4] + V[a, 2] * s0 - V[a, 0] * s2)
         u_out[k, 2] = V[b, 5] + V[b, 0] * r1 - V[b, 1] * r0 - (V[a, 5] + V[a, 0] * s1 - V[a, 1] * s0)
-        slip_direction(k, point_work)
+        if touches.mode[k] == CREEP:
+            frame_of_way(k, point_work)
+        else:
+            slip_direction(k, point_work)
         if block >= 0:
             for i in range(3):
                 frame_out[block, i] = p_out[k, i]
@@ -67,6 +78,25 @@ def slip_direction(k, point_work):
 
 
 @kernel
+def frame_of_way(k, point_work):
+    """Turn the tangents so that the first is the way of a point that creeps, and keep its friction in the surface."""
+    t1_out, t2_out, r1_out, r2_out = point_work.t1, point_work.t2, point_work.t1_dot, point_work.t2_dot
+    n, n_dot, start, slip_out = three(point_work.n, k), three(point_work.n_dot, k), point_work.start, point_work.slip
+    way = three(start, k)
+    in_surface = across(way, n)
+    size = length(in_surface)
+    t1 = times(1.0 / size, in_surface)
+    turning = beyond(times(-dot(n, way), n_dot), -dot(n_dot, way), n)
+    t1_dot = times(1.0 / size, across(turning, t1))
+    t2, t2_dot = cross(n, t1), plus(cross(n_dot, t1), cross(n, t1_dot))
+    against = across(three(slip_out, k), n)
+    against = unit(against) if length(against) > 0.5 else t1
+    for i in range(3):
+        t1_out[k, i], t2_out[k, i], r1_out[k, i], r2_out[k, i] = t1[i], t2[i], t1_dot[i], t2_dot[i]
+        slip_out[k, i] = against[i]
+
+
+@kernel
 def held_by_start(speed):
     """Weight [m/s] of the direction at the step's start beside a slow velocity of sliding."""
     return STILL * (1.0 - speed / CLEAR) ** 2
@@ -85,7 +115,7 @@ def go_on_sliding(touches, point_work):
     """Let the next step begin with the directions of sliding that are now."""
     for k in range(touches.mode.size):
         u, slip = point_work.u, point_work.slip
-        if u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
+        if touches.mode[k] != CREEP and u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
             for i in range(3):
                 point_work.start[k, i] = slip[k, i]
 
@@ -164,11 +194,56 @@ def push_at(x, p, k, link, f0, f1, f2, wrench_out):
 
 
 @kernel
+def rub_all(touches, sign, f, link_work, point_work):
+    """Add sign times the friction of all sliding points with normal forces f to the wrenches on links."""
+    i = 0
+    for k in range(touches.mode.size):
+        if touches.mode[k] >= SLIP:
+            rub(touches, k, sign * f[i], link_work, point_work, link_work.wrench)
+            i += 1
+
+
+@kernel
+def creeps(touches):
+    """Tell whether any point creeps."""
+    any_creeps = False
+    for k in range(touches.mode.size):
+        any_creeps = any_creeps or touches.mode[k] == CREEP
+    return any_creeps
+
+
+@kernel
+def held_across(blocks, touches, row_work):
+    """Tell whether points that creep are held across their ways by more than their friction."""
+    for k in range(touches.mode.size):
+        if touches.mode[k] == CREEP:
+            r = blocks.row[touches.block[k]]
+            f, beside = row_work.force[r], row_work.force[r + 1]
+            if f > 0.0 and abs(beside) > STRAIGHT * touches.friction[k] * f:
+                return True
+    return False
+
+
+@kernel
+def turn_friction(blocks, touches, row_work, point_work):
+    """Turn the friction of points that creep to where it and the force across their ways point together."""
+    slip_out, t2 = point_work.slip, point_work.t2
+    for k in range(touches.mode.size):
+        if touches.mode[k] == CREEP:
+            r = blocks.row[touches.block[k]]
+            f, beside = row_work.force[r], row_work.force[r + 1]
+            share = beside / (touches.friction[k] * f) if f > 0.0 else 0.0
+            turned = unit(beyond(three(slip_out, k), -share, three(t2, k)))
+            for i in range(3):
+                slip_out[k, i] = turned[i]
+
+
+@kernel
 def rubbing_power(touches, point_work, f, power_out):
     """Add what friction takes [W]; f: normal forces of the sliding point_work."""
     i = 0
     for k in range(touches.mode.size):
-        if touches.mode[k] == SLIP:
+        if touches.mode[k] >= SLIP:
             u, d = point_work.u, point_work.slip
             speed = u[k, 0] * d[k, 0] + u[k, 1] * d[k, 1] + u[k, 2] * d[k, 2]
             power_out[0, 1] += f[i] * touches.friction[k] * speed
@@ -196,7 +271,7 @@ def touch_forces(touches, blocks, rows, row_work, point_work):
             else:
                 side += f * f
         point_work.holding[k] = math.sqrt(side)
-        if touches.mode[k] == SLIP:
+        if touches.mode[k] >= SLIP:
             point_work.holding[k] = touches.friction[k] * point_work.pressing[k]
             for j in range(3):
                 force_out[k, j] -= point_work.holding[k] * point_work.slip[k, j]
@@ -210,4 +285,15 @@ def touch_guard(kind, k, touches, point_work):
     if kind == GUARD_CONE:
         return point_work.holding[k] - touches.friction[k] * point_work.pressing[k]
     u, start = point_work.u, point_work.start
+    if kind == GUARD_CREEP:
+        return creep_ends(k, point_work)
     return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
+
+
+@kernel
+def creep_ends(k, point_work):
+    """Value of what ends a creep: that it stops, that it has become fast, that it would go another way."""
+    u, t1, t2, slip = point_work.u, point_work.t1, point_work.t2, point_work.slip
+    speed = u[k, 0] * t1[k, 0] + u[k, 1] * t1[k, 1] + u[k, 2] * t1[k, 2]
+    turned = slip[k, 0] * t2[k, 0] + slip[k, 1] * t2[k, 1] + slip[k, 2] * t2[k, 2]
+    return max(-speed, speed - FAST, FAST * (abs(turned) - TURNED))
