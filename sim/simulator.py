@@ -66,7 +66,7 @@ class Simulator:
         When the scene cannot be assembled, or a controller refuses it.
     """
 
-    touching: Touching  # where the scene has contacts
+    touching: Touching  # where the scene has contacts, rigid stops or friction of joints
 
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
         self.model = model
@@ -97,7 +97,7 @@ class Simulator:
             self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
         )
         self.flow.begin(start.q, start.v, self.agenda)
-        if model.scene.contacts:
+        if model.scene.contacts or model.one_sided:
             from sim.contact.touching import Touching  # late: other scenes do not wait for it
 
             self.touching = Touching(model)
