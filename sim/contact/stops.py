@@ -124,6 +124,11 @@ def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
     return out
 
 
+def against(stops: Sequence[Bounded], P: np.ndarray, mode: np.ndarray) -> list[Bounded]:
+    """Return freedoms at stops in the modes (k,) of an answer with forces P (k, 3)."""
+    return [replace(one, mode=int(m), force=float(f)) for one, m, f in zip(stops, mode, P[:, 0], strict=True)]
+
+
 def frictions(
     bounded: Sequence[Bounded], P: np.ndarray, mode: np.ndarray, d: np.ndarray,
     leaving: frozenset[tuple[int, int, int]],

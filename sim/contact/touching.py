@@ -24,7 +24,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration, first
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
-from sim.contact.stops import Bounded, at_stops, everywhere, frictions, holds_of, rubbing, with_friction
+from sim.contact.stops import Bounded, against, at_stops, everywhere, frictions, holds_of, rubbing, with_friction
 from sim.contact.touch import Touch
 from sim.kernels import touches as slow
 from sim.kernels.system import SETTLE, START
@@ -215,33 +215,31 @@ class Touching:
         A point that carries nothing is left open.  leaving : points whose cones were just left: where no other
         forces of the same rates have room, they begin to slide, all that have none of it together.
         """
-        P, n, closed = centre.P, len(centre.P), len(kinetics.points)
-        mode, d, law, rough = answer.mode[:n].copy(), answer.d[:n].copy(), law[:n], law[n:]
+        P, n, closed = centre.P, len(centre.P), [touch for touch in law if isinstance(touch, Touch)]
+        k, mode, d = len(closed), answer.mode[:n].copy(), answer.d[:n].copy()
         mode[~(P[:, 0] > NOTHING * answer.unit[:n]) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
         sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
-        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law], bool)
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law[:n]], bool)
         if leaves.any():
             leaves |= sticks & centre.bound & centre.chosen
             mode[leaves] = SLIP
             d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
         points = kinetics.mechanism.work.points
-        d_W = d[:closed, :1] * points.t1[kinetics.points] + d[:closed, 1:] * points.t2[kinetics.points]
-        rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
+        d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
+        rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
-        for k, touch in enumerate(law[:closed]):  # the direction goes on from where it was
+        for i, touch in enumerate(closed):  # the direction goes on from where it was
             start = self.started.get(touch.key, np.zeros(3))
-            if mode[k] == SLIP and answer.given[k] and d_W[k] @ start > 0.0:
-                d_W[k] = start
+            if mode[i] == SLIP and answer.given[i] and d_W[i] @ start > 0.0:
+                d_W[i] = start
         touches = [
             replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=(float(f[1]), float(f[2]), float(f[0])))
-            for touch, m, way, f in zip(law[:closed], mode[:closed], d_W, nearest[:closed], strict=True)
+            for touch, m, way, f in zip(closed, mode[:k], d_W, nearest[:k], strict=True)
         ]
-        stops = [
-            replace(one, mode=int(m), force=float(f[0]))
-            for one, m, f in zip(law[closed:], mode[closed:], P[closed:], strict=True)
-        ]
-        return [*touches, *stops, *frictions(rough, answer.P[n:], answer.mode[n:], answer.d[n:], leaving)]
+        bounded = [one for one in law if isinstance(one, Bounded)]
+        stops = against(bounded[: n - k], P[k:], mode[k:])
+        return [*touches, *stops, *frictions(bounded[n - k :], answer.P[n:], answer.mode[n:], answer.d[n:], leaving)]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
@@ -390,8 +388,10 @@ class Touching:
             if modes.get(key, OPEN) != self.modes.get(key, OPEN):
                 point, mode = known[key], modes.get(key, OPEN)
                 out.pairs.add(self.name(point))
-                told = isinstance(point, Bounded)
-                out.changed.append(point.told(self.model, mode) if told else f"{self.name(point)} {word[mode]}")
+                if isinstance(point, Bounded):
+                    out.changed.append(point.told(self.model, mode))
+                else:
+                    out.changed.append(f"{self.name(point)} {word[mode]}")
         out.changed = [
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
             for text in dict.fromkeys(out.changed)

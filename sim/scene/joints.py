@@ -317,9 +317,18 @@ def _limits(block: Block, kind: str) -> Limits | None:
         inner.problem(key, what, "limit the slides or the turns, and leave the others [-inf, inf]")
         return None
     unit_of = units.pop() if units else FREEDOM_UNITS[kind][0]
-    stop = {name: _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")}
-    if not isinstance(value, Block):
-        return Limits(ranges=ranges, **stop)
+    stiffness, dissipation, rest_speed = (
+        _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")
+    )
+    how, restitution = _kind_of_stop(value, kind) if isinstance(value, Block) else ("soft", 0.0)
+    return Limits(
+        ranges=ranges, stop=how, restitution=restitution, rest_speed=rest_speed, stiffness=stiffness,
+        dissipation=dissipation,
+    )  # fmt: skip
+
+
+def _kind_of_stop(value: Block, kind: str) -> tuple[str, float]:
+    """Return whether a stop is soft or rigid, and its restitution; report what is said of the other kind."""
     how = value.get("stop", "soft")
     for name in ("stiffness", "dissipation") if how == "rigid" else ("restitution", "rest_speed"):
         if value.wrote(name):
@@ -327,7 +336,7 @@ def _limits(block: Block, kind: str) -> Limits | None:
             value.problem(name, f"a {how} stop has no '{name}'", other)
     if how == "rigid" and kind == "spherical":
         value.problem("stop", "the stop of a spherical joint is soft: it limits an angle that is no coordinate")
-    return Limits(ranges=ranges, stop=how, restitution=value.get("restitution", 0.0), **stop)
+    return how, value.get("restitution", 0.0)
 
 
 def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tuple[tuple[float, float], ...] | None:
