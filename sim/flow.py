@@ -289,6 +289,17 @@ class Flow:
         of_joints = [np.abs(self.work.stopping), np.abs(self.work.rubbing), self.model.columns.friction]
         return float(np.max(np.concatenate([self.work.points.pressing, *of_joints]), initial=0.0))
 
+    def torques_beyond(self) -> dict[int, float]:
+        """Return columns that are held by more than their bounds, and their torques [N or N m]."""
+        rows = self.structure.tables.rows
+        held = np.flatnonzero(rows.low < rows.high)
+        if not len(held):
+            return {}
+        self.observe()
+        torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self._largest_force()
+        beyond = held[(torque[held] > rows.high[held] + least) | (torque[held] < rows.low[held] - least)]
+        return {int(rows.column[r]): float(torque[r]) for r in beyond}
+
     def rub(self, friction: np.ndarray) -> None:
         """Let joints that move have this friction (columns,) [N or N m]."""
         self.control.rubbing[:] = friction

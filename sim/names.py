@@ -49,7 +49,8 @@ class State:
 
     NAMES: ClassVar[tuple[str, ...]] = (
         "coordinate", "rate", "torque", "stop_torque", "friction_torque", "force", "position", "rotation", "velocity",
-        "angular_velocity", "acceleration", "angular_acceleration", "com", "length", "tension", "wrench", "energy", "connected",
+        "angular_velocity", "acceleration", "angular_acceleration", "com", "length", "tension", "wrench", "energy",
+        "connected",
     )  # fmt: skip
 
     def __init__(self, flow: Flow):

@@ -75,8 +75,8 @@ class Simulator:
         warming.prepare()
         if model.pairs:
             warming.prepare_contacts()
-            if model.scene.simulate.contact != "event":
-                warming.prepare_steps()
+        if model.one_sided and model.scene.simulate.contact != "event":
+            warming.prepare_steps()
         self._start: Start = check_start(model)
         self.reset()
 

@@ -7,7 +7,7 @@ rows are.  Friction with a bound gives no impulse, so it takes no part in collis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from sim.compiler import Model
 from sim.contact.finding import CLOSED
 from sim.contact.hold import Hold, key_of
+from sim.contact.solution import ContactSolution
 from sim.mechanism import Mechanism
 from sim.model import OPEN, SLIP, STICK
 
@@ -130,22 +131,34 @@ def against(stops: Sequence[Bounded], P: np.ndarray, mode: np.ndarray) -> list[B
 
 
 def frictions(
-    bounded: Sequence[Bounded], P: np.ndarray, mode: np.ndarray, d: np.ndarray,
-    leaving: frozenset[tuple[int, int, int]],
-) -> list[Bounded]:  # fmt: skip
-    """Return freedoms with friction in the modes (k,) of an answer with forces P (k, 3) and directions d (k, 2).
+    bounded: Sequence[Bounded], answer: ContactSolution, leaving: frozenset[tuple[int, int, int]]
+) -> list[Bounded]:
+    """Return freedoms with friction, the last points of an answer, in its modes.
 
     leaving : those that friction could not hold any longer: they begin to slide, where it gives all that it can
     """
-    out = []
-    for k, one in enumerate(bounded):
-        force, holds = float(P[k, 1]), mode[k] == STICK
+    out, n = [], len(answer.P) - len(bounded)
+    for k, one in enumerate(bounded, start=n):
+        force, holds = float(answer.P[k, 1]), answer.mode[k] == STICK
         if not holds:
-            force = -one.resistance * (1.0 if d[k, 0] > 0.0 else -1.0)
-        elif one.key in leaving and abs(force) >= AT_BOUND * one.resistance:
+            force = -one.resistance * (1.0 if answer.d[k, 0] > 0.0 else -1.0)
+        elif one.key in leaving and (abs(force) >= AT_BOUND * one.resistance or answer.chosen[k]):
             force, holds = float(np.copysign(one.resistance, force)), False
         out.append(replace(one, mode=STICK if holds else SLIP, force=force))
     return out
+
+
+def eased(bounded: Sequence[Bounded], beyond: Mapping[int, float]) -> list[Bounded]:
+    """Return these freedoms, of which friction gives what it can where it would have to give more.
+
+    Only where forces are not unique: others hold the rest.  beyond : columns, and the torques that they would need
+    """
+    return [
+        replace(one, mode=SLIP, force=float(np.copysign(one.resistance, beyond[one.column])))
+        if one.mode == STICK and one.column in beyond and not one.side
+        else one
+        for one in bounded
+    ]
 
 
 def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:

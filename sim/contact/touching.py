@@ -24,7 +24,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration, first
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
-from sim.contact.stops import Bounded, against, at_stops, everywhere, frictions, holds_of, rubbing, with_friction
+from sim.contact.stops import Bounded, against, at_stops, eased, everywhere, frictions, holds_of, rubbing, with_friction
 from sim.contact.touch import Touch
 from sim.kernels import touches as slow
 from sim.kernels.system import SETTLE, START
@@ -160,8 +160,12 @@ class Touching:
         self._keep(touches, out)
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
-        flow.take(_with(bare, tuple(closed), tuple(rules), holds_of(bare.mechanism, bounded)), v)
-        flow.rub(rubbing(self.model, bounded))
+        for _ in range(len(rough) + 1):
+            flow.take(_with(bare, tuple(closed), tuple(rules), holds_of(bare.mechanism, bounded)), v)
+            flow.rub(rubbing(self.model, bounded))
+            before, bounded = bounded, eased(bounded, flow.torques_beyond())
+            if bounded == before:
+                break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
@@ -174,6 +178,10 @@ class Touching:
                 f"joint {names} has limits and closes a loop: time steps know stops of joints in the tree only. Let "
                 "another joint close the loop, or take `contact: event`"
             )
+            return
+        if flow.rough.size:
+            names = ", ".join(repr(self.model.column_names[c]) for c in flow.rough)
+            out.failure = f"joint {names} has friction, which time steps do not know: take `contact: event`"
             return
         if now.structure.meetings != tuple(rules) or not flow.watches_as_steps_do():
             flow.take(_with(now, (), tuple(rules)), now.v)
@@ -228,7 +236,7 @@ class Touching:
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
-        nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
+        nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was
             start = self.started.get(touch.key, np.zeros(3))
             if mode[i] == SLIP and answer.given[i] and d_W[i] @ start > 0.0:
@@ -238,8 +246,8 @@ class Touching:
             for touch, m, way, f in zip(closed, mode[:k], d_W, nearest[:k], strict=True)
         ]
         bounded = [one for one in law if isinstance(one, Bounded)]
-        stops = against(bounded[: n - k], P[k:], mode[k:])
-        return [*touches, *stops, *frictions(bounded[n - k :], answer.P[n:], answer.mode[n:], answer.d[n:], leaving)]
+        stops = against(bounded[: n - k], nearest[k:], mode[k:])
+        return [*touches, *stops, *frictions(bounded[n - k :], answer, leaving)]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)

@@ -330,6 +330,8 @@ def _limits(block: Block, kind: str) -> Limits | None:
 def _kind_of_stop(value: Block, kind: str) -> tuple[str, float]:
     """Return whether a stop is soft or rigid, and its restitution; report what is said of the other kind."""
     how = value.get("stop", "soft")
+    if value.bad("stop"):
+        return how, 0.0
     for name in ("stiffness", "dissipation") if how == "rigid" else ("restitution", "rest_speed"):
         if value.wrote(name):
             other = "give it restitution" if how == "rigid" else "write stop: rigid, or give it dissipation"
