@@ -163,8 +163,8 @@ class Touching:
         for _ in range(len(rough) + 1):
             flow.take(_with(bare, tuple(closed), tuple(rules), holds_of(bare.mechanism, bounded)), v)
             flow.rub(rubbing(self.model, bounded))
-            before, bounded = bounded, eased(bounded, flow.torques_beyond())
-            if bounded == before:
+            held_before, bounded = bounded, eased(bounded, flow.torques_beyond())
+            if bounded == held_before:
                 break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
