@@ -99,6 +99,8 @@ class Flow:
         self.rows = Rows(model)
         self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
+        sides = model.stops.side.astype(int).tolist()
+        self.stops = list(zip(model.stops.column.tolist(), sides, strict=True))  # column and side of each
         self.room = ROOM  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
@@ -278,7 +280,8 @@ class Flow:
         return key_of(int(self.structure.tables.rows.column[owner]), 0)
 
     def gives_way(self) -> bool:
-        """Tell whether closed points of contact are to be decided on, because forces have jumped."""
+        """Tell whether closed points of contact, and what is held, are to be decided on, because forces have jumped."""
+        self._refresh_wrenches()
         values = np.zeros(len(self.guards.table))
         self.ask(WATCH, self.stepper.y, values)
         forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE, GUARD_HOLD))
@@ -383,10 +386,12 @@ class Flow:
             return
         present, pressed, stops = self.present(), self._pressed_stops(), self.model.stops
         guards.allowed[:] = 0.0
-        for i, stop in enumerate(stops, start=n):
-            guards.kind[i], guards.owner[i] = GUARD_STOP, i - n
-            guards.direction[i] = -1.0 if self.control.engaged[i - n] else 1.0
-            guards.armed[i] = int(int(stop.joint) in present and (int(stop.column), int(stop.side)) not in pressed)
+        of_stops, joints = slice(n, n + len(stops)), stops.joint.tolist()
+        guards.kind[of_stops], guards.owner[of_stops] = GUARD_STOP, np.arange(len(stops))
+        guards.direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
+        guards.armed[of_stops] = [
+            j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
+        ]
         for i, column in enumerate(self.rough, start=n + len(stops)):
             friction = self.control.rubbing[column]
             guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(friction != 0.0)
@@ -438,7 +443,7 @@ class Flow:
         gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, (GUARD_SLIP, GUARD_RUB))
         least = np.where(slides, CREEP, np.where(gap, 0.0, BEGUN * largest))
         least[contacts + np.array(list(self.idle), int)] = RESTING
-        least[n : n + len(stops)][[(int(s.column), int(s.side)) in self.idle_stops for s in stops]] = RESTING
+        least[n : n + len(stops)][[place in self.idle_stops for place in self.stops]] = RESTING
         most = np.where(slides, CREEP, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
         guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)

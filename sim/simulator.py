@@ -195,6 +195,8 @@ class Simulator:
         moves with it; power counts as input.
         """
         self.flow.apply_wrench(self._body(body), force_W, torque_W, point_W, duration)
+        if self._began:
+            self.happenings.due()
 
     def _body(self, name: str) -> int:
         if name not in self.model.body_names[1:]:

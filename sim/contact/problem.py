@@ -107,6 +107,12 @@ class ContactProblem:
         return np.where(trace > 0.0, trace, 1.0)
 
     @cached_property
+    def dead(self) -> np.ndarray:
+        """(k, 3) True of rows that move nothing, where friction acts that nothing presses: they are no unknowns."""
+        out: np.ndarray = (self.G.diagonal().reshape(-1, 3) == 0.0) & (self.least > 0.0)[:, None]
+        return out
+
+    @cached_property
     def smooth(self) -> np.ndarray:
         """(k,) True where there is no friction at all."""
         return (self.mu == 0.0) & (self.least == 0.0)

@@ -78,6 +78,18 @@ def test_a_block_that_slides_stops_at_once_where_its_rate_is_zero() -> None:
     assert run.simulator.friction_torque["rail"] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize(("push", "moves"), [(2.9, 0.0), (3.5, 0.5 * 0.5 / MASS * 1.0**2)])
+def test_a_sudden_push_moves_a_block_at_once_if_it_is_larger_than_friction(push: float, moves: float) -> None:
+    run = block(x=0.0, stiffness=0.0).to(0.5)
+    run.simulator.apply_wrench("block", force_W=(0.6 * push, 0.0, 0.8 * push), duration=1.0)
+    run.to(1.5)
+    assert run.simulator.coordinate["rail"] == pytest.approx(moves, abs=1e-9)
+    run.to(2.5)  # and goes on against friction alone
+    speed = (push - FRICTION) / MASS if moves else 0.0
+    assert run.simulator.coordinate["rail"] == pytest.approx(moves + speed**2 * MASS / (2 * FRICTION), abs=1e-9)
+    assert run.simulator.rate["rail"] == pytest.approx(0.0, abs=1e-15)
+
+
 WHEEL = """
 schema: 1
 name: wheel
