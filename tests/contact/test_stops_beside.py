@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
 import sim
+from render.signals import Signals
 from sim.ensemble import Ensemble
 from sim.recording import RecordingError
 from sim.scene.load import load_text
@@ -137,6 +139,10 @@ def test_recordings_keep_what_stops_and_friction_give(tmp_path: Path) -> None:
         assert recording.stop_torque["elbow"][-1] == pytest.approx(-G0 * 0.3 * np.cos(1.0), rel=1e-9)
         total = recording.friction_torque["shoulder"] + recording.stop_torque["shoulder"]
         np.testing.assert_allclose(recording.torque["shoulder"], total, rtol=1e-12)
+        with h5py.File(recording.path) as file:
+            plotted = Signals(file).evaluate("stop_torque('elbow')")
+        np.testing.assert_array_equal(plotted.values, recording.stop_torque["elbow"])
+        assert plotted.unit == "N m"
         with pytest.raises(RecordingError, match="has rigid stops or friction of joints, whose forces"):
             sim.verify(recording.path)
 
