@@ -60,6 +60,11 @@ UNITS = {
     "cop": "m", "zmp": "m", "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
     "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
 }  # fmt: skip
+# Of freedoms of joints: which of their units it has.
+UNITS_OF_COLUMNS = {
+    "coordinate": "unit", "rate": "rate_unit", "torque": "torque_unit", "stop_torque": "torque_unit",
+    "friction_torque": "torque_unit",
+}  # fmt: skip
 PAIRED = ("contact", "pressing", "friction", "cop", "zmp")  # of what touches: all that does, or one other
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -104,9 +109,7 @@ class Signals:
         self._column_joint = strings(self.columns["joint"])
         self._column_name = strings(self.columns["name"])
         self._of_state: dict[str, Callable[..., Any]] = {
-            "coordinate": functools.partial(self._columns, "coordinate"),
-            "rate": functools.partial(self._columns, "rate"),
-            "torque": functools.partial(self._columns, "torque"),
+            **{name: functools.partial(self._columns, name) for name in UNITS_OF_COLUMNS},
             "position": functools.partial(self._of_body, "position"),
             "velocity": functools.partial(self._of_body, "velocity"),
             "angular_velocity": functools.partial(self._of_body, "angular_velocity"),
@@ -345,16 +348,15 @@ class Signals:
         call, index = tree.value, tree.slice
         if isinstance(call, ast.Call) and isinstance(index, ast.Constant) and isinstance(index.value, int):
             name = call.func.id if isinstance(call.func, ast.Name) else ""
-            if name in ("coordinate", "rate", "torque"):
+            if name in UNITS_OF_COLUMNS:
                 return self._unit_of_column(name, self._slots(ast.literal_eval(call.args[0]))[index.value])
         return self._unit(call)
 
     def _unit_of_column(self, name: str, column: int) -> str:
-        key = {"coordinate": "unit", "rate": "rate_unit", "torque": "torque_unit"}[name]
-        return strings(self.columns[key][column : column + 1])[0]
+        return strings(self.columns[UNITS_OF_COLUMNS[name]][column : column + 1])[0]
 
     def _unit_of_call(self, name: str, args: list[ast.expr]) -> str:
-        if name in ("coordinate", "rate", "torque"):
+        if name in UNITS_OF_COLUMNS:
             units = {self._unit_of_column(name, slot) for slot in self._slots(ast.literal_eval(args[0]))}
             return units.pop() if len(units) == 1 else " or ".join(sorted(units))
         if name in KEEPS_UNIT:

@@ -324,9 +324,10 @@ def generalised_impulse(
 
 
 def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Control) -> None:
-    """Set which stops are touched from the coordinates as last looked at."""
+    """Set which soft stops are touched from the coordinates as last looked at."""
     present = {int(j) for j in structure.carrier[1:]} | set(structure.loops)
     for n, stop in enumerate(model.stops):
         c = int(stop.column)
         x = float(np.linalg.norm(mechanism.work.coordinate[c : c + 3])) if stop.angle else mechanism.work.coordinate[c]
-        control.engaged[n] = int(int(stop.joint) in present and stop.side * (x - stop.bound) > 0.0)
+        touched = not stop.rigid and stop.side * (x - stop.bound) > 0.0
+        control.engaged[n] = int(int(stop.joint) in present and touched)

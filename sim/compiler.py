@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sim.drawing import Drawing, Pose, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
 from sim.programs import Names, Programs
-from sim.scene.spec import Body, Joint, Scene
+from sim.scene.spec import Body, Joint, Limits, Scene
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Model:
     programs: Programs
     solids: tuple[Solid, ...] = ()
     pairs: tuple[Pair, ...] = ()  # of solids that may touch
+
+    @cached_property
+    def one_sided(self) -> bool:
+        """True where forces have bounds: of contacts, of rigid stops, of friction in joints."""
+        return bool(self.pairs) or bool(np.any(self.stops.rigid)) or bool(np.any(self.columns.friction))
 
     def joint(self, name: str) -> int:
         """Return the row of a joint by name."""
@@ -91,7 +97,8 @@ def compile(scene: Scene) -> Model:
     forces = compile_forces(scene, poses, points, programs)
     _enter_motions(specs, joints, columns, programs)
     solids = solids_of(scene, origins)
-    programs.acts = bool(len(stops) or len(forces) or np.any(columns.stiffness) or np.any(columns.damping))
+    acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
+    programs.acts = bool(len(stops) or len(forces) or any(acting))
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
         column_names=column_names, bodies=bodies, joints=joints, columns=columns, stops=stops, points=points,
@@ -176,7 +183,7 @@ def _joint_tables(
         joints.child[i] = body_of[spec.child] if spec else freed[i]
         for k in range(count):
             values = (spec.stiffness[k], spec.rest[k], spec.damping[k], spec.armature[k]) if spec else (0.0,) * 4
-            rows.append((i, LINEAR[kind][k], *values))
+            rows.append((i, LINEAR[kind][k], *values, spec.friction[k] if spec and spec.friction else 0.0))
             column_names.append(name if count == 1 else f"{name}[{k}]")
         if spec and spec.limits:
             angle = int(spec.type == "spherical")
@@ -184,12 +191,20 @@ def _joint_tables(
                 for side, bound in ((-1.0, low), (1.0, high)):
                     if np.isfinite(bound) and not (angle and side < 0.0):
                         column = int(joints.column[i]) + k
-                        stops.append((i, column, angle, side, bound, spec.limits.stiffness, spec.limits.dissipation))
+                        stops.append((i, column, angle, side, bound, *_of_stop(spec.limits)))
     columns = table(COLUMN, len(rows))
-    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature"), rows)
+    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature", "friction"), rows)
     stop_table = table(STOP, len(stops))
-    _fill(stop_table, ("joint", "column", "angle", "side", "bound", "stiffness", "dissipation"), stops)
+    names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
+    _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
     return joints, columns, stop_table, tuple(column_names)
+
+
+def _of_stop(limits: Limits) -> tuple[float, ...]:
+    """Return stiffness, dissipation, rigid, restitution and rest speed of a stop."""
+    rigid = limits.stop == "rigid"
+    soft = (0.0, 0.0) if rigid else (limits.stiffness, limits.dissipation)
+    return (*soft, int(rigid), limits.restitution, limits.rest_speed)
 
 
 def _enter_motions(specs: list[Joint | None], joints: Any, columns: Any, programs: Programs) -> None:

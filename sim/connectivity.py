@@ -48,6 +48,7 @@ from sim.model import (
 
 if TYPE_CHECKING:
     from sim.compiler import Model
+    from sim.contact.hold import Hold
     from sim.contact.touch import Touch
 
 
@@ -87,6 +88,7 @@ class Structure:
     sizes: Numbers
     touches: tuple[Touch, ...] = ()  # closed points of contact
     meetings: tuple[int, ...] = ()  # pairs of shapes that may touch
+    holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
 
     def q_of(self, model: Model, joint: int) -> slice:
         """Return the addresses in q of a tree joint."""
@@ -143,13 +145,18 @@ def build(
     carrier: np.ndarray,
     touches: Sequence[Touch] = (),
     meetings: Sequence[int] = (),
+    holds: Sequence[Hold] = (),
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
 
     Springs, dampers, armatures and stops of joints that are not connected are taken out.
     touches : closed points of contact; meetings : pairs of shapes that may touch
+    holds : freedoms at rest at their stops or by friction, driven to stay where they are
     """
     model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
+    arrays = model.programs.tables([hold.at for hold in holds])
+    first_hold = len(arrays["programs"]) - len(holds)
+    model.columns.motion[[hold.column for hold in holds]] = first_hold + np.arange(len(holds))
     n = len(model.bodies)
     parent_body = np.array([-1] + [int(model.joints.parent[carrier[b]]) for b in range(1, n)])
     below: list[list[int]] = [[] for _ in range(n)]
@@ -168,13 +175,14 @@ def build(
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, closed)
     _share(touches, closed, blocks, rows)
+    _bound(holds, first_hold, rows)
     points = table(POINT, len(model.points))
     for i in range(len(points)):
         link = link_of[model.points.body[i]]
         R_KB, p_KB = links.R_KB[link].reshape(3, 3), links.p_KB[link]
         points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
     fronts, entries, waiting = _fronts(links, blocks, rows)
-    arrays, one = model.programs.tables(), table(ONE, 1)
+    one = table(ONE, 1)
     one.along[0] = cheaper_along(links, blocks, pairs, fronts)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
     one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
@@ -194,8 +202,9 @@ def build(
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)
     return Structure(
-        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), tuple(meetings)
-    )
+        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), tuple(meetings),
+        tuple(holds),
+    )  # fmt: skip
 
 
 def _of_present(model: Model, present: set[int]) -> Model:
@@ -356,6 +365,13 @@ def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> Non
         block = closed.block[k]
         for r in range(blocks.row[block], blocks.row[block] + blocks.rows[block]) if block >= 0 else ():
             rows.share[r] = touch.share[rows.code[r]]
+
+
+def _bound(holds: Sequence[Hold], first: int, rows: Any) -> None:
+    """Give the rows of freedoms that are held their bounds, and their shares; first: program of the first of them."""
+    for r in np.flatnonzero(rows.motion >= first) if holds else ():
+        hold = holds[int(rows.motion[r]) - first]
+        rows.low[r], rows.high[r], rows.share[r] = hold.low, hold.high, hold.torque / rows.scale[r]
 
 
 def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:

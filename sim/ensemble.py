@@ -175,7 +175,7 @@ class Ensemble:
     def __init__(self, model: Model, *, threads: int | None = None):
         self.threads = _cores() if threads is None else _whole("threads", threads, 1)
         refuse(_events(model))
-        refuse(_contacts(model))
+        refuse(_contacts(model) + _bounded(model))
         self._simulator = Simulator(model)
         refuse(_python(self._simulator))
         self.model, sizes = model, self._simulator.flow.structure.sizes
@@ -385,6 +385,23 @@ def _contacts(model: Model) -> list[Problem]:
         )
         for rule in model.scene.contacts
     ]  # fmt: skip
+
+
+def _bounded(model: Model) -> list[Problem]:
+    """Return a problem for each joint with rigid stops or friction."""
+    found = []
+    for spec in model.joint_specs:
+        rigid = spec is not None and spec.limits is not None and spec.limits.stop == "rigid"
+        if spec is not None and (rigid or spec.friction):
+            key, what = ("limits", "rigid stops") if rigid else ("friction", "friction of joints")
+            found.append(
+                Problem(
+                    where=spec.places.get(key, spec.place), path=f"joints.{spec.name}.{key}",
+                    what=f"a rollout follows one structure, so it knows no {what}",
+                    hint="take soft stops" if rigid else "take damping",
+                )
+            )  # fmt: skip
+    return found
 
 
 def _python(simulator: Simulator) -> list[Problem]:

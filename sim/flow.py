@@ -11,6 +11,7 @@ from sim.agenda import Agenda
 from sim.changes import Instant, engage
 from sim.compiler import Model
 from sim.connectivity import Frames, Structure
+from sim.contact.hold import key_of
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.system import PROJECT, SAMPLE, START, WATCH, System, address
@@ -29,8 +30,10 @@ from sim.model import (
     GUARD_CONE,
     GUARD_CREEP,
     GUARD_GAP,
+    GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_PULL,
+    GUARD_RUB,
     GUARD_SLIP,
     GUARD_STOP,
     HYSTERESIS,
@@ -71,6 +74,8 @@ ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or
 # roundoff fires them.  Larger: friction beyond its cone shows.
 BEGUN, BACKWARD = 1e-12, 5e-8
 ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, CREEP: GUARD_CREEP}  # what ends a mode, beside a pull
+GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
+SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
 # m: how much deeper a point may get that touches and carries nothing; depth at which one still counts as touching.
 RESTING, TOUCHING = 2e-10, 1e-6
 
@@ -89,13 +94,18 @@ class Flow:
         self.conditions = conditions
         self.laws: tuple[int, ...] = ()  # rule that each meeting follows
         self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
-        self.leaving: frozenset[tuple[int, int, int]] = frozenset()  # points that stick and have just left their cones
+        self.idle_stops: frozenset[tuple[int, int]] = frozenset()  # columns, and sides of stops that they rest at
+        # Points that stick and have just left their cones, and freedoms that friction held until now.
+        self.leaving: frozenset[tuple[int, int, int]] = frozenset()
         self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.iterations = 0  # of the last decision on what touches; time steps make none
         self.rows = Rows(model)
-        self.time_stepping = bool(model.pairs) and model.scene.simulate.contact == "stepping"
+        self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
+        self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
+        sides = model.stops.side.astype(int).tolist()
+        self.stops = list(zip(model.stops.column.tolist(), sides, strict=True))  # column and side of each
         self.room = ROOM  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
@@ -122,7 +132,7 @@ class Flow:
 
     def _kept_guards(self) -> int:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
-        return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops))
+        return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops) + len(self.rough))
 
     def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
         """Set the first state and the integrator's settings."""
@@ -256,28 +266,51 @@ class Flow:
         return int(answer(system.answers, question, address(system.places), self.t, a, b))
 
     def crossed(self) -> tuple[list[str], list[int], bool]:
-        """Return the events and stops whose guards crossed zero in the last bracket, and whether contacts' did.
+        """Return the events and soft stops whose guards crossed zero in the last bracket, and whether others did.
 
-        Points of contact that have left their cones are kept in `leaving`.
+        Points of contact that have left their cones, and freedoms that friction held, are kept in `leaving`.
         """
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
-        n, m = len(self.conditions), self._kept_guards()
-        table = self.guards.table
-        self.leaving = frozenset(
-            self.structure.touches[table.owner[i]].key for i in fired if table.kind[i] == GUARD_CONE
-        )
-        return (
-            [self.conditions[i].event for i in fired if i < n], [int(i) - n for i in fired if n <= i < m],
-            bool(len(fired) and fired[-1] >= m),
-        )  # fmt: skip
+        table, stops = self.guards.table, self.model.stops
+        self.leaving = frozenset(self._key(int(table.owner[i]), table.kind[i]) for i in fired if table.kind[i] in GRIPS)
+        events = [self.conditions[i].event for i in fired if table.kind[i] == GUARD_PROGRAM]
+        soft = [int(table.owner[i]) for i in fired if table.kind[i] == GUARD_STOP and not stops.rigid[table.owner[i]]]
+        return events, soft, len(fired) > len(events) + len(soft)
+
+    def _key(self, owner: int, kind: int) -> tuple[int, int, int]:
+        """Return the key of the point or of the friction that a guard watches the grip of."""
+        if kind == GUARD_CONE:
+            return self.structure.touches[owner].key
+        return key_of(int(self.structure.tables.rows.column[owner]), 0)
 
     def gives_way(self) -> bool:
-        """Tell whether closed points of contact are to be decided on, because forces have jumped."""
+        """Tell whether closed points of contact, and what is held, are to be decided on, because forces have jumped."""
+        self._refresh_wrenches()
         values = np.zeros(len(self.guards.table))
         self.ask(WATCH, self.stepper.y, values)
-        forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE))
-        return bool(np.any(values[forces] > ROUNDOFF * self.work.points.pressing.max(initial=0.0)))
+        forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE, GUARD_HOLD))
+        return bool(np.any(values[forces] > ROUNDOFF * self._largest_force()))
+
+    def _largest_force(self) -> float:
+        """Return the largest force or torque of contacts, stops and friction, as last observed."""
+        of_joints = [np.abs(self.work.stopping), np.abs(self.work.rubbing), self.model.columns.friction]
+        return float(np.max(np.concatenate([self.work.points.pressing, *of_joints]), initial=0.0))
+
+    def torques_beyond(self) -> dict[int, float]:
+        """Return columns that are held by more than their bounds, and their torques [N or N m]."""
+        rows = self.structure.tables.rows
+        held = np.flatnonzero(rows.low < rows.high)
+        if not len(held):
+            return {}
+        self.observe()
+        torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self._largest_force()
+        beyond = held[(torque[held] > rows.high[held] + least) | (torque[held] < rows.low[held] - least)]
+        return {int(rows.column[r]): float(torque[r]) for r in beyond}
+
+    def rub(self, friction: np.ndarray) -> None:
+        """Let joints that move have this friction (columns,) [N or N m]."""
+        self.control.rubbing[:] = friction
 
     def turn_to_steps(self, why: str) -> None:
         """Let time steps resolve contacts from now on; takes effect with the next structure."""
@@ -329,12 +362,13 @@ class Flow:
         self._engage()
 
     def _make_room_for_guards(self, structure: Structure) -> None:
-        """Have a guard for each meeting and two for each closed point, behind those of conditions and stops.
+        """Have a guard for each meeting, two for each closed point and each hold, behind those that are always there.
 
         Time steps look for contacts by themselves.
         """
         kept = self._kept_guards()
-        count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * len(structure.touches))
+        closed = len(structure.touches) + len(structure.holds)
+        count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
         if len(self.guards.table) != count:
             new = table(GUARD, count)
             kept = min(kept, len(self.guards.table))
@@ -355,17 +389,42 @@ class Flow:
                 self.guards.forces[0] = 1
         if self.time_stepping:
             return
-        present = self.present()
-        for i, stop in enumerate(self.model.stops):
-            guards.kind[n + i], guards.owner[n + i] = GUARD_STOP, i
-            guards.direction[n + i] = -1.0 if self.control.engaged[i] else 1.0
-            guards.armed[n + i] = int(int(stop.joint) in present)
-        self._arm_contacts(n + len(self.model.stops))
+        present, pressed, stops = self.present(), self._pressed_stops(), self.model.stops
+        guards.allowed[:] = 0.0
+        of_stops, joints = slice(n, n + len(stops)), stops.joint.tolist()
+        guards.kind[of_stops], guards.owner[of_stops] = GUARD_STOP, np.arange(len(stops))
+        guards.direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
+        guards.armed[of_stops] = [
+            j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
+        ]
+        for i, column in enumerate(self.rough, start=n + len(stops)):
+            friction = self.control.rubbing[column]
+            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(friction != 0.0)
+            guards.direction[i] = -np.sign(friction)
+        self._arm_contacts(n + len(stops) + len(self.rough))
+        self._arm_holds(len(guards) - 2 * len(self.structure.holds))
+        if self.model.one_sided:
+            self._allow_what_begins(n + len(stops) + len(self.rough))
+
+    def _pressed_stops(self) -> set[tuple[int, int]]:
+        """Return the column and the side of every rigid stop that a freedom rests against."""
+        holds = self.structure.holds
+        upper = {(hold.column, 1) for hold in holds if hold.low == -math.inf}
+        return upper | {(hold.column, -1) for hold in holds if hold.high == math.inf}
+
+    def _arm_holds(self, first: int) -> None:
+        """Watch the torques of freedoms that are held: none leaves its bounds."""
+        guards, rows = self.guards.table[first:], self.structure.tables.rows
+        for k, r in enumerate(np.flatnonzero(rows.low < rows.high)):
+            both = guards[2 * k : 2 * k + 2]
+            both.kind[:], both.owner[:], both.direction[:] = GUARD_HOLD, r, (1.0, -1.0)
+            both.armed[:] = np.isfinite((rows.high[r], rows.low[r]))
+            self.guards.forces[0] = 1
 
     def _arm_contacts(self, first: int) -> None:
         """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
         guards, structure = self.guards.table[first:], self.structure
-        guards.armed[:], guards.direction[:], guards.allowed[:] = ARMED, 1.0, 0.0
+        guards.armed[:], guards.direction[:] = ARMED, 1.0
         m = len(structure.meetings)
         guards.kind[:m], guards.owner[:m] = GUARD_GAP, np.arange(m)
         for k, touch in enumerate(structure.touches):
@@ -374,22 +433,28 @@ class Flow:
             guards.kind[g], guards.kind[g + 1] = GUARD_PULL, ENDS[touch.mode]
             guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
             self.guards.forces[0] = 1
-        if m:
-            self._allow_what_begins(first, m)
 
-    def _allow_what_begins(self, first: int, meetings: int) -> None:
-        """Let guards of contacts that begin at zero, or a little beyond, fire a little later only."""
-        values = np.zeros(len(self.guards.table))
+    def _allow_what_begins(self, contacts: int) -> None:
+        """Let guards of what has bounds that begin at these, or a little beyond, fire a little later only.
+
+        contacts : the first guard of contacts
+        """
+        guards, rows, stops = self.guards.table, self.structure.tables.rows, self.model.stops
+        values, bound = np.zeros(len(guards)), np.zeros(len(guards))
         if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
             self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
         self.ask(WATCH, self.stepper.y, values)
-        guards, values = self.guards.table[first:], values[first:]
-        largest = float(self.work.points.pressing.max(initial=0.0))
-        gap, slides = guards.kind == GUARD_GAP, np.isin(guards.kind, (GUARD_SLIP, GUARD_CREEP))
+        largest, n = self._largest_force(), len(self.conditions)
+        for g in np.flatnonzero((guards.kind == GUARD_HOLD) & (guards.armed != 0)):
+            bound[g] = rows.high[guards.owner[g]] if guards.direction[g] > 0.0 else -rows.low[guards.owner[g]]
+        gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, SLIDES)
         least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
-        least[:meetings][list(self.idle)] = RESTING
+        least[contacts + np.array(list(self.idle), int)] = RESTING
+        least[n : n + len(stops)][[place in self.idle_stops for place in self.stops]] = RESTING
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
-        guards.allowed[:] = np.where((values > -least) & (values <= most), least + np.maximum(values, 0.0), 0.0)
+        over = values - bound
+        guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
+        guards.allowed[:n] = guards.allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""

@@ -91,7 +91,8 @@ class Happenings:
 
     def _give_way(self) -> None:
         """Decide on points of contact where forces have jumped."""
-        if self.s.flow.structure.touches and self.s.flow.gives_way():
+        structure = self.s.flow.structure
+        if (structure.touches or structure.holds) and self.s.flow.gives_way():
             self._pass((), (), True)
 
     # --- one instant ----------------------------------------------------------------------------
@@ -105,7 +106,7 @@ class Happenings:
         for _ in range(ROUNDS):
             before = self._values()
             events = s.agenda.take(t, crossed)
-            touched = touched and bool(s.model.pairs)
+            touched = touched and s.model.one_sided
             if not events and not stops and not touched:
                 break
             s.flow.sample_now()
@@ -113,10 +114,10 @@ class Happenings:
             s.flow.wait_to_leave(crossed)
             lines = [self._touch(stop) for stop in stops]
             lines += self._decide_contacts() if touched else []
-            if events and s.model.pairs:
+            if events and s.model.one_sided:
                 s.touching.let_go(s.flow)
             lines += self._do(events)
-            if events and s.model.pairs:
+            if events and s.model.one_sided:
                 lines += self._decide_contacts()
             touched = False
             s.flow.sample_now()
@@ -200,12 +201,12 @@ class Happenings:
             through = joint_impulses(done.mechanism, done.change, done.impulse)
             size = float(np.linalg.norm(done.impulse))
             lines.append(
-                Happening(flow.t, done.struck[0], "impact", "", done.lost, size, "; ".join(done.struck), through)
+                Happening(flow.t, _who(done.struck[0]), "impact", "", done.lost, size, "; ".join(done.struck), through)
             )
         for text in done.ended:
-            lines.append(Happening(flow.t, text.partition(" comes")[0], "annotation", text=text))
+            lines.append(Happening(flow.t, _who(text), "annotation", text=text))
         if done.changed:
-            lines.append(Happening(flow.t, done.changed[0].partition(" [")[0], "mode", text="; ".join(done.changed)))
+            lines.append(Happening(flow.t, _who(done.changed[0]), "mode", text="; ".join(done.changed)))
         return lines
 
     def turn_to_steps(self, why: str) -> Happening:
@@ -224,7 +225,7 @@ class Happenings:
     def turn_where_steps_are_allowed(self) -> bool:
         """Turn to time steps where the scene says `contact: auto` and the integrator cannot go on; tell whether."""
         s = self.s
-        if s.model.scene.simulate.contact != "auto" or not s.model.pairs or s.flow.time_stepping:
+        if s.model.scene.simulate.contact != "auto" or not s.model.one_sided or s.flow.time_stepping:
             return False
         s.flow.sample_now()
         s._tell_rows()
@@ -374,6 +375,12 @@ class Happenings:
         outside = np.concatenate([np.asarray(angular, float) + np.cross(arm, linear), np.asarray(linear, float)])
         total.carry(joint_impulses(now.mechanism, blow.v - now.v, blow.impulse, {n: outside}))
         s.flow.adopt(now, blow.v, s.agenda)
+
+
+def _who(text: str) -> str:
+    """Return the joint that a line about bounds speaks of, or what it says of two bodies."""
+    first, _, rest = text.partition(" ")
+    return text.partition(" comes")[0] if rest.startswith("and ") else first
 
 
 def _rotor_energy(after: Any, connect: set[int]) -> float:

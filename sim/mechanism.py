@@ -22,7 +22,8 @@ def make_control(model: Model, laws: int = 0) -> Control:
     """Return controls at rest."""
     return Control(
         engaged=np.zeros(len(model.stops), np.int64), enabled=np.ones(laws, np.int64),
-        held=np.zeros(len(model.columns)), wrench=np.zeros((len(model.bodies), 6)),
+        held=np.zeros(len(model.columns)), rubbing=np.zeros(len(model.columns)),
+        wrench=np.zeros((len(model.bodies), 6)),
         arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
         acts=np.zeros(2, np.int64), failed=np.zeros(1, np.int64),
     )  # fmt: skip

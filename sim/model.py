@@ -101,6 +101,8 @@ ROW = np.dtype(
         ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
         ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
         ("share", "f8"),  # N, which the force stays nearest to where rows repeat one another
+        # N or N m: of a freedom that its stops or its friction hold, between which its torque is; else both are zero
+        ("low", "f8"), ("high", "f8"),
     ],
     align=True,
 )  # fmt: skip
@@ -158,6 +160,7 @@ COLUMN = np.dtype(
         ("stiffness", "f8"), ("rest", "f8"),  # N/m or N m/rad; m or rad
         ("damping", "f8"), ("armature", "f8"),
         ("motion", "i8"),  # program of the coordinate where it is driven, or -1
+        ("friction", "f8"),  # N or N m: Coulomb's, at most
     ],
     align=True,
 )  # fmt: skip
@@ -168,6 +171,7 @@ STOP = np.dtype(
         ("angle", "i8"),  # 1: acts on the length of the rotation vector of three columns
         ("side", "f8"), ("bound", "f8"),  # +1: coordinate <= bound; -1: coordinate >= bound
         ("stiffness", "f8"), ("dissipation", "f8"),
+        ("rigid", "i8"), ("restitution", "f8"), ("rest_speed", "f8"),  # m/s or rad/s; of rigid stops
     ],
     align=True,
 )  # fmt: skip
@@ -204,17 +208,19 @@ FORCE = np.dtype(
 GUARD = np.dtype(
     [
         ("kind", "i8"),
-        ("owner", "i8"),  # program, stop, meeting or touch
+        ("owner", "i8"),  # program, stop, column, row, meeting or touch
         ("direction", "f8"),  # +1: fires when the value rises through zero, -1: when it falls
         ("armed", "i8"),  # 0: no, 1: yes, 2: once the value has left by the hysteresis
         ("value", "f8"),  # when last looked at
         ("peak", "f8"),  # largest magnitude of the value at the ends of steps since it fired
-        ("allowed", "f8"),  # of contacts, m, N or m/s: what the value may be before it fires
+        ("allowed", "f8"),  # what the value may be before it fires: m, N or m/s; of joints rad, N m or rad/s, too
     ],
     align=True,
 )
-# A condition; a stop's depth; of two shapes their gap; of a point of contact its pull, grip or slip.
-GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(7)
+# A condition; a stop's depth; of a freedom that rubs its rate, of one that is held its torque; of two shapes their gap;
+# of a point of contact its pull, grip or slip.
+GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_HOLD = range(4)
+GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(4, 9)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
@@ -457,6 +463,7 @@ class Control(NamedTuple):
     engaged: Annotated[Any, "i8"]  # (stops,) 1 while the stop is touched
     enabled: Annotated[Any, "i8"]  # (laws + torque programs,)
     held: Annotated[Any, "f8"]  # (columns,) N or N m: torques of sampled controllers
+    rubbing: Annotated[Any, "f8"]  # (columns,) N or N m: friction of joints that move
     wrench: Annotated[Any, "f8", 2]  # (bodies + 1, 6) moment about the body's origin, force; world axes: the caller's
     arms: Annotated[Any, "f8", 2]  # (bodies + 1, 9) N m: sum of p f^T, forces f (world) at points p (body axes)
     turn: Annotated[Any, "f8"]  # (columns,) rad: angle of loop joints at the last accepted step, to count turns
@@ -495,6 +502,8 @@ class Work(NamedTuple):
     rate: Annotated[Any, "f8"]  # (columns,)
     torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
     control: Annotated[Any, "f8"]  # (columns,) what controllers apply
+    stopping: Annotated[Any, "f8"]  # (columns,) what stops give
+    rubbing: Annotated[Any, "f8"]  # (columns,) what friction gives
     J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows; along the tree: of what waits
     keeps: Annotated[Any, "i8"]  # (rows,) 1: acts since the last accepted state; by itself, since stages read all
     G: Annotated[Any, "f8", 2]  # (rows, rows); along the tree: (waiting rows, waiting rows) of one front
@@ -634,6 +643,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
         forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
+        stopping=np.zeros(c), rubbing=np.zeros(c),
         J=np.zeros(room.J), keeps=np.zeros(m, np.int64), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
         fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),

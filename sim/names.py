@@ -48,8 +48,9 @@ class State:
     """
 
     NAMES: ClassVar[tuple[str, ...]] = (
-        "coordinate", "rate", "torque", "force", "position", "rotation", "velocity", "angular_velocity", "acceleration",
-        "angular_acceleration", "com", "length", "tension", "wrench", "energy", "connected",
+        "coordinate", "rate", "torque", "stop_torque", "friction_torque", "force", "position", "rotation", "velocity",
+        "angular_velocity", "acceleration", "angular_acceleration", "com", "length", "tension", "wrench", "energy",
+        "connected",
     )  # fmt: skip
 
     def __init__(self, flow: Flow):
@@ -88,6 +89,16 @@ class State:
     def torque(self) -> ByName:
         """What controllers, springs, dampers and stops apply to joints."""
         return self._column(self._flow.work.torque)
+
+    @property
+    def stop_torque(self) -> ByName:
+        """What stops, soft and rigid ones, give of the torques of joints."""
+        return self._column(self._flow.work.stopping)
+
+    @property
+    def friction_torque(self) -> ByName:
+        """What friction gives of the torques of joints."""
+        return self._column(self._flow.work.rubbing)
 
     @property
     def force(self) -> ByName:

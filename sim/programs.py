@@ -7,7 +7,7 @@ functions: positive where the condition holds (`and` is min, `or` is max, `not` 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,12 +90,14 @@ class Programs:
         self.constants.append(float(value))
         return [(op.CONSTANT, len(self.constants) - 1)]
 
-    def tables(self) -> dict[str, Any]:
-        """Return the arrays that kernels read."""
-        integer = np.int64
+    def tables(self, numbers: Sequence[float] = ()) -> dict[str, Any]:
+        """Return the arrays that kernels read.  numbers: each a program of its own, behind the others."""
+        integer, first = np.int64, len(self.codes)
+        codes = [*self.codes, *((op.CONSTANT, len(self.constants) + n) for n in range(len(numbers)))]
+        spans = [*self.spans, *((first + n, first + n + 1) for n in range(len(numbers)))]
         return {
-            "codes": np.array(self.codes, integer).reshape(-1, 2), "constants": np.array(self.constants, float),
-            "programs": np.array(self.spans, integer).reshape(-1, 2),
+            "codes": np.array(codes, integer).reshape(-1, 2), "constants": np.array([*self.constants, *numbers], float),
+            "programs": np.array(spans, integer).reshape(-1, 2),
             "applied": np.array(self.applied, integer).reshape(-1, 2),
             "laws": np.array(self.laws, integer).reshape(-1, 3), "law_constants": np.array([*self.law_constants, 0.0]),
             "acts": int(self.acts), "views": int(self.views),

@@ -381,7 +381,8 @@ def _beyond_limits(model: Model, mechanism: Mechanism) -> list[Problem]:
                     where=spec.places.get("limits", spec.place) if spec else None,
                     path=f"joints.{model.joint_names[int(stop.joint)]}.limits",
                     what=f"starts at {value:.6g}, beyond the limit {float(stop.bound):.6g}",
-                    hint="change the pose, the initial value or the limit", severity="warning",
+                    hint="change the pose, the initial value or the limit",
+                    severity="error" if stop.rigid else "warning",
                 )
             )  # fmt: skip
     return out

@@ -10,7 +10,7 @@ from sim.compiler import Model
 from sim.connectivity import Structure
 from sim.model import DRAG, SLIP, STICK, TORSION, WRENCH
 
-BODY_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 10, 8, 9
+BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 10, 8, 9
 SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding
 
 
@@ -24,7 +24,7 @@ class Rows:
         self.model = model
         bodies, columns, joints = len(model.bodies) - 1, len(model.columns), len(model.joints)
         a = 1 + BODY_NUMBERS * bodies
-        b = a + 3 * columns
+        b = a + COLUMN_NUMBERS * columns
         c = b + JOINT_NUMBERS * joints
         d = c + 8 + FORCE_NUMBERS * len(model.forces)
         self.layout = np.array([1, a, b, c, c + 8, d, d + 13 * bodies], np.int64)
@@ -45,7 +45,7 @@ class Rows:
         k, bodies, columns, joints = len(rows), len(model.bodies) - 1, len(model.columns), len(model.joints)
         _, a, b, c, d, e, _ = self.layout
         body = rows[:, 1:a].reshape(k, bodies, BODY_NUMBERS)
-        column = rows[:, a:b].reshape(k, 3, columns).copy()
+        column = rows[:, a:b].reshape(k, COLUMN_NUMBERS, columns).copy()
         joint = rows[:, b:c].reshape(k, joints, JOINT_NUMBERS).copy()
         present = np.zeros(joints, bool)
         present[[*structure.carrier[1:], *structure.loops]] = True
@@ -58,6 +58,7 @@ class Rows:
             "time": rows[:, 0].copy(), "position": body[:, :, 0:3], "quat_wxyz": body[:, :, 3:7],
             "velocity": body[:, :, 7:10], "angular_velocity": body[:, :, 10:13], "com": body[:, :, 13:16],
             "joints/coordinate": column[:, 0], "joints/rate": column[:, 1], "joints/torque": column[:, 2],
+            "joints/stop_torque": column[:, 3], "joints/friction_torque": column[:, 4],
             "joints/force": joint[:, :, 0:6], "joints/position": joint[:, :, 6:9], "trust/determinate": joint[:, :, 9],
             "forces/length": force[:, :, 0], "forces/tension": force[:, :, 1], "forces/wrench": force[:, :, 2:8],
             "energy/kinetic": kinetic, "energy/potential": potential, "energy/dissipated": dissipated,

@@ -66,7 +66,7 @@ class Simulator:
         When the scene cannot be assembled, or a controller refuses it.
     """
 
-    touching: Touching  # where the scene has contacts
+    touching: Touching  # where the scene has contacts, rigid stops or friction of joints
 
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
         self.model = model
@@ -75,8 +75,8 @@ class Simulator:
         warming.prepare()
         if model.pairs:
             warming.prepare_contacts()
-            if model.scene.simulate.contact != "event":
-                warming.prepare_steps()
+        if model.one_sided and model.scene.simulate.contact != "event":
+            warming.prepare_steps()
         self._start: Start = check_start(model)
         self.reset()
 
@@ -97,7 +97,7 @@ class Simulator:
             self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
         )
         self.flow.begin(start.q, start.v, self.agenda)
-        if model.scene.contacts:
+        if model.scene.contacts or model.one_sided:
             from sim.contact.touching import Touching  # late: other scenes do not wait for it
 
             self.touching = Touching(model)
@@ -195,6 +195,8 @@ class Simulator:
         moves with it; power counts as input.
         """
         self.flow.apply_wrench(self._body(body), force_W, torque_W, point_W, duration)
+        if self._began:
+            self.happenings.due()
 
     def _body(self, name: str) -> int:
         if name not in self.model.body_names[1:]:

@@ -87,6 +87,7 @@ def rays(problem: ContactProblem, active: Active) -> Rays:
     turns = slips & (active.closed | rough) & np.isfinite(active.resistance)
     taken[turns, 1] = True
     resistance[turns, 1] = active.resistance[turns]
+    taken &= ~problem.dead
     fixed[slips & problem.closed, 1:] = -(problem.least[:, None] * d)[slips & problem.closed]
     return Rays(along, across, taken.ravel(), resistance.ravel(), fixed)
 

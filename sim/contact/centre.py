@@ -185,7 +185,7 @@ def _null_space(problem: ContactProblem, unknowns: Rays, mode: np.ndarray) -> np
     found = kernel_of((whole * unit[:, None] * unit)[np.ix_(fixed, taken)])
     out = np.zeros((3 * k, found.shape[1]))
     out[taken] = np.linalg.qr(found * unit[taken][:, None])[0]
-    return out.reshape(k, 3, -1)
+    return out.reshape(k, 3, found.shape[1])
 
 
 def kernel_of(a: np.ndarray) -> np.ndarray:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 
+from sim.contact.stops import Bounded, rows_of
 from sim.mechanism import Mechanism
 from sim.model import STICK
 
@@ -11,26 +15,28 @@ CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values b
 
 
 class Kinetics:
-    """A mechanism as last looked at, whose closed points of contact have three rows each.
+    """A mechanism as last looked at, whose closed points of contact have three rows each, as bounded freedoms have.
 
-    G : (3k, 3k) W M^-1 W^T in the order (normal, two tangents) of each point, joints eliminated
+    G : (3k, 3k) W M^-1 W^T in the order (normal, two tangents) of each point, joints eliminated; contacts come first
     W : (3k, nv)
-    points : (k,) rows of the structure's touches
+    points : rows of the structure's touches
+    bounded : freedoms that the structure holds, of which that is asked as of points of contact
     """
 
-    def __init__(self, mechanism: Mechanism):
+    def __init__(self, mechanism: Mechanism, bounded: Sequence[Bounded] = ()):
         tables = mechanism.structure.tables
         self.mechanism = mechanism
         self.points = np.flatnonzero(tables.touches.mode == STICK)
         first = tables.blocks.row[tables.touches.block[self.points]]
         self.rows = (first[:, None] + np.array([2, 0, 1])).ravel()
         J, hard = mechanism.jacobian(), mechanism.hard()
-        of_touches = tables.blocks.touch[tables.rows.block] >= 0
-        soft, held = J[~hard], J[hard & ~of_touches]
-        self.W = J[self.rows]
+        asked = (tables.blocks.touch[tables.rows.block] >= 0) | (tables.rows.low < tables.rows.high)
+        soft, held = J[~hard], J[hard & ~asked]
+        self._of_bounded = rows_of(mechanism, bounded)
+        self.W = np.vstack([J[self.rows], self._of_bounded @ J])
         L = np.linalg.cholesky(mechanism.inertia() + soft.T @ soft)
         Y = np.linalg.solve(L, self.W.T)
-        self._held_rows = np.flatnonzero(hard & ~of_touches)
+        self._held_rows = np.flatnonzero(hard & ~asked)
         if len(held):
             U, s, Vt = np.linalg.svd(np.linalg.solve(L, held.T), full_matrices=False)
             keep = s > np.sqrt(CUT) * s[0]
@@ -49,7 +55,8 @@ class Kinetics:
 
     def accelerations(self, vdot: np.ndarray) -> np.ndarray:
         """Return the accelerations (3k,) [m/s^2] of the points with these vdot, as last looked at."""
-        out: np.ndarray = self.W @ vdot - self.mechanism.work.rows.gamma[self.rows]
+        gamma = self.mechanism.work.rows.gamma
+        out: np.ndarray = self.W @ vdot - np.concatenate([gamma[self.rows], self._of_bounded @ gamma])
         return out
 
     def change(self, P: np.ndarray) -> np.ndarray:
@@ -60,6 +67,15 @@ class Kinetics:
     def impulses(self, P: np.ndarray) -> np.ndarray:
         """Return impulses of all rows (rows,): of the points, and what joints answer."""
         out = np.zeros(len(self.mechanism.structure.tables.rows))
-        out[self.rows] = P
+        out[self.rows] = P[: len(self.rows)]
+        out += self._of_bounded.T @ P[len(self.rows) :]
         out[self._held_rows] = self._answer @ P
+        return out
+
+    def first(self, count: int) -> Kinetics:
+        """Return the same of the first points alone."""
+        out, n = copy(self), 3 * count
+        out.W, out.G = self.W[:n], self.G[:n, :n]
+        out._change, out._answer = self._change[:, :n], self._answer[:, :n]
+        out._of_bounded = self._of_bounded[: n - len(self.rows)]
         return out

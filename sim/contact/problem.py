@@ -107,6 +107,12 @@ class ContactProblem:
         return np.where(trace > 0.0, trace, 1.0)
 
     @cached_property
+    def dead(self) -> np.ndarray:
+        """(k, 3) True of rows that move nothing, where friction acts that nothing presses: they are no unknowns."""
+        out: np.ndarray = (self.G.diagonal().reshape(-1, 3) == 0.0) & (self.least > 0.0)[:, None]
+        return out
+
+    @cached_property
     def smooth(self) -> np.ndarray:
         """(k,) True where there is no friction at all."""
         return (self.mu == 0.0) & (self.least == 0.0)
@@ -114,6 +120,16 @@ class ContactProblem:
     def rates(self, P: np.ndarray) -> np.ndarray:
         """(k, 3) z with shift, for impulses (k, 3)."""
         return (self.G @ P.ravel()).reshape(-1, 3) + self.free3
+
+
+def first(problem: ContactProblem, count: int, P: np.ndarray) -> ContactProblem:
+    """Return the problem of the first points alone, under what the others do with P (k, 3)."""
+    n = 3 * count
+    return ContactProblem(
+        G=problem.G[:n, :n], free=problem.free[:n] + problem.G[:n, n:] @ P[count:].ravel(), scale=problem.rate,
+        modes=None if problem.modes is None else problem.modes[:count],
+        **{name: getattr(problem, name)[:count] for name in ("mu", "shift", "least", "sliding", "closed", "patch")},
+    )  # fmt: skip
 
 
 def impact(
@@ -137,11 +153,13 @@ def impact(
 def acceleration(
     G: np.ndarray, a: np.ndarray, mu: np.ndarray, *, u_t: np.ndarray | None = None, closed: np.ndarray | None = None,
     patch: np.ndarray | None = None, modes: np.ndarray | None = None, slow: float = 1e-9, scale: float = 0.0,
+    least: np.ndarray | None = None,
 ) -> ContactProblem:  # fmt: skip
     """State level A: accelerations a (3k,) without the forces of the contacts, J_dot v included.
 
     u_t: (k, 2) tangential velocities [m/s]; a point faster than `slow` slips along its own.
     closed: (k,) points that touch and have no normal rate.  scale: acceleration that residuals are measured by.
+    least: (k,) N, friction beside mu P_n.
     """
     mu = np.asarray(mu, float)
     k = len(mu)
@@ -151,7 +169,8 @@ def acceleration(
         slips = speed > slow
         sliding[slips] = np.asarray(u_t)[slips] / speed[slips, None]
     return ContactProblem(
-        G=np.asarray(G, float), free=np.asarray(a, float), mu=mu, shift=np.zeros(k), least=np.zeros(k),
-        sliding=sliding, closed=np.ones(k, bool) if closed is None else np.asarray(closed, bool),
+        G=np.asarray(G, float), free=np.asarray(a, float), mu=mu, shift=np.zeros(k),
+        least=np.zeros(k) if least is None else least, sliding=sliding,
+        closed=np.ones(k, bool) if closed is None else np.asarray(closed, bool),
         patch=np.zeros(k, np.int64) if patch is None else np.asarray(patch), modes=modes, scale=scale,
     )  # fmt: skip

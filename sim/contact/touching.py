@@ -17,14 +17,27 @@ from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
+from sim.contact.hold import Hold
 from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
-from sim.contact.problem import acceleration
+from sim.contact.problem import acceleration, first
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
+from sim.contact.stops import (
+    Bounded,
+    Point,
+    against,
+    at_stops,
+    eased,
+    everywhere,
+    frictions,
+    holds_of,
+    rubbing,
+    with_friction,
+)
 from sim.contact.touch import Touch
-from sim.contact.ways import Ways, let_creep, movable, rows_across
+from sim.contact.ways import NOWHERE, Ways, along, let_creep, movable, rows_across
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import CREEP, OPEN, SLIP, STICK, Status
@@ -79,14 +92,16 @@ class Touching:
         self.model = model
         self.active = [rule.active for rule in model.scene.contacts]
         self.modes: dict[tuple[int, int, int], int] = {}
-        self.touches: dict[tuple[int, int, int], Touch] = {}
+        self.touches: dict[tuple[int, int, int], Point] = {}
         self.ways = Ways()
         self.hops = Hops()
         self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
-    def name(self, touch: Touch) -> str:
-        """Return the names of the two bodies of a point."""
+    def name(self, touch: Point) -> str:
+        """Return the names of the two bodies of a point, or the joint at its stop."""
+        if isinstance(touch, Bounded):
+            return touch.name(self.model)
         solids, pair = self.model.solids, self.model.pairs[touch.pair]
         names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
         return " and ".join(names)
@@ -98,8 +113,8 @@ class Touching:
                 self.active[n] = on
 
     def let_go(self, flow: Flow) -> None:
-        """Take all points of contact out of the structure, for an instant at which it changes."""
-        if flow.structure.touches:
+        """Take all that touches or is held out of the structure, for an instant at which it changes."""
+        if flow.structure.touches or flow.structure.holds:
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
 
     # --- one instant ----------------------------------------------------------------------------
@@ -114,18 +129,24 @@ class Touching:
             self._prepare_steps(flow, now, rules, out)
             return out
         bare = _with(now, (), tuple(rules))
-        law, gaps = closed_points(bare.mechanism, rules)
+        closed, gaps = closed_points(bare.mechanism, rules)
+        stops, more = at_stops(bare.mechanism)
+        rough = with_friction(bare.mechanism)
+        law: list[Point] = [*closed, *stops, *rough]
         flow.take(bare, bare.v)
-        flow.idle = frozenset()
-        out.failure = self._overlap(law, gaps)
+        flow.rub(np.zeros(len(self.model.columns)))
+        flow.idle, flow.idle_stops = frozenset(), frozenset()
+        pressed = len(closed) + len(stops)  # friction gives no impulses
+        out.failure = self._overlap(law[:pressed], gaps + more)
         if out.failure:
             return out
         if not law:
             self._keep((), out)
             return out
-        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in law), tuple(rules))
-        kinetics = Kinetics(full.mechanism)
-        v = self._collide(kinetics, law, full.v, flow.t, out)
+        held = everywhere(bare.mechanism, [*stops, *rough])
+        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), tuple(rules), held)
+        kinetics = Kinetics(full.mechanism, [*stops, *rough])
+        v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
             if out.failure:
@@ -139,9 +160,17 @@ class Touching:
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
         flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
+        bounded = [one for one in touches if isinstance(one, Bounded)]
+        flow.idle_stops = frozenset((one.column, one.side) for one in bounded if one.pair in idle)
         self._keep(touches, out)
         self._go_on(flow.t, law, out)
-        flow.take(_with(bare, tuple(touch for touch in touches if touch.mode != OPEN), tuple(rules)), v)
+        closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
+        for _ in range(len(rough) + 1):
+            flow.take(_with(bare, tuple(closed), tuple(rules), holds_of(bare.mechanism, bounded)), v)
+            flow.rub(rubbing(self.model, bounded))
+            held_before, bounded = bounded, eased(bounded, flow.torques_beyond())
+            if bounded == held_before:
+                break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
@@ -155,22 +184,29 @@ class Touching:
                 "another joint close the loop, or take `contact: event`"
             )
             return
+        if flow.rough.size:
+            names = ", ".join(repr(self.model.column_names[c]) for c in flow.rough)
+            out.failure = f"joint {names} has friction, which time steps do not know: take `contact: event`"
+            return
         if now.structure.meetings != tuple(rules) or not flow.watches_as_steps_do():
             flow.take(_with(now, (), tuple(rules)), now.v)
         flow.follow_laws(tuple(rules.values()))
 
-    def _overlap(self, law: Sequence[Touch], gaps: Sequence[float]) -> str:
+    def _overlap(self, law: Sequence[Point], gaps: Sequence[float]) -> str:
         """Return which bodies are inside one another, or nothing."""
         deepest = min(zip(gaps, range(len(law)), strict=True), default=(0.0, 0))
         if deepest[0] > -DEEP:
             return ""
+        point = law[deepest[1]]
+        if isinstance(point, Bounded):
+            return f"{point.beyond(self.model, -deepest[0])}: change the pose, the initial value or the limits"
         return (
-            f"{self.name(law[deepest[1]])} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
+            f"{self.name(point)} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
             "or leave them out of the contacts (`except`)"
         )
 
     def _forces(
-        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray,
+        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray,
         out: Outcome,
     ) -> tuple[ContactSolution, Centre, np.ndarray]:  # fmt: skip
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
@@ -184,41 +220,46 @@ class Touching:
         return answer, centre, v
 
     def _held(
-        self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, answer: ContactSolution, centre: Centre,
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, answer: ContactSolution, centre: Centre,
         leaving: frozenset[tuple[int, int, int]],
-    ) -> list[Touch]:  # fmt: skip
+    ) -> list[Point]:  # fmt: skip
         """Return the points in their modes, with their shares of forces that are not unique.
 
         A point that carries nothing is left open.  leaving : points whose cones were just left: where no other
         forces of the same rates have room, they begin to slide, all that have none of it together.
         """
-        P, mode, d = centre.P, answer.mode.copy(), answer.d.copy()
-        mode[~(P[:, 0] > NOTHING * answer.unit) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
+        P, n, closed = centre.P, len(centre.P), [touch for touch in law if isinstance(touch, Touch)]
+        k, mode, d = len(closed), answer.mode[:n].copy(), answer.d[:n].copy()
+        mode[~(P[:, 0] > NOTHING * answer.unit[:n]) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
         sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
-        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law])
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law[:n]], bool)
         if leaves.any():
             leaves |= sticks & centre.bound & centre.chosen
             mode[leaves] = SLIP
             d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
         points = kinetics.mechanism.work.points
-        d_W = d[:, :1] * points.t1[kinetics.points] + d[:, 1:] * points.t2[kinetics.points]
-        rubs = (mode == SLIP) & (self._of(law, "friction") > 0.0)
-        begins = rubs & ~answer.given
-        vague = begins & (np.hypot(answer.z[:, 1], answer.z[:, 2]) < VAGUE * answer.rate)
-        d[vague] = movable(kinetics.G, vague, d)
-        mode = let_creep(kinetics.G, mode, d, begins | (rubs & self.ways.creep_on(kinetics, law, v)))
+        rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
+        begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
+        G, crept = kinetics.G[: 3 * n, : 3 * n], self.ways.creep_on(kinetics, law, v)[:n]
+        vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
+        d[vague] = movable(G, vague, d)
+        d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
+        mode = let_creep(G, mode, d, begins | (rubs & crept))
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
-        nearest = np.zeros_like(P) if centre.least and not rubs.any() else P
-        for k, touch in enumerate(law):  # the direction goes on from where it was
+        nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
+        for i, touch in enumerate(closed):  # the direction goes on from where it was
             start = self.ways.started.get(touch.key, np.zeros(3))
-            if mode[k] >= SLIP and answer.given[k] and d_W[k] @ start > 0.0:
-                d_W[k] = start
-        return [
+            if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
+                d_W[i] = start
+        touches = [
             replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f))
-            for touch, m, way, f in zip(law, mode, d_W, nearest, strict=True)
+            for touch, m, way, f in zip(closed, mode[:k], d_W, nearest[:k], strict=True)
         ]
+        bounded = [one for one in law if isinstance(one, Bounded)]
+        stops = against(bounded[: n - k], nearest[k:], mode[k:])
+        return [*touches, *stops, *frictions(bounded[n - k :], answer, leaving)]
 
-    def _collide(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
+    def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
         if not (u[::3] < -AT_REST).any():
             return v
@@ -255,7 +296,7 @@ class Touching:
         return after
 
     def _settle(
-        self, kinetics: Kinetics, law: Sequence[Touch], touches: Sequence[Touch], v: np.ndarray, out: Outcome
+        self, kinetics: Kinetics, law: Sequence[Point], touches: Sequence[Point], v: np.ndarray, out: Outcome
     ) -> np.ndarray:
         """Return v without slow rates of points that are pressed together: their hops are lower than what touches.
 
@@ -267,7 +308,8 @@ class Touching:
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
         creep = [k for k, touch in enumerate(touches) if touch.mode == CREEP and not still[k]]
-        rows = np.vstack([rows, rows_across(_along(kinetics, touches), creep)])
+        ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
+        rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
         if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, rows)
@@ -276,7 +318,7 @@ class Touching:
         return after
 
     def _jam(
-        self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, driven_in: np.ndarray, out: Outcome
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, driven_in: np.ndarray, out: Outcome
     ) -> np.ndarray:
         """Return v after the impulse that stops points which sliding drives into the other body."""
         u = kinetics.rates(v)
@@ -294,7 +336,7 @@ class Touching:
         return after
 
     def _hold(
-        self, flow: Flow, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray, out: Outcome
+        self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome
     ) -> tuple[ContactSolution, Centre]:
         """Return what holds, and the forces it is to hold with."""
         status, vdot = _free(flow)
@@ -303,12 +345,15 @@ class Touching:
         ways = self.ways.go_on(kinetics, law, v)
         on = np.flatnonzero(np.abs(ways).sum(axis=1))
         u[on, 1:] = ways[on]
+        a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
+        rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
-            kinetics.G, kinetics.accelerations(vdot), self._of(law, "friction"), u_t=u[:, 1:],
+            kinetics.G, a, self._of(law, "friction"), u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
-            modes=modes if modes.any() else None, slow=STILL,
+            modes=modes if modes.any() else None, slow=STILL, least=resistance,
+            scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
         )  # fmt: skip
-        held = fully_held(problem)
+        held = None if problem.least.any() else fully_held(problem)
         answer = None if held is None else polish(problem, held)
         if answer is None or answer.status:
             answer = solve_contacts(problem)
@@ -321,9 +366,11 @@ class Touching:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
-        return answer, centred(problem, answer.P, answer.mode, answer.d)
+        pressed = int(np.count_nonzero(problem.least == 0.0))
+        pressed_alone = problem if pressed == len(law) else first(problem, pressed, answer.P)
+        return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
 
-    def _go_on(self, t: float, law: Sequence[Touch], out: Outcome) -> None:
+    def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
         self.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
         if len(self.decisions) == CROWD and t - self.decisions[0][0] < SPAN:
@@ -335,17 +382,26 @@ class Touching:
                 "restitution, or let fewer bodies touch"
             )
 
-    def _of(self, law: Sequence[Touch], what: str) -> np.ndarray:
-        return np.array([getattr(self.model.scene.contacts[touch.rule], what) for touch in law], float)
+    def _of(self, law: Sequence[Point], what: str) -> np.ndarray:
+        """Return what a law says of each point; only friction in joints resists without being pressed."""
+        if what == "resistance":
+            return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
+        rules = self.model.scene.contacts
+        says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
+        return np.array([getattr(one, what) for one in says], float)
 
-    def _keep(self, touches: Sequence[Touch], out: Outcome) -> None:
+    def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
         modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}
         known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.touches.items()}
         word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}  # a creep is a slide
         for key in dict.fromkeys([*self.modes, *modes]):
             if modes.get(key, OPEN) != self.modes.get(key, OPEN):
-                out.pairs.add(self.name(known[key]))
-                out.changed.append(f"{self.name(known[key])} {word[modes.get(key, OPEN)]}")
+                point, mode = known[key], modes.get(key, OPEN)
+                out.pairs.add(self.name(point))
+                if isinstance(point, Bounded):
+                    out.changed.append(point.told(self.model, mode))
+                else:
+                    out.changed.append(f"{self.name(point)} {word[mode]}")
         out.changed = [
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
             for text in dict.fromkeys(out.changed)
@@ -353,15 +409,17 @@ class Touching:
         self.modes, self.touches = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
 
 
-def _with(now: Instant, touches: tuple[Touch, ...], pairs: tuple[int, ...]) -> Instant:
-    """Return an instant with these closed points and pairs of shapes that may touch."""
-    structure = build(now.model, now.frames, now.active, now.structure.carrier, touches, pairs)
+def _with(
+    now: Instant, touches: tuple[Touch, ...], pairs: tuple[int, ...], holds: tuple[Hold, ...] = ()
+) -> Instant:  # fmt: skip
+    """Return an instant with these closed points, pairs of shapes that may touch, and freedoms that are held."""
+    structure = build(now.model, now.frames, now.active, now.structure.carrier, touches, pairs, holds)
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.look(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
 
 
-def _pairs(law: Sequence[Touch]) -> np.ndarray:
+def _pairs(law: Sequence[Point]) -> np.ndarray:
     return np.array([touch.pair for touch in law])
 
 
@@ -375,12 +433,6 @@ def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarr
     """Return the impulses (3k,) of least norm along some rows (r, 3k) that stop the rates of these rows."""
     out: np.ndarray = rows.T @ np.linalg.lstsq(rows @ G @ rows.T, -(rows @ u), rcond=1e-12)[0]
     return out
-
-
-def _along(kinetics: Kinetics, touches: Sequence[Touch]) -> np.ndarray:
-    """Return in the frames of points the directions (k, 2) in which they slide."""
-    points, way_W = kinetics.mechanism.work.points, np.array([touch.slip_W for touch in touches])
-    return np.column_stack([np.sum(way_W * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
 
 
 def _share(mode: int, f: np.ndarray) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from sim.contact.centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.redundancy import CUT
-from sim.contact.touch import Touch
+from sim.contact.stops import Point
 from sim.kernels.touches import CLEAR, FAST, STILL
 from sim.model import CREEP, OPEN, SLIP, STICK
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
 FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
+NOWHERE = (0.0, 0.0, 0.0)
 SHORT = 1e-6  # part of a direction below which it is none
 
 
@@ -42,13 +43,11 @@ class Ways:
             touch.key: (points.slip if touch.mode == CREEP else points.start)[k].copy() for k, touch in slide
         }
 
-    def starts(self, kinetics: Kinetics, law: Sequence[Touch]) -> np.ndarray:
+    def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
         """Return the directions (k, 2) in which points slid; zero of others."""
-        points = kinetics.mechanism.work.points
-        start = np.array([self.started.get(touch.key, (0.0, 0.0, 0.0)) for touch in law])
-        return np.column_stack([np.sum(start * t[kinetics.points], axis=1) for t in (points.t1, points.t2)])
+        return along(kinetics, [tuple(self.started.get(point.key, NOWHERE)) for point in law])
 
-    def go_on(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
+    def go_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
         u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
         speed = np.hypot(u[:, 0], u[:, 1])
@@ -58,12 +57,21 @@ class Ways:
         forward = np.sum(start * u, axis=1) > FORWARD
         return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
 
-    def creep_on(self, kinetics: Kinetics, law: Sequence[Touch], v: np.ndarray) -> np.ndarray:
+    def creep_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return the mask (k,) of points that crept and go on to creep."""
         u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
-        crept = np.array([touch.key in self.creeping for touch in law], bool)
+        crept = np.array([point.key in self.creeping for point in law], bool)
         forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD
         return crept & forward & (np.hypot(u[:, 0], u[:, 1]) < FAST)
+
+
+def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
+    """Return directions (k, 2) in the frames of points; zero of what is not a point of contact, which come first."""
+    points, closed, out = kinetics.mechanism.work.points, len(kinetics.points), np.zeros((len(ways_W), 2))
+    way_W = np.array(ways_W[:closed]).reshape(-1, 3)
+    for i, t in enumerate((points.t1, points.t2)):
+        out[:closed, i] = np.sum(way_W * t[kinetics.points], axis=1)
+    return out
 
 
 def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -80,7 +88,7 @@ def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) 
     """Return modes (k,), in which slow points creep unless others keep them from moving across their ways d (k, 2)."""
     out, closed, sticks = mode.copy(), mode != OPEN, mode == STICK
     held = np.eye(3 * len(mode))[np.column_stack([closed, sticks, sticks]).ravel()]
-    creep = list(np.flatnonzero(slow))
+    creep = [int(k) for k in np.flatnonzero(slow)]
     while creep:
         own = _own_parts(G, np.vstack([rows_across(d, creep), held]), len(creep))
         if own.min() > FREELY:
@@ -108,4 +116,4 @@ def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-__all__ = ["Ways", "let_creep", "movable", "rows_across"]
+__all__ = ["Ways", "along", "let_creep", "movable", "rows_across"]

@@ -31,6 +31,7 @@ from sim.kernels.forces import (
     link_forces,
     loop_columns,
     loop_wrenches,
+    rubbing_torques,
     spring_torques,
     stop_torques,
     tree_columns,
@@ -222,9 +223,12 @@ def apply_forces(system, t, q, v):
     if tables.one.acts[0] or control.acts[0]:
         columns(system, q, v)
         for c in range(work.torque.size):
-            work.torque[c] = 0.0
+            work.torque[c] = work.stopping[c] = 0.0
         spring_torques(tables.columns, work.coordinate, work.rate, work.torque, work.one)
-        stop_torques(tables.stops, control.engaged, work.coordinate, work.rate, work.torque, work.one)
+        stop_torques(
+            tables.stops, control.engaged, work.coordinate, work.rate, work.stopping, work.torque, work.one
+        )  # fmt: skip
+        rubbing_torques(control.rubbing, work.rate, work.rubbing, work.torque, work.one)
         torsion_springs(tables.forces, work.coordinate, work.rate, work.torque, work.forces, work.one)
         if tables.one.views[0]:
             body_poses(links, work.links, work.bodies)

@@ -135,8 +135,8 @@ def stop_depth(stops, coordinate, s):
 
 
 @kernel
-def stop_torques(stops, engaged, coordinate, rate, torque_out, one_work):
-    """Add the torques of touched stops (Hunt and Crossley; a stop never pulls).
+def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one_work):
+    """Add the torques of touched soft stops (Hunt and Crossley; a stop never pulls), to stopping_out, too.
 
     one_work.power[0, 1] gains what they dissipate [W].
     """
@@ -157,10 +157,22 @@ def stop_torques(stops, engaged, coordinate, rate, torque_out, one_work):
         grip = 1.0 + stops.dissipation[s] * closing
         push = k * depth * (grip if grip > 0.0 else 0.0)
         torque_out[c] -= side * push * n0
+        stopping_out[c] -= side * push * n0
         if stops.angle[s]:
             torque_out[c + 1] -= side * push * n1
             torque_out[c + 2] -= side * push * n2
+            stopping_out[c + 1] -= side * push * n1
+            stopping_out[c + 2] -= side * push * n2
         one_work.power[0, 1] += (push - k * depth) * closing
+
+
+@kernel
+def rubbing_torques(friction, rate, rubbing_out, torque_out, one_work):
+    """Add the friction of joints that move; one_work.power[0, 1] gains what it dissipates [W]."""
+    for c in range(friction.size):
+        rubbing_out[c] = friction[c]
+        torque_out[c] += friction[c]
+        one_work.power[0, 1] -= friction[c] * rate[c]
 
 
 @kernel

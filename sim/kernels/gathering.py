@@ -126,12 +126,15 @@ def near_stop(stops, coordinate, rate, s, h):
 
 @chapter
 def put_stop(tables, work, s, b, k):
-    """Write stop s, of the joint that carries link b, as press k: a wrench along the joint's freedom, no friction."""
+    """Write stop s, of the joint that carries link b, as press k: a wrench along the joint's freedom, no friction.
+
+    Soft stops are rigid here, and give nothing back.
+    """
     stops, links, press = tables.stops, tables.links, work.presses
     a, c = links.parent[b], stops.column[s]
     press.meeting[k], press.key[k, 0], press.key[k, 1] = -1, s, 0
     press.link[k, 0], press.link[k, 1], press.rows[k] = a, b, 1
-    press.friction[k] = press.restitution[k] = press.rest_speed[k] = 0.0
+    press.friction[k], press.restitution[k], press.rest_speed[k] = 0.0, stops.restitution[s], stops.rest_speed[s]
     press.gap[k] = -stop_depth(stops, work.coordinate, s)
     i = links.v[b] + c - links.column[b]
     e = three(work.freedoms.axis, i)

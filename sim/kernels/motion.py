@@ -11,7 +11,7 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
-from sim.model import ARMED, FREE, HYSTERESIS, LEAST_HYSTERESIS, SPHERICAL, WAITING_TO_LEAVE, Status
+from sim.model import ARMED, FREE, GUARD_RUB, HYSTERESIS, LEAST_HYSTERESIS, SPHERICAL, WAITING_TO_LEAVE, Status
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
@@ -27,6 +27,8 @@ LANDING, AFAR = 0.05, 0.3
 # Weight of the gap between a driven rate and the wanted one against displacements, when a step is judged.  Smaller:
 # a motion whose rate jumps is followed, and the books do not balance.  Larger: what a step is off by counts twice.
 JUMP = 1e-3
+# What the rate of a freedom that rubs has to come to, in units of what it is allowed at first, to be allowed no more.
+CLEAR = 10.0
 
 
 @entry
@@ -199,8 +201,13 @@ def remember_turns(blocks, coordinate, turn_out):
 
 @kernel
 def arm_again(guards_out):
-    """At the end of a step: arm guards that wait and whose values have fallen below zero by the hysteresis."""
+    """At the end of a step: arm guards that wait and whose values have fallen below zero by the hysteresis.
+
+    Rates of freedoms that rub, and have come to move, are allowed nothing more: they stop where they are zero.
+    """
     for g in range(guards_out.kind.size):
+        if guards_out.kind[g] == GUARD_RUB and guards_out.value[g] < -CLEAR * guards_out.allowed[g]:
+            guards_out.allowed[g] = 0.0
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             guards_out.peak[g] = max(guards_out.peak[g], abs(guards_out.value[g]))
             if guards_out.value[g] < -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS):

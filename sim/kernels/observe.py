@@ -22,7 +22,7 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
-from sim.model import DISARMED, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE, Status
+from sim.model import DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -42,11 +42,20 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
 
 
 @kernel
-def drive_torques(rows, row_work, torque_out):
-    """Add the forces of drives to the torques of their columns."""
+def drive_torques(rows, row_work, stopping_out, rubbing_out, torque_out):
+    """Add the forces of drives, and of what holds a freedom, to the torques of their columns.
+
+    Where a stop may have given all of it, it has; else friction has.
+    """
     for r in range(rows.motion.size):
         if rows.motion[r] >= 0:
-            torque_out[rows.column[r]] += rows.scale[r] * row_work.force[r]
+            c, torque = rows.column[r], rows.scale[r] * row_work.force[r]
+            torque_out[c] += torque
+            if rows.low[r] < rows.high[r]:
+                if (rows.low[r] == -math.inf and torque < 0.0) or (rows.high[r] == math.inf and torque > 0.0):
+                    stopping_out[c] += torque
+                else:
+                    rubbing_out[c] += torque
 
 
 @kernel
@@ -199,7 +208,7 @@ def observe(system, tables, work, t, q, v):
     share_out(work.N, count, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
-    drive_torques(tables.rows, work.rows, work.torque)
+    drive_torques(tables.rows, work.rows, work.stopping, work.rubbing, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
@@ -230,6 +239,8 @@ def write_sample(work, layout, t, y, row_out):
         row_out[a + i] = work.coordinate[i]
         row_out[a + c + i] = work.rate[i]
         row_out[a + 2 * c + i] = work.torque[i]
+        row_out[a + 3 * c + i] = work.stopping[i]
+        row_out[a + 4 * c + i] = work.rubbing[i]
     a = layout[2]
     for j in range(work.joints.force.shape[0]):
         for i in range(6):
@@ -274,7 +285,14 @@ def guard_values(tables, work, control, guards_out, t, values_out):
         elif guards_out.kind[g] == GUARD_PROGRAM:
             values_out[g] = guards_out.direction[g] * run_program(tables, work, guards_out.owner[g], t)
         elif guards_out.kind[g] == GUARD_STOP:
-            values_out[g] = guards_out.direction[g] * stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
+            depth = stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
+            values_out[g] = guards_out.direction[g] * depth - guards_out.allowed[g]
+        elif guards_out.kind[g] == GUARD_RUB:
+            values_out[g] = -guards_out.direction[g] * work.rate[guards_out.owner[g]] - guards_out.allowed[g]
+        elif guards_out.kind[g] == GUARD_HOLD:
+            r = guards_out.owner[g]
+            torque = tables.rows.scale[r] * work.rows.force[r]
+            values_out[g] = guards_out.direction[g] * torque - guards_out.allowed[g]
         guards_out.value[g] = values_out[g]
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             values_out[g] = -1.0
@@ -289,7 +307,7 @@ def observation(question, system, t, a, b):
     q, v = y[:nq], y[nq : nq + nv]
     work.one.intact[0] = 0
     for c in range(work.torque.size):
-        work.torque[c] = 0.0
+        work.torque[c] = work.stopping[c] = work.rubbing[c] = 0.0
     follow(system, t)
     move(system, q, v)
     columns(system, q, v)

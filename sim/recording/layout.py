@@ -135,7 +135,8 @@ def row_fields(layout: Layout) -> dict[str, RowField]:
     real = {
         "time": (), "position": (b, 3), "quat_wxyz": (b, 4), "velocity": (b, 3), "angular_velocity": (b, 3),
         "com": (b, 3), "joints/position": (j, 3), "joints/coordinate": (c,), "joints/rate": (c,),
-        "joints/torque": (c,), "joints/force": (j, 6), **{f"energy/{name}": () for name in ENERGIES},
+        "joints/torque": (c,), "joints/stop_torque": (c,), "joints/friction_torque": (c,),
+        "joints/force": (j, 6), **{f"energy/{name}": () for name in ENERGIES},
         "forces/length": (f,), "forces/tension": (f,), "forces/wrench": (f, 6),
         "trust/position_residual": (), "trust/velocity_residual": (), "trust/smallest_singular_value": (),
     }  # fmt: skip

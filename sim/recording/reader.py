@@ -100,6 +100,8 @@ class Recording:
         self.coordinate = ByName("joint", keys, lambda: read("joints/coordinate"))
         self.rate = ByName("joint", keys, lambda: read("joints/rate"))
         self.torque = ByName("joint", keys, lambda: read("joints/torque"))
+        self.stop_torque = ByName("joint", keys, lambda: read("joints/stop_torque"))
+        self.friction_torque = ByName("joint", keys, lambda: read("joints/friction_torque"))
         forces = {force.name: k for k, force in enumerate(self.forces)}
         self.length = ByName("force", forces, lambda: read("forces/length"))
         self.tension = ByName("force", forces, lambda: read("forces/tension"))

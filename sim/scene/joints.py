@@ -71,6 +71,8 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
         block.problem("connected", "'connected' is for joints that the drawing binds", "the event connects this one")
     bound = math.inf if by_event else DEFAULT_TOLERANCE
     tolerance = block.get("tolerance")
+    limits, friction, motion = _limits(block, kind), _friction(block, kind), _motion(block, kind)
+    _check_driven(block, limits, friction, motion)
     return Joint(
         name=thing.full,
         part=thing.reader.scope.part,
@@ -82,9 +84,10 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
         second_axis=second_axis,
         parent_point=parent_point,
         child_point=child_point,
-        limits=_limits(block, kind),
+        limits=limits,
         **{key: _per_freedom(block, key, kind) for key in ("stiffness", "rest", "damping", "armature")},
-        motion=_motion(block, kind),
+        friction=friction,
+        motion=motion,
         connected=bool(block.get("connected", True)) and not by_event,
         binds="event" if by_event else "drawing",
         tolerance=tolerance.value if isinstance(tolerance, Quantity) else bound,
@@ -223,6 +226,32 @@ def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
     return values
 
 
+def _friction(block: Block, kind: str) -> tuple[float, ...]:
+    """Return the bound of Coulomb's friction of each freedom; () where there is none."""
+    values = _per_freedom(block, "friction", kind)
+    if not any(values):
+        return ()
+    if kind in ("spherical", "free"):
+        what = f"a {kind} joint has no friction: its turns are no list of coordinates"
+        block.problem("friction", what, "a chain of rotational and translational joints can have it")
+        return ()
+    return values
+
+
+def _check_driven(
+    block: Block, limits: Limits | None, friction: tuple[float, ...], motion: tuple[Expression | None, ...]
+) -> None:
+    """Report rigid stops and friction of freedoms whose motion is prescribed: nothing is left to them."""
+    driven = [formula is not None for formula in motion]
+    if limits is not None and limits.stop == "rigid":
+        ends = [any(map(math.isfinite, pair)) for pair in limits.ranges]
+        if any(a and b for a, b in zip(driven, ends, strict=False)):
+            block.problem("limits", "a driven freedom has no rigid stop: its motion says where it is")
+    if any(a and b > 0.0 for a, b in zip(driven, friction, strict=False)):
+        what = "a driven freedom has no friction: its drive gives what the motion takes"
+        block.problem("friction", what, "leave one of the two out")
+
+
 def _motion(block: Block, kind: str) -> tuple[Expression | None, ...]:
     """Return what drives each freedom: a formula of time, or None where it is free; () where nothing is driven."""
     if not block.wrote("motion"):
@@ -266,7 +295,7 @@ def _formula_of_time(block: Block, node: Node, path: str, unit_wanted: str) -> E
 
 
 def _limits(block: Block, kind: str) -> Limits | None:
-    """Return the soft stops of a joint, or None."""
+    """Return the stops of a joint, or None."""
     value = block.get("limits")
     if value is None:
         return None
@@ -288,8 +317,28 @@ def _limits(block: Block, kind: str) -> Limits | None:
         inner.problem(key, what, "limit the slides or the turns, and leave the others [-inf, inf]")
         return None
     unit_of = units.pop() if units else FREEDOM_UNITS[kind][0]
-    stop = {name: _stop(value, name, unit_of) for name in ("stiffness", "dissipation")}
-    return Limits(ranges=ranges, **stop)
+    stiffness, dissipation, rest_speed = (
+        _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")
+    )
+    how, restitution = _kind_of_stop(value, kind) if isinstance(value, Block) else ("soft", 0.0)
+    return Limits(
+        ranges=ranges, stop=how, restitution=restitution, rest_speed=rest_speed, stiffness=stiffness,
+        dissipation=dissipation,
+    )  # fmt: skip
+
+
+def _kind_of_stop(value: Block, kind: str) -> tuple[str, float]:
+    """Return whether a stop is soft or rigid, and its restitution; report what is said of the other kind."""
+    how = value.get("stop", "soft")
+    if value.bad("stop"):
+        return how, 0.0
+    for name in ("stiffness", "dissipation") if how == "rigid" else ("restitution", "rest_speed"):
+        if value.wrote(name):
+            other = "give it restitution" if how == "rigid" else "write stop: rigid, or give it dissipation"
+            value.problem(name, f"a {how} stop has no '{name}'", other)
+    if how == "rigid" and kind == "spherical":
+        value.problem("stop", "the stop of a spherical joint is soft: it limits an angle that is no coordinate")
+    return how, value.get("restitution", 0.0)
 
 
 def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tuple[tuple[float, float], ...] | None:
@@ -323,7 +372,7 @@ def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tupl
 
 
 def _stop(value: Any, name: str, unit_of: str) -> float:
-    """Return stiffness or dissipation of a stop; its default depends on sliding or turning."""
+    """Return stiffness, dissipation or rest speed of a stop; its default depends on sliding or turning."""
     schema = definition("limits")["oneOf"][1]["properties"][name]
     sliding, turning = schema["x-default"]
     default = sliding if unit_of == "m" else turning

@@ -18,7 +18,7 @@ from sim.scene.problem import Place, Problem, SceneError
 from sim.scene.reading import Reader
 from sim.scene.scope import Scope
 from sim.scene.settings import build_render, build_simulate
-from sim.scene.spec import Scene
+from sim.scene.spec import Joint, Scene, Simulate
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
 
@@ -94,6 +94,7 @@ def _load(
     if contacts and simulate.method == "variational":
         what = "steps of the variational method know no contacts"
         findings.add(contacts[0].place, "simulate.method", what, "take dop853, or leave the contacts out")
+    _check_steps(joints, simulate, findings)
     warnings = findings.close()
     scene = Scene(
         name=draft.name or Path(label).stem,
@@ -115,6 +116,20 @@ def _load(
         render=render,
     )
     return scene, warnings
+
+
+def _check_steps(joints: tuple[Joint, ...], simulate: Simulate, findings: Findings) -> None:
+    """Report rigid stops and friction of joints where steps of one length do not know them."""
+    for joint in joints:
+        rigid = joint.limits is not None and joint.limits.stop == "rigid"
+        if simulate.method == "variational" and (rigid or joint.friction):
+            key = "limits" if rigid else "friction"
+            what = f"steps of the variational method know no {'rigid stops' if rigid else 'friction of joints'}"
+            findings.add(joint.places.get(key, joint.place), f"joints.{joint.name}.{key}", what, "take dop853")
+        elif simulate.contact == "stepping" and joint.friction:
+            what = "time steps (`contact: stepping`) know no friction of joints"
+            place = joint.places.get("friction", joint.place)
+            findings.add(place, f"joints.{joint.name}.friction", what, "take contact: event")
 
 
 def _overrides(settings: Settings, findings: Findings) -> dict[str, Override]:

@@ -72,9 +72,12 @@ class Body:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Soft stops of one joint, one range for each freedom (spherical: one range of the angle)."""
+    """Stops of one joint, one range for each freedom (spherical: one range of the angle)."""
 
     ranges: tuple[tuple[float, float], ...]  # m or rad; infinite where a side has no stop
+    stop: str = "soft"  # soft, rigid
+    restitution: float = 0.0  # 1; of rigid stops, as the rate below which there is none
+    rest_speed: float = 0.0  # m/s or rad/s
     stiffness: float  # N/m or N m/rad, of the stop
     dissipation: float  # s/m or s/rad (Hunt and Crossley): torque = stiffness * depth * (1 + dissipation * depth rate)
 
@@ -100,6 +103,7 @@ class Joint:
     rest: tuple[float, ...]  # m or rad: coordinate at which the spring is free, for each freedom
     damping: tuple[float, ...]  # N s/m or N m s/rad for each freedom
     armature: tuple[float, ...]  # kg or kg m^2 for each freedom
+    friction: tuple[float, ...] = ()  # N or N m for each freedom, Coulomb's; (): none
     motion: tuple[Expression | None, ...] = ()  # m or rad over time, for each freedom; None: not driven; (): none is
     connected: bool  # True: from the start; False: only after an event connects it
     binds: str  # "drawing": frames from the drawing; "event": at the relative pose when it is connected

@@ -86,9 +86,10 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
 def _same_model(seen: Seen) -> None:
     """Raise unless the scene text gives the bodies and joints of the arrays, and nothing that cannot be verified."""
     model, recording = seen.model, seen.recording
-    if model.pairs:
+    if model.one_sided:
+        what = "contacts" if model.pairs else "rigid stops or friction of joints"
         raise RecordingError(
-            f"{recording.path}: its scene has contacts, whose forces are not recomputed yet, so it cannot be verified; "
+            f"{recording.path}: its scene has {what}, whose forces are not recomputed yet, so it cannot be verified; "
             "`sim run` prints the residuals and the energy balance"
         )
     bodies = [body.name for body in recording.bodies]

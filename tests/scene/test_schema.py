@@ -144,7 +144,7 @@ def test_nouns_have_the_keys_of_the_schema():
     own = {"name", "part", "place", "places"}
     assert fields(Simulate) == keys("simulate")
     assert fields(World) == keys("world")
-    assert fields(Joint) - own - {"binds"} == keys("joint") - {"about", "friction"}
+    assert fields(Joint) - own - {"binds"} == keys("joint") - {"about"}
     assert fields(Limits) - {"ranges"} == set(vocabulary.definition("limits")["oneOf"][1]["properties"]) - {"range"}
     assert fields(Body) - own - {"origin"} == keys("body") - {"about", "density", "gyration", "position", "color"}
     triggers = {"at", "after", "when", "key", "once", "caption"}

@@ -1,0 +1,192 @@
+"""Rigid stops and friction of joints, as points of the contact problem that have one row each.
+
+A freedom at its stop is a point without friction, whose normal rate leads away from the stop.  A freedom with friction
+is a point that nothing presses, whose friction has a bound of its own (`least`).  Rows of turns are in metres, as all
+rows are.  Friction with a bound gives no impulse, so it takes no part in collisions: what one moves, slides then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sim.compiler import Model
+from sim.contact.finding import CLOSED
+from sim.contact.hold import Hold, key_of
+from sim.contact.solution import ContactSolution
+from sim.contact.touch import Touch
+from sim.mechanism import Mechanism
+from sim.model import OPEN, SLIP, STICK
+
+AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it can give no more
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A freedom at its stop, or one with friction.
+
+    column : of the freedom
+    side : 1 at the upper end of its range, -1 at the lower; 0: friction
+    scale : m for turns, 1 for slides: what rates and torques are multiplied by, and divided by
+    restitution, rest_speed : of the stop, 1 and m/s
+    resistance : N, the most that friction gives
+    mode : a stop is OPEN or not; friction is STICK or SLIP
+    force : N, of the stop, or of friction along the coordinate
+    """
+
+    column: int
+    side: int
+    scale: float
+    restitution: float = 0.0
+    rest_speed: float = 0.0
+    resistance: float = 0.0
+    mode: int = OPEN
+    force: float = 0.0
+    friction: float = 0.0  # nothing of a stop goes along it
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Which one it is: the same at all times."""
+        return key_of(self.column, self.side)
+
+    @property
+    def pair(self) -> int:
+        """A number that no pair of shapes has."""
+        return self.key[0]
+
+    def name(self, model: Model) -> str:
+        """Return its joint, and at which stop it is."""
+        where = {1: " at its upper stop", -1: " at its lower stop", 0: ""}
+        return model.column_names[self.column] + where[self.side]
+
+    def beyond(self, model: Model, depth: float) -> str:
+        """Return that it is beyond its stop [m or rad]."""
+        column = model.columns[self.column]
+        unit, end = "m" if column.linear else "rad", "upper" if self.side > 0 else "lower"
+        return f"{model.column_names[self.column]} is {depth:.3g} {unit} beyond its {end} stop, which is rigid"
+
+    def told(self, model: Model, mode: int) -> str:
+        """Return what it does in a mode."""
+        if self.side:
+            end = "upper" if self.side > 0 else "lower"
+            return f"{model.column_names[self.column]} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
+        return f"{model.column_names[self.column]} {'sticks' if mode == STICK else 'slides'}"
+
+
+Point = Touch | Bounded
+
+
+def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
+    """Return the freedoms that are at rigid stops, as last looked at, and how far they still are from them."""
+    model, found, gaps = mechanism.model, list[Bounded](), list[float]()
+    present = _present(mechanism)
+    for stop in model.stops:
+        gap = float(stop.side * (stop.bound - mechanism.work.coordinate[stop.column]))
+        if stop.rigid and int(stop.joint) in present and gap <= CLOSED:
+            scale = _scale(model, int(stop.column))
+            found.append(
+                Bounded(
+                    int(stop.column), int(stop.side), scale, float(stop.restitution), scale * float(stop.rest_speed)
+                )
+            )
+            gaps.append(gap)
+    return found, gaps
+
+
+def with_friction(mechanism: Mechanism) -> list[Bounded]:
+    """Return the freedoms that have friction."""
+    model, found, present = mechanism.model, list[Bounded](), _present(mechanism)
+    for column in np.flatnonzero(model.columns.friction):
+        if int(model.columns.joint[column]) in present:
+            scale = _scale(model, int(column))
+            found.append(Bounded(int(column), 0, scale, resistance=float(model.columns.friction[column]) / scale))
+    return found
+
+
+def _present(mechanism: Mechanism) -> set[int]:
+    return {int(j) for j in (*mechanism.structure.carrier[1:], *mechanism.structure.loops)}
+
+
+def _scale(model: Model, column: int) -> float:
+    return 1.0 if model.columns.linear[column] else model.length
+
+
+def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
+    """Return holds of all these freedoms where they are: their rows are what the problem is made of."""
+    columns = dict.fromkeys(one.column for one in bounded)
+    return tuple(Hold(c, float(mechanism.work.coordinate[c]), -np.inf, np.inf) for c in columns)
+
+
+def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
+    """Return (3 bounded, rows): rows n, t1, t2 of these points from those of the structure, which holds all of them."""
+    rows = mechanism.structure.tables.rows
+    out = np.zeros((3 * len(bounded), len(rows)))
+    of_column = {int(rows.column[r]): r for r in np.flatnonzero(rows.low < rows.high)}
+    for k, one in enumerate(bounded):
+        out[3 * k + (0 if one.side else 1), of_column[one.column]] = -one.side if one.side else 1.0
+    return out
+
+
+def against(stops: Sequence[Bounded], P: np.ndarray, mode: np.ndarray) -> list[Bounded]:
+    """Return freedoms at stops in the modes (k,) of an answer with forces P (k, 3)."""
+    return [replace(one, mode=int(m), force=float(f)) for one, m, f in zip(stops, mode, P[:, 0], strict=True)]
+
+
+def frictions(
+    bounded: Sequence[Bounded], answer: ContactSolution, leaving: frozenset[tuple[int, int, int]]
+) -> list[Bounded]:
+    """Return freedoms with friction, the last points of an answer, in its modes.
+
+    leaving : those that friction could not hold any longer: they begin to slide, where it gives all that it can
+    """
+    out, n = [], len(answer.P) - len(bounded)
+    for k, one in enumerate(bounded, start=n):
+        force, holds = float(answer.P[k, 1]), answer.mode[k] == STICK
+        if not holds:
+            force = -one.resistance * (1.0 if answer.d[k, 0] > 0.0 else -1.0)
+        elif one.key in leaving and (abs(force) >= AT_BOUND * one.resistance or answer.chosen[k]):
+            force, holds = float(np.copysign(one.resistance, force)), False
+        out.append(replace(one, mode=STICK if holds else SLIP, force=force))
+    return out
+
+
+def eased(bounded: Sequence[Bounded], beyond: Mapping[int, float]) -> list[Bounded]:
+    """Return these freedoms, of which friction gives what it can where it would have to give more.
+
+    Only where forces are not unique: others hold the rest.  beyond : columns, and the torques that they would need
+    """
+    return [
+        replace(one, mode=SLIP, force=float(np.copysign(one.resistance, beyond[one.column])))
+        if one.mode == STICK and one.column in beyond and not one.side
+        else one
+        for one in bounded
+    ]
+
+
+def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
+    """Return what holds which freedom, at its stops and by friction."""
+    model, out = mechanism.model, dict[int, Hold]()
+    for one in bounded:
+        if one.mode == (SLIP if not one.side else OPEN):
+            continue
+        c, most = one.column, one.resistance * one.scale
+        torque = one.scale * (-one.side * one.force if one.side else one.force)
+        at = float(mechanism.work.coordinate[c])
+        if one.side:
+            stops = model.stops[(model.stops.column == c) & (model.stops.side == one.side)]
+            at = float(stops.bound[0])
+        low, high = (-np.inf if one.side > 0 else -most), (np.inf if one.side < 0 else most)
+        old = out.get(c, Hold(c, at, 0.0, 0.0))
+        out[c] = Hold(c, at if one.side else old.at, old.low + low, old.high + high, old.torque + torque)
+    return tuple(out.values())
+
+
+def rubbing(model: Model, bounded: Sequence[Bounded]) -> np.ndarray:
+    """Return the friction (columns,) of freedoms that slide [N or N m]."""
+    out = np.zeros(len(model.columns))
+    for one in bounded:
+        if not one.side and one.mode == SLIP:
+            out[one.column] = one.force * one.scale
+    return out
