@@ -67,8 +67,9 @@ ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
 BEGUN, CREEP = 1e-12, 5e-8
-# m: how much deeper a point may get that touches and carries nothing; depth at which one still counts as touching.
-RESTING, TOUCHING = 2e-10, 1e-6
+# How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
+# has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
+RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
 
 
 class Flow:
@@ -381,7 +382,8 @@ class Flow:
         largest = float(self.work.points.pressing.max(initial=0.0))
         gap, slides = guards.kind == GUARD_GAP, guards.kind == GUARD_SLIP
         least = np.where(slides, CREEP, np.where(gap, 0.0, BEGUN * largest))
-        least[:meetings][list(self.idle)] = RESTING
+        idle = list(self.idle)
+        least[:meetings][idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[:meetings][idle], 0.0), 0.0)
         most = np.where(slides, CREEP, np.where(gap, TOUCHING, ROUNDOFF * largest))
         guards.allowed[:] = np.where((values > -least) & (values <= most), least + np.maximum(values, 0.0), 0.0)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
 from tests.contact.solids import Solid
@@ -56,7 +55,9 @@ def random_scene(seed: int, simulate: str = "") -> RandomScene:
         v, w = speed * direction(rng), rng.uniform(0.0, SPIN) * direction(rng)
         bodies += f"  b{n}: {{mass: {10 ** heavy[n]:.6g}, shapes: [{{{text_of(kind, solid)}}}]}}\n"
         rpy = rng.uniform(-np.pi, np.pi, 3)
-        initial += f"  b{n}: {{position: {said(p)}, rpy: {said(rpy)}, velocity: {said(v)}, angular_velocity: {said(w)}}}\n"
+        initial += (
+            f"  b{n}: {{position: {said(p)}, rpy: {said(rpy)}, velocity: {said(v)}, angular_velocity: {said(w)}}}\n"
+        )
     e = 0.0 if rng.random() < 1 / 3 else rng.uniform(0.0, 0.9)
     mu = 0.0 if rng.random() < 0.2 else rng.uniform(0.0, 1.0)
     text = f"""
@@ -109,13 +110,15 @@ def said(values: np.ndarray) -> str:
 
 
 # Middles of the walls from the middle of the box, of which each looks inward.
-SIDES = [sign * axis for axis in np.eye(3) for sign in (-1.0, 1.0)]
+SIDES = np.concatenate([np.eye(3), -np.eye(3)])
 MIDDLE = np.array([0.0, 0.0, INSIDE])
 
 
 def planes() -> str:
     """Return walls, floor and lid as planes."""
-    return "\n".join(f"    - plane: {{center: {said(MIDDLE + INSIDE * side)}, normal: {said(-side)}}}" for side in SIDES)
+    return "\n".join(
+        f"    - plane: {{center: {said(MIDDLE + INSIDE * side)}, normal: {said(-side)}}}" for side in SIDES
+    )
 
 
 def plates() -> str:
@@ -127,7 +130,6 @@ def plates() -> str:
     )
 
 
-def room_at_walls(solid: Solid, x: np.ndarray, quat_wxyz: np.ndarray) -> float:
+def room_at_walls(placed: Solid) -> float:
     """Return the gap [m] to the nearest wall, negative where the solid reaches into it."""
-    placed = solid.moved(x, Rotation.from_quat(quat_wxyz, scalar_first=True).as_matrix())
-    return min(float(INSIDE + side @ MIDDLE - placed.support(side)) for side in SIDES)
+    return float((INSIDE + SIDES @ MIDDLE - placed.support(SIDES)).min())
