@@ -8,7 +8,7 @@ the nearest points of their surfaces, y2 - y1 = gap m.  Which m that is depends 
     LINE, LINE   m is perpendicular to both
     LINE, else   m is perpendicular to the line, one angle is found
     else         both angles of m are found
-    EDGE, rim    where m is near to the rim's axis: places along both edges are found, m is across both
+    edge, rim    where m is near to the rim's axis: places along both edges are found, m is across both
 
 A surface point of a ROUND or BALL is a function of the normal that it shows: it moves by v + H (m_dot - w x m),
 H being the second derivative of the support function (radii of curvature).  Differentiating y2 - y1 = gap m
@@ -199,10 +199,15 @@ def lies_flat(a0, a1, a2, m):
 
 
 @kernel
-def tells_place(a0, a1, m):
-    """Tell whether a normal says where on a rim it is; of what is no rim it need not."""
-    z0, z1, square = dot(a0, m), dot(a1, m), dot(a0, a0)
-    return square == 0.0 or z0 * z0 + z1 * z1 > NOWHERE**2 * square**2
+def place_on_rim(touches, k, side, R, a0, a1, a2, m):
+    """Place on a rim, from its middle, where the point was last, or else where m tells; and whether that is known."""
+    d, radius = (touches.d[k, side, 0], touches.d[k, side, 1], touches.d[k, side, 2]), length(a0)
+    if touches.kind[k, side] != ROUND:
+        return (0.0, 0.0, 0.0), True
+    if dot(d, d) > 0.0:
+        return times(radius, outward_axes(R, touches.link[k, side], d)), True
+    rho = bulge(a0, a1, a2, m)
+    return rho, math.hypot(dot(a0, m), dot(a1, m)) > NOWHERE * radius
 
 
 @kernel
@@ -239,12 +244,12 @@ def normal_of_edges(t1, t2, w, r, start):
 
 
 @kernel
-def nearest_on_edges(kind1, c1, d1, a0, a1, a2, c2, b0, b1, b2, r, start):
+def nearest_on_edges(kind1, c1, d1, a0, a1, rho1, c2, b0, b1, rho2, r, start):
     """Normal and nearest points of an edge at c1 and a rim at c2 near the normal `start`, and a status.
 
-    Newton on the places along both: w has no part along either tangent.
+    Newton on the places along both: w has no part along either tangent.  rho1, rho2: places on rims, from their
+    middles, where it starts.
     """
-    rho1, rho2 = bulge(a0, a1, a2, start), times(-1.0, bulge(b0, b1, b2, start))
     r1, r2 = length(rho1), length(rho2)
     y1, y2 = plus(c1, rho1), plus(c2, rho2)
     if kind1 == LINE:
@@ -316,6 +321,10 @@ def place_touch(touches, k, x, R):
     w = minus(c2, c1)
     status = OK
     y1, m = c1, d1
+    on_edges = kind2 == ROUND and are_edges(kind1, r1 + r2, a0, a1, a2, b0, b1, b2, start)
+    rho1, known1 = place_on_rim(touches, k, first, R, a0, a1, a2, start)
+    rho2, known2 = place_on_rim(touches, k, second, R, b0, b1, b2, times(-1.0, start))
+    on_edges = on_edges and known1 and known2
     if kind1 == LINE and kind2 == LINE:
         normal = cross(d1, d2)
         square = dot(normal, normal)
@@ -324,13 +333,8 @@ def place_touch(touches, k, x, R):
         m = unit(normal) if dot(normal, start) >= 0.0 else times(-1.0, unit(normal))
         y1 = beyond(c1, dot(cross(w, d2), normal) / square, d1)
         y2 = beyond(c2, dot(cross(w, d1), normal) / square, d2)
-    elif (
-        kind2 == ROUND
-        and are_edges(kind1, r1 + r2, a0, a1, a2, b0, b1, b2, start)
-        and tells_place(a0, a1, start)
-        and tells_place(b0, b1, start)
-    ):
-        m, y1, y2, status = nearest_on_edges(kind1, c1, d1, a0, a1, a2, c2, b0, b1, b2, r1 + r2, start)
+    elif on_edges:
+        m, y1, y2, status = nearest_on_edges(kind1, c1, d1, a0, a1, rho1, c2, b0, b1, rho2, r1 + r2, start)
     elif kind1 == LINE:
         if kind2 == ROUND:
             m, status = line_normal(c1, d1, c2, b0, b1, b2, start)
@@ -462,11 +466,25 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
     return worst
 
 
+@kernel
+def keep_start(touches, k, x, R, n, p):
+    """Let the iteration of row k start at the normal n and, on rims, at the point p."""
+    n_K = inward_axes(R, touches.link[k, 0], n)
+    n_out, d_out = touches.n, touches.d
+    for i in range(3):
+        n_out[k, i] = n_K[i]
+    for side in range(2):
+        if touches.kind[k, side] == ROUND:
+            c, _, a0, a1, a2 = feature_in_world(touches, k, side, x, R)
+            d = (0.0, 0.0, 0.0)
+            if is_rim(a2):
+                d = inward_axes(R, touches.link[k, side], unit(across(minus(p, c), unit(cross(a0, a1)))))
+            for i in range(3):
+                d_out[k, side, i] = d[i]
+
+
 @door
-def remember_normals(link_R, point_work, count, touch_work):
-    """Keep the normals as the start of the next iteration, after an accepted step."""
-    n_K = touch_work.n
+def remember_starts(link_x, link_R, point_work, count, touch_work):
+    """Keep normals, and places on rims, as the start of the next iteration, after an accepted step."""
     for k in range(count):
-        n = inward_axes(link_R, touch_work.link[k, 0], three(point_work.n, k))
-        for i in range(3):
-            n_K[k, i] = n[i]
+        keep_start(touch_work, k, link_x, link_R, three(point_work.n, k), three(point_work.p, k))

@@ -28,9 +28,12 @@ FRICTION = {
     "newtons_cradle": 0.0, "woodpecker": {"front": 0.6, "back": 0.0}, "slider_crank_clearance": 0.01,
 }  # fmt: skip
 SHORTER = {"woodpecker": 0.3}  # s: what more there is is as before
+# Hz: they move fast, and what changes momentum is a sum over rows.
+FINER = {"newtons_cradle": 480, "woodpecker": 8e3, "slider_crank_clearance": 2e4}
 R = Rotation.from_rotvec([0.7, -1.9, 0.4]).as_matrix()
 SHIFT = np.array([3.0, -7.0, 11.0])
 SCENE = pytest.mark.parametrize("name", FRICTION)
+PRESSED = pytest.mark.parametrize("name", [name for name in FRICTION if name != "newtons_cradle"])  # that only strikes
 MOVED = pytest.mark.parametrize("moved", [False, True], ids=["here", "moved"])
 
 
@@ -60,6 +63,7 @@ def told(name: str, moved: bool) -> Told:
     scene = sim.load(SCENES / f"{name}.yaml")
     if moved:
         scene = moved_scene(replace(scene, events=()), R, SHIFT)
+    scene = replace(scene, simulate=replace(scene.simulate, record=FINER.get(name, scene.simulate.record)))
     r = sim.run(scene, duration=min(scene.simulate.duration, SHORTER.get(name, np.inf)))
     t, bodies = r.touches, [body.name for body in r.bodies]
     pairs = [(bodies.index(p.a) if p.a in bodies else -1, bodies.index(p.b) if p.b in bodies else -1) for p in r.pairs]
@@ -70,7 +74,7 @@ def told(name: str, moved: bool) -> Told:
     u = velocity_at(r, b, t["row"], t["point"]) - velocity_at(r, a, t["row"], t["point"])
     return Told(
         r, R @ [0, 0, -G0] if moved else np.array([0, 0, -G0]), t["row"], a, b, np.array(mu)[t["pair"]], press,
-        t["force"] - press[:, None] * t["normal"], u, float(np.abs(t["force"]).max()),
+        t["force"] - press[:, None] * t["normal"], u, float(np.abs(t["force"]).max(initial=0.0)),
     )  # fmt: skip
 
 
@@ -107,7 +111,7 @@ def spans(r: sim.Recording) -> Iterator[int]:
 
 
 @MOVED
-@SCENE
+@PRESSED
 def test_no_recorded_force_pulls_or_leaves_its_cone(name: str, moved: bool) -> None:
     x = told(name, moved)
     assert len(x.row) > 0
@@ -116,14 +120,13 @@ def test_no_recorded_force_pulls_or_leaves_its_cone(name: str, moved: bool) -> N
 
 
 @MOVED
-@SCENE
+@PRESSED
 def test_what_sticks_does_not_slide_and_what_slides_is_rubbed_against_its_motion(name: str, moved: bool) -> None:
     x = told(name, moved)
     n, mode = x.r.touches["normal"], x.r.touches["mode"]
     u_n = np.sum(x.u * n, axis=1)
     u_t = x.u - u_n[:, None] * n
     speed = np.linalg.norm(u_t, axis=1)
-    # Before a collision, other points of its bodies may have opened and closed: none moves apart.
     assert np.abs(u_n).max() <= 1e-8
     assert speed[mode == 1].max(initial=0.0) <= 1e-8
     slides = (mode == 2) & (speed > 1e-5)
