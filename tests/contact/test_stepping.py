@@ -98,6 +98,12 @@ def pushed(x: float, y: float) -> Scene:
     return load_text(PUSHED.format(balls="\n".join(balls), x=x, y=y))
 
 
+def two_balls() -> str:
+    return "\n".join(
+        f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
+    )
+
+
 @pytest.mark.parametrize("way", [(0.0, 1.0), (0.5, 3.0**0.5 / 2.0)], ids=["y", "xy"])
 def test_balls_roll_on_a_slab_that_is_pushed(way: tuple[float, float]) -> None:
     """SimBenchmark's rolling test: a pyramid in the place of the cone fails one of the two directions."""
@@ -110,10 +116,7 @@ def test_balls_roll_on_a_slab_that_is_pushed(way: tuple[float, float]) -> None:
 @pytest.mark.fast
 def test_two_balls_begin_to_roll_on_a_slab() -> None:
     """The same with two balls and five steps: a few visits of everything that a step does."""
-    balls = "\n".join(
-        f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
-    )
-    simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=balls, x=90.0, y=120.0))))
+    simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=two_balls(), x=90.0, y=120.0))))
     start = simulator.position["slab"]
     simulator.advance(0.02)
     a = (150.0 - 0.4 * 12.0 * G0) / (10.0 + 4.0 / 7.0)
@@ -206,15 +209,22 @@ def test_dominoes_fall_to_the_last() -> None:
     assert simulator.energy["kinetic"] < 1e-9
 
 
-def test_a_moved_scene_steps_the_same() -> None:
+@pytest.mark.parametrize("name", ["sliding_block", "rolling_sphere", "stack", "pushed"])
+def test_a_moved_scene_steps_the_same(name: str) -> None:
     """Turned and moved at random: to what the solver leaves."""
-    scene = replace(shipped("sliding_block"), events=())
+    if name == "pushed":  # in the slab's axes, which turn with the scene
+        text = PUSHED.replace("body: slab,", "body: slab, frame: body,")
+        scene = load_text(text.format(balls=two_balls(), x=90.0, y=120.0))
+    else:
+        scene = replace(shipped(name), events=())
     one, R, shift = stepping(scene, 1e-3), matrix_from_vector(np.array([0.4, -1.1, 0.7])), np.array([3.0, -2.0, 5.0])
     other = stepping(moved_scene(scene, R, shift), 1e-3)
     for t in (0.2, 0.6, 1.2):
         one.advance(t)
         other.advance(t)
-        assert R.T @ (other.position["block"] - shift) == pytest.approx(one.position["block"], abs=1e-6)
+        for body in scene.bodies:
+            found = R.T @ (other.position[body.name] - shift)
+            assert found == pytest.approx(one.position[body.name], abs=1e-6)
 
 
 # --- beside everything else -----------------------------------------------------------------------
