@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
 import sim
 from sim.contact.problem import impact
@@ -225,6 +227,51 @@ def test_a_moved_scene_steps_the_same(name: str) -> None:
         for body in scene.bodies:
             found = R.T @ (other.position[body.name] - shift)
             assert found == pytest.approx(one.position[body.name], abs=1e-6)
+
+
+# --- spin -------------------------------------------------------------------------------------------
+
+PLATE = """
+schema: 1
+name: plate
+world: {{gravity: [0, 0, 0], shapes: [{{name: ground, plane: {{}}}}]}}
+bodies:
+  plate:
+    mass: 0.2
+    shapes: [{{box: {{center: [0, 0, 1], size: [0.12, 0.05, 0.001], orientation: {{rpy: [0.3, 0.5, 1]}}}}}}]
+initial: {{plate: {{angular_velocity: {w}}}}}
+forces: {{push: {{type: wrench, body: plate, torque: {torque}, frame: body}}}}
+contacts: {{c: {{between: [plate, world]}}}}
+"""
+
+
+def spun(w: list[float], torque: list[float], dt: float, t: float) -> tuple[Simulator, np.ndarray]:
+    """Return a plate that spins, and its angular velocity at t in its own axes."""
+    simulator = stepping(load_text(PLATE.format(w=w, torque=torque)), dt)
+    simulator.advance(t)
+    return simulator, simulator.rotation["plate"].T @ simulator.angular_velocity["plate"]
+
+
+def test_a_plate_that_turns_far_in_a_step_gains_nothing() -> None:
+    """Half a radian: taken as it is at the step's start, its gyroscopic moment doubles the energy in 30 steps."""
+    simulator, _ = spun([400.0, 300.0, -20.0], [0, 0, 0], 1e-3, 1e-3)
+    kinetic = simulator.energy["kinetic"]
+    for t in np.linspace(0.01, 0.5, 50):
+        simulator.advance(float(t))
+        assert simulator.energy["kinetic"] == pytest.approx(kinetic, rel=1e-10)
+
+
+def test_a_plate_spins_as_eulers_equations_say() -> None:
+    a, b, c = 0.12, 0.05, 0.001
+    turn = Rotation.from_euler("xyz", [0.3, 0.5, 1.0]).as_matrix()
+    inertia = turn @ (0.2 / 12 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])) @ turn.T
+    w, torque = np.array([20.0, 30.0, -5.0]), np.array([1e-3, -2e-3, 3e-3])
+    exact = solve_ivp(
+        lambda _, w: np.linalg.solve(inertia, torque - np.cross(w, inertia @ w)), (0.0, 0.2), w, rtol=1e-11, atol=1e-11
+    ).y[:, -1]
+    off = [np.linalg.norm(spun(w.tolist(), torque.tolist(), dt, 0.2)[1] - exact) for dt in (2e-3, 1e-3)]
+    assert off[1] < 1e-2
+    assert off[0] / off[1] == pytest.approx(4.0, rel=0.05)
 
 
 # --- beside everything else -----------------------------------------------------------------------
