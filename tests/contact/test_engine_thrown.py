@@ -1,7 +1,11 @@
-"""Bodies of all shapes thrown into a closed box: 200 scenes, one event after the other and in time steps."""
+"""Bodies of all shapes thrown into a closed box: 200 scenes, one event after the other and in time steps.
+
+Events take a minute and more for all of them: BRACHIATE_EVENT_SCENES=200 asks for that, 80 do without.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +22,21 @@ from tests.contact.solids import Solid, meet, width
 pytestmark = [pytest.mark.contact, pytest.mark.slow]
 
 SPAN = 0.3  # s
-SEEDS = 10  # of each pair of shapes
+SCENES = 200
+EVENT_SCENES = int(os.environ.get("BRACHIATE_EVENT_SCENES", "80"))
 pairs = pytest.mark.parametrize("pair", range(len(PAIRS)), ids=["-".join(pair) for pair in PAIRS])
 
 
 @dataclass
 class Thrown:
-    """A run of a random scene. ended : the sentence with which it ended early, or nothing"""
+    """A run of a random scene.
+
+    points : what its journal was told of points of contact; ended : the sentence with which it ended early, or nothing
+    """
 
     scene: RandomScene
     run: Run
+    points: list[dict[str, np.ndarray]]
     ended: str
 
     @property
@@ -38,7 +47,8 @@ class Thrown:
 def thrown(seed: int, simulate: str) -> Thrown:
     """Run a random scene; more than 2000 decisions or 20 000 steps would be without end."""
     scene = random_scene(seed, simulate)
-    run, ended = Run(scene.text), ""
+    run, points, ended = Run(scene.text), [], ""
+    run.told.contacts = points.append  # type: ignore[method-assign]
     touching: Any = run.simulator.touching
     decide, left = touching.decide, iter(range(2000))
 
@@ -53,17 +63,17 @@ def thrown(seed: int, simulate: str) -> Thrown:
         ended = str(error)
         assert ended.startswith("t = ") and len(ended) > 40  # a sentence that says when
     assert run.simulator.flow.stepper.count[[ACCEPTED, REJECTED]].sum() < 20_000
-    return Thrown(scene, run, ended)
+    return Thrown(scene, run, points, ended)
 
 
-def deepest(x: Thrown) -> float:
-    """Return the least room [m] of any two bodies, or of one and the walls, in all rows.
+def deepest(x: Thrown, every: int = 1) -> float:
+    """Return the least room [m] of any two bodies, or of one and the walls, in every row or so.
 
     The width across the normal that the engine finds is a bound that holds whatever normal that is.
     """
     names = [body.name for body in x.run.scene.bodies]
     found = np.inf
-    for row in x.rows:
+    for row in x.rows[::every]:
         assert np.isfinite(row["position"]).all()
         now: list[Solid] = []
         for name, at, quat in zip(names, row["position"], row["quat_wxyz"], strict=True):
@@ -85,13 +95,25 @@ def gained(x: Thrown) -> float:
     return float(np.diff(kinetic + [row["energy/potential"] for row in x.rows]).max() / kinetic.max())
 
 
+def beyond_laws(x: Thrown) -> float:
+    """Return how far forces of points pull or leave their cones, as a share of the largest of a block of rows."""
+    worst = 0.0
+    for told in x.points:
+        press = np.sum(told["normal"] * told["force"], axis=1)
+        rub = np.linalg.norm(told["force"] - press[:, None] * told["normal"], axis=1)
+        beyond = np.maximum(-press, rub - x.run.scene.contacts[0].friction * press).max(initial=0.0)
+        worst = max(worst, beyond / max(np.abs(press).max(initial=0.0), 1e-300))
+    return float(worst)
+
+
 @pairs
 def test_event_after_event_bodies_stay_in_their_box_and_gain_nothing(pair: int) -> None:
     ended = {}
-    for seed in range(pair, SEEDS * len(PAIRS), len(PAIRS)):
+    for seed in range(pair, EVENT_SCENES, len(PAIRS)):
         x = thrown(seed, "contact: event")
         assert deepest(x) >= -PENETRATION
-        assert gained(x) < 1e-7
+        assert gained(x) < 1e-6
+        assert beyond_laws(x) < 1e-9
         assert x.run.balance() < 1e-6 * max(row["energy/kinetic"] for row in x.rows)
         if x.ended:
             ended[seed] = x.ended
@@ -101,10 +123,14 @@ def test_event_after_event_bodies_stay_in_their_box_and_gain_nothing(pair: int) 
 
 
 @pairs
-def test_in_time_steps_bodies_stay_in_their_box(pair: int) -> None:
-    """A body may get as deep as what it turns in a step takes it beyond where its points would go straight."""
-    for seed in range(pair, SEEDS * len(PAIRS), len(PAIRS)):
-        x = thrown(seed, "contact: stepping, dt: 1 ms")
+def test_in_time_steps_bodies_stay_in_their_box_and_gain_next_to_nothing(pair: int) -> None:
+    """Points are taken to go straight in a step, and restitution speaks of the speed before it.
+
+    So a plate that turns by half a radian in a step gets some millimetres deep, and may gain a thousandth.
+    """
+    for seed in range(pair, SCENES, len(PAIRS)):
+        x = thrown(seed, "contact: stepping, dt: 1 ms, record: 1 kHz")
         assert not x.ended
-        assert deepest(x) >= -3e-3
-        assert gained(x) < 1e-3
+        assert deepest(x, 3) >= -5e-3
+        assert gained(x) < 2e-3
+        assert beyond_laws(x) < 1e-6
