@@ -467,18 +467,18 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
 
 
 @kernel
-def keep_start(touches, k, x, R, n, p):
+def keep_start(k, x, R, n, p, touch_work):
     """Let the iteration of row k start at the normal n and, on rims, at the point p."""
-    n_K = inward_axes(R, touches.link[k, 0], n)
-    n_out, d_out = touches.n, touches.d
+    n_K = inward_axes(R, touch_work.link[k, 0], n)
+    n_out, d_out = touch_work.n, touch_work.d
     for i in range(3):
         n_out[k, i] = n_K[i]
     for side in range(2):
-        if touches.kind[k, side] == ROUND:
-            c, _, a0, a1, a2 = feature_in_world(touches, k, side, x, R)
+        if touch_work.kind[k, side] == ROUND:
+            c, _, a0, a1, a2 = feature_in_world(touch_work, k, side, x, R)
             d = (0.0, 0.0, 0.0)
             if is_rim(a2):
-                d = inward_axes(R, touches.link[k, side], unit(across(minus(p, c), unit(cross(a0, a1)))))
+                d = inward_axes(R, touch_work.link[k, side], unit(across(minus(p, c), unit(cross(a0, a1)))))
             for i in range(3):
                 d_out[k, side, i] = d[i]
 
@@ -487,4 +487,4 @@ def keep_start(touches, k, x, R, n, p):
 def remember_starts(link_x, link_R, point_work, count, touch_work):
     """Keep normals, and places on rims, as the start of the next iteration, after an accepted step."""
     for k in range(count):
-        keep_start(touch_work, k, link_x, link_R, three(point_work.n, k), three(point_work.p, k))
+        keep_start(k, link_x, link_R, three(point_work.n, k), three(point_work.p, k), touch_work)

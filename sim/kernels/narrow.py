@@ -238,7 +238,7 @@ def within(x, R, n, low, high, k, touch_work, point_work):
         return False, ya, yb
     put_touch(touch_work, k, gap, m, y1, y2, point_work)
     found = three(point_work.n, k)
-    keep_start(touch_work, k, x, R, found, three(point_work.p, k))
+    keep_start(k, x, R, found, three(point_work.p, k), touch_work)
     return dot(found, n) >= ALIGNED, ya, yb
 
 
