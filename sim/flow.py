@@ -76,8 +76,9 @@ BEGUN, BACKWARD = 1e-12, 5e-8
 ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, CREEP: GUARD_CREEP}  # what ends a mode, beside a pull
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
 SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
-# m: how much deeper a point may get that touches and carries nothing; depth at which one still counts as touching.
-RESTING, TOUCHING = 2e-10, 1e-6
+# How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
+# has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
+RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
 
 
 class Flow:
@@ -449,8 +450,10 @@ class Flow:
             bound[g] = rows.high[guards.owner[g]] if guards.direction[g] > 0.0 else -rows.low[guards.owner[g]]
         gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, SLIDES)
         least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
-        least[contacts + np.array(list(self.idle), int)] = RESTING
-        least[n : n + len(stops)][[place in self.idle_stops for place in self.stops]] = RESTING
+        idle = np.zeros(len(guards), bool)
+        idle[contacts + np.array(list(self.idle), int)] = True
+        idle[n : n + len(stops)][[place in self.idle_stops for place in self.stops]] = True
+        least[idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[idle], 0.0), 0.0)
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
         guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)

@@ -133,7 +133,7 @@ TOUCH = np.dtype(
         ("kind", "i8", (2,)),
         ("key", "i8", (2,)),  # which feature of its shape; the same in every call
         ("p", "f8", (2, 3)),  # m, a point of the face or of the line, or the centre
-        ("d", "f8", (2, 3)),  # unit: outward normal of the face, direction of the line
+        ("d", "f8", (2, 3)),  # unit: outward normal of the face, direction of the line, place on the rim as it was last
         ("axes", "f8", (2, 9)),  # m, three half axes of a ROUND, one after the other
         ("r", "f8", (2,)),  # m, radius of a LINE or BALL
         ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign

@@ -68,6 +68,9 @@ ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of
 # A guard that starts nearer to zero than this has just fired, and may do so again before the first sample; halvings
 # of the time to that sample in which it is looked for.
 AT_ZERO, HALVINGS = 1e-9, 30
+# Below zero by no more than NEAR, a guard may cross and be back before that sample, too: it is looked for where its
+# rise in the share AT_ONCE of that time would take it there.
+NEAR, AT_ONCE = 1e-5, 1e-3
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
@@ -114,42 +117,68 @@ def first_crossing(answers, system, stepper):
 
 @chapter
 def sought_back(answers, system, stepper, high):
-    """Look for a guard that starts at zero, goes below, and is back before the first sample, as a gap after a bounce.
+    """Look for a crossing that is undone before the first sample, by halving the time to that sample.
 
-    Returns fractions of the step between which it crosses, or another guard before, and whether there are any;
-    guard_old and guard_new are then the values there.
+    A guard that starts at zero may go below and come back, as a gap after a bounce; one that starts a little below
+    zero and rises may cross and return.  The earliest crossing counts: where one guard is found, another may have
+    been back before.  Returns fractions of the step between which it lies, and whether there is any; guard_old and
+    guard_new are then the values there.
     """
-    t, h = stepper.clock[T], stepper.clock[STEP]
-    old, new, mid, y = stepper.guard_old, stepper.guard_new, stepper.guard_mid, stepper.y_work
-    begun = False
+    old, new, mid = stepper.guard_old, stepper.guard_new, stepper.guard_mid
+    found, theta = 0.0, high
+    sought = begins_to_cross(answers, system, stepper, high)
+    for _ in range(HALVINGS):
+        if not sought:
+            break
+        theta *= 0.5
+        watch_at(answers, system, stepper, theta, mid)
+        crossed, sought = False, False
+        for g in range(old.size):
+            if abs(old[g]) < AT_ZERO:
+                crossed = crossed or (mid[g] < 0.0 and new[g] >= 0.0)
+                sought = sought or mid[g] >= 0.0
+                new[g] = mid[g]
+            else:
+                crossed = crossed or (old[g] < 0.0 and mid[g] >= 0.0)
+        if crossed:
+            found = theta
+        sought = sought or found == 0.0
+    if found == 0.0:
+        return 0.0, high, False
+    watch_at(answers, system, stepper, found, mid)
+    for g in range(old.size):
+        if old[g] < -AT_ZERO and mid[g] >= 0.0:
+            for i in range(old.size):
+                new[i] = mid[i]
+            return 0.0, found, True
+    for g in range(old.size):
+        old[g] = mid[g]
+    watch_at(answers, system, stepper, 2.0 * found, new)
+    return found, 2.0 * found, True
+
+
+@chapter
+def begins_to_cross(answers, system, stepper, high):
+    """Tell whether a guard that starts at zero is beyond it at the first sample, or a near one rises toward it."""
+    old, new, mid = stepper.guard_old, stepper.guard_new, stepper.guard_mid
+    near = False
     for g in range(old.size):
         if abs(old[g]) < AT_ZERO and new[g] >= 0.0:
-            begun = True
-    theta = high
-    for _ in range(HALVINGS if begun else 0):
-        theta *= 0.5
-        interpolate(stepper.y, stepper.dense, theta, y)
-        ask(answers, WATCH, system, t + theta * h, y, mid)
-        below, before = False, False
+            return True
+        near = near or -NEAR < old[g] <= -AT_ZERO
+    if near:
+        watch_at(answers, system, stepper, AT_ONCE * high, mid)
         for g in range(old.size):
-            if abs(old[g]) < AT_ZERO:
-                below = below or (mid[g] < 0.0 and new[g] >= 0.0)
-            else:
-                before = before or (old[g] < 0.0 and mid[g] >= 0.0)
-        if below and before:
-            for g in range(old.size):
-                new[g] = mid[g]
-            return 0.0, theta, True
-        if below:
-            for g in range(old.size):
-                old[g] = mid[g]
-            interpolate(stepper.y, stepper.dense, 2.0 * theta, y)
-            ask(answers, WATCH, system, t + 2.0 * theta * h, y, new)
-            return theta, 2.0 * theta, True
-        for g in range(old.size):
-            if abs(old[g]) < AT_ZERO:
-                new[g] = mid[g]
-    return 0.0, high, False
+            if -NEAR < old[g] <= -AT_ZERO and mid[g] - old[g] > -AT_ONCE * old[g]:
+                return True
+    return False
+
+
+@chapter
+def watch_at(answers, system, stepper, theta, values_out):
+    """Values of all guards inside the last step, on states that are not brought to the constraints."""
+    interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
+    ask(answers, WATCH, system, stepper.clock[T] + theta * stepper.clock[STEP], stepper.y_work, values_out)
 
 
 @chapter

@@ -10,7 +10,7 @@ import math
 from sim.kernels.broad import apart, smaller_ball
 from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.dynamics import free_response, go_inward, solve_loops
-from sim.kernels.features import remember_normals
+from sim.kernels.features import remember_starts
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.narrow import touching_points
@@ -50,7 +50,7 @@ def contact(question, system, t, a, b):
         return slide_points(system)
     elif question == GO_ON:
         go_on_sliding(work.touches, work.points)
-        remember_normals(work.links.R, work.points, work.touches.mode.size, work.touches)
+        remember_starts(work.links.x, work.links.R, work.points, work.touches.mode.size, work.touches)
     elif question == PRESS:
         touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
     else:

@@ -8,6 +8,7 @@ the nearest points of their surfaces, y2 - y1 = gap m.  Which m that is depends 
     LINE, LINE   m is perpendicular to both
     LINE, else   m is perpendicular to the line, one angle is found
     else         both angles of m are found
+    edge, rim    where m is near to the rim's axis: places along both edges are found, m is across both
 
 A surface point of a ROUND or BALL is a function of the normal that it shows: it moves by v + H (m_dot - w x m),
 H being the second derivative of the support function (radii of curvature).  Differentiating y2 - y1 = gap m
@@ -25,6 +26,7 @@ from sim.kernels.vectors import (
     cross,
     dot,
     inward_axes,
+    length,
     minus,
     outward_axes,
     plus,
@@ -45,6 +47,9 @@ M1 = (1.0 - _K * M[0], -_K * M[1], -_K * (M[2] + 1.0))
 STRIDE, LAST = 0.5, 1e-7
 # Newton's iterations for a normal; from the normal of the step before it takes 2 to 4.
 ITERATIONS = 60
+# Sine of the angle from a rim's axis below which a normal tells badly where on the rim it is: at the axis, where a
+# rim hands over to its cap, that place would jump to the other side.  NOWHERE: it does not tell at all.
+FLAT, NOWHERE = 0.3, 1e-9
 OK, NOT_SOLVED = int(Status.OK), int(Status.NOT_SOLVED)
 
 
@@ -180,6 +185,125 @@ def round_normal(c, a0, a1, a2, b0, b1, b2, start):
 
 
 @kernel
+def is_rim(a2):
+    """Tell whether a ROUND is the rim of a cylinder, by its third half axis."""
+    return dot(a2, a2) == 0.0
+
+
+@kernel
+def lies_flat(a0, a1, a2, m):
+    """Tell whether a feature is a rim and m nearly its axis."""
+    z0, z1, square = dot(a0, m), dot(a1, m), dot(a0, a0)
+    out = z0 * z0 + z1 * z1
+    return square > 0.0 and is_rim(a2) and out < FLAT**2 * square**2
+
+
+@kernel
+def place_on_rim(touches, k, side, R, a0, a1, a2, m):
+    """Place on a rim, from its middle, where the point was last, or else where m tells; and whether that is known."""
+    d, radius = (touches.d[k, side, 0], touches.d[k, side, 1], touches.d[k, side, 2]), length(a0)
+    if touches.kind[k, side] != ROUND:
+        return (0.0, 0.0, 0.0), True
+    if dot(d, d) > 0.0:
+        return times(radius, outward_axes(R, touches.link[k, side], d)), True
+    rho = bulge(a0, a1, a2, m)
+    return rho, math.hypot(dot(a0, m), dot(a1, m)) > NOWHERE * radius
+
+
+@kernel
+def are_edges(kind1, r, a0, a1, a2, b0, b1, b2, m):
+    """Tell whether a pair of features is to be placed by `nearest_on_edges`: a ball, line or rim, and a rim."""
+    if kind1 == FACE or not is_rim(b2) or (kind1 == BALL and r == 0.0) or (kind1 == ROUND and not is_rim(a2)):
+        return False
+    return lies_flat(b0, b1, b2, m) or (kind1 == ROUND and lies_flat(a0, a1, a2, m))
+
+
+@kernel
+def edge_at(kind, d, a0, a1, rho):
+    """Tangent of an edge, and its place rho from the middle over the square of the radius; zero for a point."""
+    if kind == ROUND:
+        return unit(cross(cross(a0, a1), rho)), times(1.0 / dot(rho, rho), rho)
+    return d, (0.0, 0.0, 0.0)
+
+
+@kernel
+def along_edges(t1, g1, t2, g2, w, f1, f2):
+    """Ways along both edges by which w . t1 and w . t2 fall by f1 and f2; w: from the first edge to the second."""
+    c, j1, j2 = dot(t1, t2), 1.0 + dot(w, g1), 1.0 - dot(w, g2)
+    whole = c * c - j1 * j2
+    if whole == 0.0:
+        return 0.0, 0.0, NOT_SOLVED
+    return (c * f2 - j2 * f1) / whole, (j1 * f2 - c * f1) / whole, OK
+
+
+@kernel
+def normal_of_edges(t1, t2, w, r, start):
+    """Unit normal of two edges, across both; w tells it where one of them has a radius."""
+    n = w if r > 0.0 else cross(t1, t2)
+    return unit(n) if dot(n, start) >= 0.0 else times(-1.0, unit(n))
+
+
+@kernel
+def nearest_on_edges(kind1, c1, d1, a0, a1, rho1, c2, b0, b1, rho2, r, start):
+    """Normal and nearest points of an edge at c1 and a rim at c2 near the normal `start`, and a status.
+
+    Newton on the places along both: w has no part along either tangent.  rho1, rho2: places on rims, from their
+    middles, where it starts.
+    """
+    r1, r2 = length(rho1), length(rho2)
+    y1, y2 = plus(c1, rho1), plus(c2, rho2)
+    if kind1 == LINE:
+        y1 = beyond(c1, dot(d1, minus(y2, c1)), d1)
+    status = NOT_SOLVED
+    for _ in range(ITERATIONS):
+        t1, g1 = edge_at(kind1, d1, a0, a1, rho1)
+        t2, g2 = edge_at(ROUND, d1, b0, b1, rho2)
+        w = minus(y2, y1)
+        s1, s2, solved = along_edges(t1, g1, t2, g2, w, dot(w, t1), dot(w, t2))
+        if solved != OK:
+            return start, y1, y2, solved
+        part = min(1.0, STRIDE * r2 / max(abs(s2), 1e-300))
+        if kind1 == ROUND:
+            part = min(part, STRIDE * r1 / max(abs(s1), 1e-300))
+            rho1 = times(r1, unit(beyond(rho1, part * s1, t1)))
+            y1 = plus(c1, rho1)
+        else:
+            y1 = beyond(y1, part * s1, t1)
+        rho2 = times(r2, unit(beyond(rho2, part * s2, t2)))
+        y2 = plus(c2, rho2)
+        if status == OK:
+            break
+        if abs(s1) + abs(s2) < LAST * r2:
+            status = OK
+    t1, _ = edge_at(kind1, d1, a0, a1, rho1)
+    t2, _ = edge_at(ROUND, d1, b0, b1, rho2)
+    return normal_of_edges(t1, t2, minus(y2, y1), r, start), y1, y2, status
+
+
+@kernel
+def move_edges(kind1, d1, a0, a1, rho1, b0, b1, rho2, w1, w2, v1, v2, gap, r1, r2, m):
+    """Return status, m_dot, y1_dot, y2_dot of an edge and a rim.
+
+    rho: places on rims from their middles; v1, v2: velocities of the links' material at y1 and y2, whose radii r1
+    and r2 are in them.
+    """
+    t1, g1 = edge_at(kind1, d1, a0, a1, rho1)
+    t2, g2 = edge_at(ROUND, d1, b0, b1, rho2)
+    r = r1 + r2
+    v1, v2, w = beyond(v1, -r1, cross(w1, m)), beyond(v2, r2, cross(w2, m)), times(gap + r, m)
+    apart, turned1, turned2 = minus(v2, v1), cross(w1, t1), cross(w2, t2)
+    s1, s2, status = along_edges(t1, g1, t2, g2, w, dot(apart, t1) + dot(w, turned1), dot(apart, t2) + dot(w, turned2))
+    v1, v2 = beyond(v1, s1, t1), beyond(v2, s2, t2)
+    if r > 0.0:
+        m_dot = times(1.0 / (gap + r), across(minus(v2, v1), m))
+    else:
+        n = cross(t1, t2)
+        rate = plus(cross(beyond(turned1, -s1, g1), t2), cross(t1, beyond(turned2, -s2, g2)))
+        m_dot = times(math.copysign(1.0, dot(n, m)) / length(n), across(rate, m))
+    return status, m_dot, beyond(v1, r1, m_dot), beyond(v2, -r2, m_dot)
+
+
+@kernel
 def place_touch(touches, k, x, R):
     """Return status, gap, m, y1, y2 of a point, with the feature of the lower kind first.
 
@@ -197,6 +321,10 @@ def place_touch(touches, k, x, R):
     w = minus(c2, c1)
     status = OK
     y1, m = c1, d1
+    on_edges = kind2 == ROUND and are_edges(kind1, r1 + r2, a0, a1, a2, b0, b1, b2, start)
+    rho1, known1 = place_on_rim(touches, k, first, R, a0, a1, a2, start)
+    rho2, known2 = place_on_rim(touches, k, second, R, b0, b1, b2, times(-1.0, start))
+    on_edges = on_edges and known1 and known2
     if kind1 == LINE and kind2 == LINE:
         normal = cross(d1, d2)
         square = dot(normal, normal)
@@ -205,6 +333,8 @@ def place_touch(touches, k, x, R):
         m = unit(normal) if dot(normal, start) >= 0.0 else times(-1.0, unit(normal))
         y1 = beyond(c1, dot(cross(w, d2), normal) / square, d1)
         y2 = beyond(c2, dot(cross(w, d1), normal) / square, d2)
+    elif on_edges:
+        m, y1, y2, status = nearest_on_edges(kind1, c1, d1, a0, a1, rho1, c2, b0, b1, rho2, r1 + r2, start)
     elif kind1 == LINE:
         if kind2 == ROUND:
             m, status = line_normal(c1, d1, c2, b0, b1, b2, start)
@@ -245,8 +375,8 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
     kind1, kind2 = touches.kind[k, first], touches.kind[k, second]
     link1, link2 = touches.link[k, first], touches.link[k, second]
     r1, r2 = touches.r[k, first], touches.r[k, second]
-    _, d1, a0, a1, a2 = feature_in_world(touches, k, first, x, R)
-    _, d2, b0, b1, b2 = feature_in_world(touches, k, second, x, R)
+    c1, d1, a0, a1, a2 = feature_in_world(touches, k, first, x, R)
+    c2, d2, b0, b1, b2 = feature_in_world(touches, k, second, x, R)
     w1, w2 = (V[link1, 0], V[link1, 1], V[link1, 2]), (V[link2, 0], V[link2, 1], V[link2, 2])
     v1, v2 = speed_at(V, x, link1, y1), speed_at(V, x, link2, y2)
     turn1, turn2 = cross(w1, m), cross(w2, m)  # how m moves if it stays in one of the links
@@ -261,6 +391,12 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
         slide = dot(cross(left, d2), normal) / square
         y1_dot = beyond(beyond(v1, slide, d1), r1, minus(m_dot, turn1))
         return OK, gap_dot, m_dot, beyond(beyond(y1_dot, 0.5 * gap_dot, m), 0.5 * gap, m_dot)
+    if kind2 == ROUND and are_edges(kind1, r1 + r2, a0, a1, a2, b0, b1, b2, m):
+        rho1, rho2 = minus(beyond(y1, -r1, m), c1), minus(beyond(y2, r2, m), c2)
+        status, m_dot, y1_dot, y2_dot = move_edges(
+            kind1, d1, a0, a1, rho1, b0, b1, rho2, w1, w2, v1, v2, gap, r1, r2, m
+        )
+        return status, gap_dot, m_dot, times(0.5, plus(y1_dot, y2_dot))
     if kind1 == FACE:
         m_dot = turn1
     elif kind1 == LINE:
@@ -330,11 +466,25 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
     return worst
 
 
+@kernel
+def keep_start(k, x, R, n, p, touch_work):
+    """Let the iteration of row k start at the normal n and, on rims, at the point p."""
+    n_K = inward_axes(R, touch_work.link[k, 0], n)
+    n_out, d_out = touch_work.n, touch_work.d
+    for i in range(3):
+        n_out[k, i] = n_K[i]
+    for side in range(2):
+        if touch_work.kind[k, side] == ROUND:
+            c, _, a0, a1, a2 = feature_in_world(touch_work, k, side, x, R)
+            d = (0.0, 0.0, 0.0)
+            if is_rim(a2):
+                d = inward_axes(R, touch_work.link[k, side], unit(across(minus(p, c), unit(cross(a0, a1)))))
+            for i in range(3):
+                d_out[k, side, i] = d[i]
+
+
 @door
-def remember_normals(link_R, point_work, count, touch_work):
-    """Keep the normals as the start of the next iteration, after an accepted step."""
-    n_K = touch_work.n
+def remember_starts(link_x, link_R, point_work, count, touch_work):
+    """Keep normals, and places on rims, as the start of the next iteration, after an accepted step."""
     for k in range(count):
-        n = inward_axes(link_R, touch_work.link[k, 0], three(point_work.n, k))
-        for i in range(3):
-            n_K[k, i] = n[i]
+        keep_start(k, link_x, link_R, three(point_work.n, k), three(point_work.p, k), touch_work)

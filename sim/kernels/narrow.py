@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.features import place_touch, put_touch
+from sim.kernels.features import keep_start, place_touch, put_touch
 from sim.kernels.jit import door, kernel
 from sim.kernels.separation import (
     axis_of,
@@ -88,6 +88,7 @@ def put_feature(shapes, i, signs, k, side, touch_work):
     R = shapes.R_KS
     if free == 0:
         put_kind(shapes, i, ROUND if a[0] > 0.0 else BALL, key, r, k, side, touch_work)
+        put_vector(side, k, (0.0, 0.0, 0.0), touch_work.d)
         for n in range(3):
             for m in range(3):
                 touch_work.axes[k, side, 3 * n + m] = R[i, 3 * m + n] * a[n]
@@ -237,7 +238,7 @@ def within(x, R, n, low, high, k, touch_work, point_work):
         return False, ya, yb
     put_touch(touch_work, k, gap, m, y1, y2, point_work)
     found = three(point_work.n, k)
-    aim(touch_work, k, R, found)
+    keep_start(k, x, R, found, three(point_work.p, k), touch_work)
     return dot(found, n) >= ALIGNED, ya, yb
 
 

@@ -20,6 +20,7 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import velocities
 from sim.kernels.pressing import add_push, answer_of, press_rows, solve_presses
 from sim.kernels.project import add_freedoms
+from sim.kernels.spinning import spin_on
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.model import Status
 
@@ -67,6 +68,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     for i in range(nq, y.size):
         y_out[i] = y[i] + h * slope[i]
     v_out = y_out[nq : nq + nv]
+    spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
     points = work.stepped.points[0]
     if points > 0:
         press_rows(system)

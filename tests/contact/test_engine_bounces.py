@@ -160,3 +160,78 @@ def test_the_cradle_keeps_energy_and_angular_momentum_at_each_blow() -> None:
         assert after["joints/rate"].sum() == pytest.approx(before["joints/rate"].sum(), abs=1e-9)
         assert after["energy/kinetic"] == pytest.approx(before["energy/kinetic"], abs=1e-12)
     assert run.balance() < 1e-6
+
+
+# ---- a rod that lands on its end: Newton's law and Poisson's --------------------------------------------------------
+
+# A rod of mass 2 kg without the weight of its shape, leaning; its lower end is a ball.
+ROD = """
+schema: 1
+name: rod
+world: {{shapes: [{{name: ground, plane: {{}}}}]}}
+bodies:
+  rod:
+    mass: 2
+    com: [0, 0, 0]
+    inertia: [0.1, 0.1, 0.1]
+    shapes: [{{sphere: {{center: [-0.3, 0, -0.5], radius: 0.1}}}}]
+initial: {{rod: {{position: [0, 0, 0.8], velocity: [{v[0]!r}, 0, {v[1]!r}]}}}}
+contacts: {{end: {{between: [rod, world], friction: {mu}, restitution: 0.5}}}}
+simulate: {{restitution: {law}, rtol: 1e-10}}
+"""
+ARM = np.array([-0.3, -0.6])  # m, x and z from the centre of mass to where it touches
+
+
+def landed(law: str, mu: float, v: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return velocities x, z and the angular velocity about -y before and after the rod's first impact."""
+    run = Run(ROD.format(law=law, mu=mu, v=v)).to(0.12)
+    impacts = [i for i, event in enumerate(run.told.events) if event.kind == "impact"]
+    before, after = run.told.around[impacts[0]]
+    for row in (before, after):
+        assert [row["velocity"][0][1], *row["angular_velocity"][0][[0, 2]]] == pytest.approx([0, 0, 0], abs=1e-12)
+    assert run.balance() < 1e-7
+    return tuple(np.array([*row["velocity"][0][[0, 2]], -row["angular_velocity"][0][1]]) for row in (before, after))
+
+
+def after_impulse(before: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """Return what impulses P (x, z) [N s] at the rod's end leave: about -y, z goes with x and x against z."""
+    return before + np.array([P[0] / 2, P[1] / 2, (ARM[0] * P[1] - ARM[1] * P[0]) / 0.1])
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson"])
+def test_a_rod_that_sticks_with_its_end_comes_back_as_its_law_says(law: str) -> None:
+    """Of speeds, half of u_z comes back after Newton.
+
+    After Poisson half of the normal impulse of compression does, in which u_x, too, is brought to nothing: that is more
+    where friction has pressed the rod down.
+    """
+    before, after = landed(law, 5.0, (-1.0, -4.0))
+    x, z = ARM
+    G = np.array([[1 / 2 + z * z / 0.1, -x * z / 0.1], [-x * z / 0.1, 1 / 2 + x * x / 0.1]])
+    u = np.array([before[0] - z * before[2], before[1] + x * before[2]])
+    compression = np.linalg.solve(G, -u)
+    if law == "newton":
+        P = np.linalg.solve(G, [-u[0], -1.5 * u[1]])
+    else:  # what comes back along the normal, with the friction that keeps the end where it is
+        back = 0.5 * compression[1]
+        P = compression + np.array([-G[0, 1] / G[0, 0] * back, back])
+    assert after == pytest.approx(after_impulse(before, P), abs=1e-8)
+    u_after = u + G @ P
+    assert u_after[0] == pytest.approx(0.0, abs=1e-12)
+    more = -u[1] + G[0, 1] / G[0, 0] * u[0]
+    assert u_after[1] == pytest.approx(0.5 * (more if law == "poisson" else -u[1]), rel=1e-12)
+    assert abs(more / u[1] + 1.0) > 0.05  # the two laws differ
+
+
+def test_a_rod_that_slides_throughout_comes_back_alike_after_both_laws() -> None:
+    """Friction is mu P_n then, and all impulses 1 + e times those of compression."""
+    found = []
+    for law in ("newton", "poisson"):
+        before, after = landed(law, 0.1, (6.0, -2.0))
+        x, z = ARM
+        along = before[1] + x * before[2]
+        P_n = -1.5 * along / (1 / 2 + x * x / 0.1 + 0.1 * x * z / 0.1)  # friction points to -x
+        assert after == pytest.approx(after_impulse(before, np.array([-0.1 * P_n, P_n])), abs=1e-8)
+        assert after[0] - z * after[2] > 0.0
+        found.append(after)
+    assert found[0] == pytest.approx(found[1], abs=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import features, narrow
-from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, TOUCH_WORK, Status, table
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE, TOUCH_WORK, Status, table
 from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, meet, random_pair
 from tests.kernels.plain import plain
 
@@ -49,6 +49,58 @@ def test_rates_are_what_differences_give(kinds: tuple[int, int], gap: float) -> 
         np.testing.assert_allclose(exact.gap_dot[:count], np.sum(n * apart, axis=1), rtol=0, atol=1e-11)
         seen |= {tuple(sorted(k)) for k in meeting.touches.kind[:count].tolist()}
     assert seen
+
+
+RIM = np.array([1.0, 0.0, 0.0])  # a point of the rim of a disc of radius 1, whose upper cap is z = 0
+
+
+def over_the_rim(kind: int, tilt: float) -> tuple[Solid, Solid]:
+    """Return a disc, and a solid that touches its rim in RIM, across the rim but for 0.4 rad.
+
+    The normal stands upright but for the tilt, outward where that is positive: with none the solid is about to come
+    down to the cap.
+    """
+    disc = Solid(CYLINDER, np.array([1.0, 1.0, 0.2]), np.array([0.0, 0.0, -0.1]), EYE)
+    n = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    inward = np.cross([0.0, 1.0, 0.0], n) * -np.cos(0.4) + np.array([0.0, np.sin(0.4), 0.0])
+    frame = np.column_stack([np.cross(inward, n), n, inward])  # n is perpendicular to both edges
+    if kind == SPHERE:
+        return disc, Solid(kind, np.full(3, 0.3), RIM + 0.3 * n, EYE)
+    if kind == CAPSULE:
+        return disc, Solid(kind, np.array([0.1, 0.1, 1.0]), RIM + 0.1 * n + 0.1 * inward, frame)
+    lean = frame @ Rotation.from_euler("z", 0.3).as_matrix()
+    if kind == CYLINDER:  # its rim goes along `inward` there
+        return disc, Solid(kind, np.array([0.5, 0.5, 0.4]), RIM + lean @ [0.2, 0.5, 0.0], lean[:, [1, 2, 0]])
+    square = lean @ Rotation.from_euler("z", np.pi / 4).as_matrix()
+    return disc, Solid(kind, np.ones(3), RIM + square @ [0.5, 0.5, 0.3], square)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("kind", [SPHERE, CAPSULE, CYLINDER, BOX])
+def test_what_comes_down_from_a_rim_to_its_cap_does_so_smoothly(kind: int, first: int) -> None:
+    """Seen along the axis of a rim, its normals do not tell where on it they are, and beyond they tell another side.
+
+    first : whether the disc or the other is; the normal that iterations start with turns with the first.
+    """
+    both = over_the_rim(kind, 0.02)
+    meeting = meet(both[first], both[1 - first], 1e-3)
+    assert meeting.count == 1
+    kinds = sorted(meeting.touches.kind[0].tolist())
+    assert kinds == [{SPHERE: BALL, CAPSULE: LINE, CYLINDER: ROUND, BOX: LINE}[kind], ROUND]
+    for tilt in (0.02, 1e-6, 0.0, -1e-6, -0.02):
+        n = np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+        _, b = over_the_rim(kind, tilt)
+        x, R, V = meeting.x.copy(), meeting.R.copy(), np.random.default_rng(3).normal(size=(3, 6))
+        x[2 - first], R[2 - first], V[0] = b.x, b.R.ravel(), 0.0
+        found, h = evaluate(meeting, x, R, V), 1e-5
+        np.testing.assert_allclose(found.gap[0], 0.0, atol=1e-14)
+        np.testing.assert_allclose(found.p[0], RIM, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(found.n[0], n * [1, -1][first], rtol=0, atol=1e-13)
+        near = [evaluate(meeting, x + k * h * V[:, 3:], turned(R, V, k * h), V) for k in (-2, -1, 1, 2)]
+        for name in ("gap", "p", "n", "t1", "t2"):
+            v = [point[name][0] for point in near]
+            difference = (v[0] - 8 * v[1] + 8 * v[2] - v[3]) / (12 * h)
+            np.testing.assert_allclose(found[name + "_dot"][0], difference, rtol=1e-7, atol=1e-7, err_msg=name)
 
 
 def test_all_pairs_of_features_occur() -> None:
@@ -126,12 +178,19 @@ def test_a_corner_that_has_reached_an_edge_is_told() -> None:
 
 
 @pytest.mark.fast
-def test_the_remembered_normal_is_in_the_first_link() -> None:
+def test_remembered_normals_and_places_on_rims_are_in_their_links() -> None:
     rng = np.random.default_rng(2)
-    meeting = meet(*random_pair(rng, (CYLINDER, CYLINDER), 1e-3), 1e-2, rng)
+    meeting = meet(*random_pair(rng, (CYLINDER, CYLINDER), 1e-3), 10.0, rng)
     x, R = meeting.x, meeting.R
-    meeting.touches.n[:] = 0
-    features.remember_normals(R, meeting.points, meeting.count, meeting.touches)
-    found = meeting.touches.n[: meeting.count] @ R[1].reshape(3, 3).T
-    np.testing.assert_allclose(found, meeting.n, rtol=0, atol=1e-15)
-    assert len(x) == 3
+    touches, count = meeting.touches, meeting.count
+    rims = touches.kind[:count] == ROUND
+    assert rims.any()
+    touches.n[:] = touches.d[:count][rims] = 0
+    features.remember_starts(x, R, meeting.points, count, touches)
+    np.testing.assert_allclose(touches.n[:count] @ R[1].reshape(3, 3).T, meeting.n, rtol=0, atol=1e-15)
+    apart = 0.5 * np.abs(meeting.gap).max() + 1e-12
+    for k, side in np.argwhere(rims):
+        solid, axes = (meeting.a, meeting.b)[side], R[1 + side].reshape(3, 3)
+        height = solid.size[2] / 2 * np.sign((meeting.p[k] - solid.x) @ solid.R[:, 2])
+        on_rim = solid.x + height * solid.R[:, 2] + solid.size[0] * axes @ touches.d[k, side]
+        np.testing.assert_allclose(on_rim, meeting.p[k], rtol=0, atol=apart)

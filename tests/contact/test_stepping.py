@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
 import sim
 from sim.contact.problem import impact
@@ -98,6 +100,12 @@ def pushed(x: float, y: float) -> Scene:
     return load_text(PUSHED.format(balls="\n".join(balls), x=x, y=y))
 
 
+def two_balls() -> str:
+    return "\n".join(
+        f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
+    )
+
+
 @pytest.mark.parametrize("way", [(0.0, 1.0), (0.5, 3.0**0.5 / 2.0)], ids=["y", "xy"])
 def test_balls_roll_on_a_slab_that_is_pushed(way: tuple[float, float]) -> None:
     """SimBenchmark's rolling test: a pyramid in the place of the cone fails one of the two directions."""
@@ -110,10 +118,7 @@ def test_balls_roll_on_a_slab_that_is_pushed(way: tuple[float, float]) -> None:
 @pytest.mark.fast
 def test_two_balls_begin_to_roll_on_a_slab() -> None:
     """The same with two balls and five steps: a few visits of everything that a step does."""
-    balls = "\n".join(
-        f"  ball_{i}: {{mass: 1, shapes: [{{sphere: {{center: [{i}, 0, 1.5], radius: 0.5}}}}]}}" for i in (-2, 2)
-    )
-    simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=balls, x=90.0, y=120.0))))
+    simulator = Simulator(sim.compile(load_text(PUSHED.format(balls=two_balls(), x=90.0, y=120.0))))
     start = simulator.position["slab"]
     simulator.advance(0.02)
     a = (150.0 - 0.4 * 12.0 * G0) / (10.0 + 4.0 / 7.0)
@@ -206,15 +211,67 @@ def test_dominoes_fall_to_the_last() -> None:
     assert simulator.energy["kinetic"] < 1e-9
 
 
-def test_a_moved_scene_steps_the_same() -> None:
+@pytest.mark.parametrize("name", ["sliding_block", "rolling_sphere", "stack", "pushed"])
+def test_a_moved_scene_steps_the_same(name: str) -> None:
     """Turned and moved at random: to what the solver leaves."""
-    scene = replace(shipped("sliding_block"), events=())
+    if name == "pushed":  # in the slab's axes, which turn with the scene
+        text = PUSHED.replace("body: slab,", "body: slab, frame: body,")
+        scene = load_text(text.format(balls=two_balls(), x=90.0, y=120.0))
+    else:
+        scene = replace(shipped(name), events=())
     one, R, shift = stepping(scene, 1e-3), matrix_from_vector(np.array([0.4, -1.1, 0.7])), np.array([3.0, -2.0, 5.0])
     other = stepping(moved_scene(scene, R, shift), 1e-3)
     for t in (0.2, 0.6, 1.2):
         one.advance(t)
         other.advance(t)
-        assert R.T @ (other.position["block"] - shift) == pytest.approx(one.position["block"], abs=1e-6)
+        for body in scene.bodies:
+            found = R.T @ (other.position[body.name] - shift)
+            assert found == pytest.approx(one.position[body.name], abs=1e-6)
+
+
+# --- spin -------------------------------------------------------------------------------------------
+
+PLATE = """
+schema: 1
+name: plate
+world: {{gravity: [0, 0, 0], shapes: [{{name: ground, plane: {{}}}}]}}
+bodies:
+  plate:
+    mass: 0.2
+    shapes: [{{box: {{center: [0, 0, 1], size: [0.12, 0.05, 0.001], orientation: {{rpy: [0.3, 0.5, 1]}}}}}}]
+initial: {{plate: {{angular_velocity: {w}}}}}
+forces: {{push: {{type: wrench, body: plate, torque: {torque}, frame: body}}}}
+contacts: {{c: {{between: [plate, world]}}}}
+"""
+
+
+def spun(w: list[float], torque: list[float], dt: float, t: float) -> tuple[Simulator, np.ndarray]:
+    """Return a plate that spins, and its angular velocity at t in its own axes."""
+    simulator = stepping(load_text(PLATE.format(w=w, torque=torque)), dt)
+    simulator.advance(t)
+    return simulator, simulator.rotation["plate"].T @ simulator.angular_velocity["plate"]
+
+
+def test_a_plate_that_turns_far_in_a_step_gains_nothing() -> None:
+    """Half a radian: taken as it is at the step's start, its gyroscopic moment doubles the energy in 30 steps."""
+    simulator, _ = spun([400.0, 300.0, -20.0], [0, 0, 0], 1e-3, 1e-3)
+    kinetic = simulator.energy["kinetic"]
+    for t in np.linspace(0.01, 0.5, 50):
+        simulator.advance(float(t))
+        assert simulator.energy["kinetic"] == pytest.approx(kinetic, rel=1e-10)
+
+
+def test_a_plate_spins_as_eulers_equations_say() -> None:
+    a, b, c = 0.12, 0.05, 0.001
+    turn = Rotation.from_euler("xyz", [0.3, 0.5, 1.0]).as_matrix()
+    inertia = turn @ (0.2 / 12 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])) @ turn.T
+    w, torque = np.array([20.0, 30.0, -5.0]), np.array([1e-3, -2e-3, 3e-3])
+    exact = solve_ivp(
+        lambda _, w: np.linalg.solve(inertia, torque - np.cross(w, inertia @ w)), (0.0, 0.2), w, rtol=1e-11, atol=1e-11
+    ).y[:, -1]
+    off = [np.linalg.norm(spun(w.tolist(), torque.tolist(), dt, 0.2)[1] - exact) for dt in (2e-3, 1e-3)]
+    assert off[1] < 1e-2
+    assert off[0] / off[1] == pytest.approx(4.0, rel=0.05)
 
 
 # --- beside everything else -----------------------------------------------------------------------
