@@ -555,7 +555,12 @@ class Work(NamedTuple):
     press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
     press_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
     press_best: Annotated[Any, "f8", 2]  # (room, 3) and those nearest to their laws
-    push_step: Annotated[Any, "f8", 2]  # (2, m) what is left of Newton's equations, and his step
+    press_off: Annotated[Any, "f8"]  # (room,) m/s: how far each is from its law
+    press_chosen: Annotated[Any, "i8"]  # (room,) those that are solved together
+    press_tree: Annotated[Any, "i8"]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
+    press_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
+    press_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
+    push_step: Annotated[Any, "f8", 2]  # (3, m) what others do; what is left of Newton's equations, and his step
     press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
     press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
     press_up: Annotated[Any, "f8", 2]
@@ -677,9 +682,12 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
     """
     shapes, meetings = (len(tables.shapes), len(tables.meetings)) if room else (0, 0)
-    depth = np.zeros(len(tables.links), np.int64)
+    depth, top, tree = np.zeros(len(tables.links), np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
     for b in range(1, len(depth)):
-        depth[b] = depth[tables.links.parent[b]] + tables.links.nv[b]
+        above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
+        depth[b] = depth[above] + own
+        top[b] = top[above] if above > 0 else first
+        tree[first : first + own] = top[b]
     width = min(2 * int(depth.max(initial=0)), freedoms)
     looped = freedoms if len(tables.rows) else 0
     return {
@@ -690,7 +698,9 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
         "press_R": np.zeros((room * 3, looped)), "press_p": np.zeros((room, 3)),
         "press_best": np.zeros((room, 3)),
-        "push_step": np.zeros((2, freedoms)), "press_first": np.zeros(freedoms, np.int64),
+        "press_off": np.zeros(room), "press_chosen": np.zeros(room, np.int64), "press_tree": tree,
+        "press_awake": np.zeros((2, freedoms), np.int64), "press_place": np.zeros(freedoms, np.int64),
+        "push_step": np.zeros((3, freedoms)), "press_first": np.zeros(freedoms, np.int64),
         "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
         "push": np.zeros(freedoms),
     }  # fmt: skip

@@ -26,7 +26,7 @@ from sim.model import Status
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
 ENOUGH = 1e-6
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
-SAME_POINT = 0.05
+SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-8, 10
 
