@@ -332,6 +332,7 @@ PRESS = np.dtype(
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
+        ("placed", "i8"),  # 1: `press_touch` has its features; 0: it was kept from the last step, or is a stop
         ("p", "f8", (3,)),  # m, world
         ("axes", "f8", (9,)),  # n from a to b, t1, t2; world
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
@@ -542,6 +543,11 @@ class Work(NamedTuple):
     laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
+    posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
+    wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
+    end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
+    end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
+    press_touch: Annotated[Any, TOUCH]  # (room,) features
     presses: Annotated[Any, PRESS]  # (room,) of this step
     pressed: Annotated[Any, PRESS]  # (room,) of the step before
     told: Annotated[Any, PRESS]  # (room of rows,) of the steps that rows were recorded in
@@ -681,7 +687,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
 
     room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
     """
-    shapes, meetings = (len(tables.shapes), len(tables.meetings)) if room else (0, 0)
+    shapes, meetings, links = (len(tables.shapes), len(tables.meetings), len(tables.links)) if room else (0, 0, 0)
     depth, top, tree = np.zeros(len(tables.links), np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
     for b in range(1, len(depth)):
         above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
@@ -689,9 +695,13 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         top[b] = top[above] if above > 0 else first
         tree[first : first + own] = top[b]
     width = min(2 * int(depth.max(initial=0)), freedoms)
+    end = table(LINK_WORK, links)
+    end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "end_links": end,
+        "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 from sim.kernels.cones import off_law
 from sim.kernels.jit import kernel, part
 
-# Stiffness of a press against its own mass, over the step: at first, least and most, and how it grows from round to
-# round.  Larger: more steps until it is settled what presses and slides.  Smaller: more rounds.
-FIRST, SOFTEST, STIFFEST, GROWTH = 30.0, 0.1, 1e6, 3.0
+# Stiffness of a press against its own mass, over the step: at first, and where the answer is near; least and most, and
+# how it grows from round to round.  Larger: more steps until it is settled what presses and slides.  Smaller: more
+# rounds.
+FIRST, FIRM, SOFTEST, STIFFEST, GROWTH = 30.0, 1e3, 0.1, 1e6, 3.0
 # Rounds of multipliers at most; Newton's steps in each, and halvings of one.
 ROUNDS, STEPS, HALVINGS = 12, 8, 6
 LEAST_PIVOT = 1e-6  # beside 1
@@ -79,12 +80,12 @@ def off_by(problem, k):
 
 
 @kernel
-def solve_together(problem, count, size, enough):
+def solve_together(problem, count, size, near, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and y = sum P U near them.
 
-    Keeps the best.  Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
+    near: 1 where P is nearly right.  Keeps the best.  Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """
-    rho, growth, made = FIRST, GROWTH, 0
+    rho, growth, made = FIRM if near else FIRST, GROWTH, 0
     quickest, worst = 0.0, 0.0
     for n in range(count):
         k = problem.chosen[n]

@@ -18,9 +18,9 @@ from sim.kernels.vectors import cross, dot, minus, three
 
 # Exact sweeps before Newton's method, and at last, where it did not find an answer.
 FIRST_SWEEPS, LAST_SWEEPS = 5, 60
-# Of the asked accuracy: what is taken after some effort, as the next step begins with it and comes nearer; from where
-# a tree's presses take part in the effort.
-NEARLY, NOTABLE = 100.0, 10.0
+# Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
+# comes nearer; from where a tree's presses take part.
+NEARLY, NEARER, NOTABLE = 100.0, 0.1, 10.0
 PASSES = 8  # of choosing presses and solving them
 
 
@@ -169,6 +169,17 @@ def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
         push_out[support[k, i]] += s
 
 
+@chapter
+def problem_of(work):
+    """Return what the laws of this step's presses are asked of."""
+    return Problem(
+        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, work.press_P,
+        work.press_z, work.press_off, work.push, work.press_tree, work.press_chosen, work.press_place,
+        work.press_awake, work.press_first, work.press_p, work.press_best, work.push_step[0], work.push_step[1],
+        work.push_step[2], work.press_low, work.press_up,
+    )  # fmt: skip
+
+
 @story
 def solve_presses(system, points, enough):
     """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.press_P.
@@ -177,32 +188,26 @@ def solve_presses(system, points, enough):
     Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s].
     """
     tables, _, work, _ = unpack(system)
-    problem = Problem(
-        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, work.press_P,
-        work.press_z, work.press_off, work.push, work.press_tree, work.press_chosen, work.press_place,
-        work.press_awake, work.press_first, work.press_p, work.press_best, work.push_step[0], work.push_step[1],
-        work.push_step[2], work.press_low, work.press_up,
-    )  # fmt: skip
+    problem = problem_of(work)
     looped, made = tables.rows.block.size > 0, 0
-    for i in range(work.press_tree.size):
-        work.press_awake[0, i] = 0
+    let_sleep(problem)
     worst = look_at_all(problem, points)
     for turn in range(0 if looped else PASSES):
         if worst <= enough or (turn > 0 and worst <= NEARLY * enough):
             return made, worst
-        wake(problem, points, max(enough, min(NOTABLE * enough, 0.1 * worst)))
+        near, aim = worst <= NEARLY * enough, max(enough, min(NEARLY * enough, NEARER * worst))
+        wake(problem, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
         count, size = choose(problem, points)
         for _ in range(FIRST_SWEEPS):
             worst = visit_all(problem, looped, count, 1.0, enough)
             made += 1
             if worst <= enough:
                 break
-        if worst > enough:
-            steps, worst = solve_together(problem, count, size, NEARLY * enough)
+        if worst > aim:
+            steps, worst = solve_together(problem, count, size, near, aim)
             made += steps
         worst = look_at_all(problem, points)
-    for k in range(points):
-        work.press_chosen[k] = k
+    choose_all(problem, points)
     share, before = 1.0, worst
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
@@ -235,12 +240,26 @@ def trees_of(problem, k):
 
 
 @kernel
+def let_sleep(problem):
+    """Let no tree take part."""
+    for i in range(problem.tree.size):
+        problem.awake[0, i] = 0
+
+
+@kernel
 def wake(problem, points, notable):
     """Let trees that have a press so far off its law take part."""
     for k in range(points):
         if problem.off[k] > notable and problem.press.count[k] > 0:
             one, other = trees_of(problem, k)
             problem.awake[0, one] = problem.awake[0, other] = 1
+
+
+@kernel
+def choose_all(problem, points):
+    """Choose all presses."""
+    for k in range(points):
+        problem.chosen[k] = k
 
 
 @kernel
@@ -294,4 +313,6 @@ def visit_all(problem, looped, count, share, enough):
     return worst
 
 
-__all__ = ["add_push", "answer_of", "press_rows", "solve_presses"]
+__all__ = [
+    "add_push", "answer_of", "choose", "choose_all", "let_sleep", "press_rows", "problem_of", "solve_presses", "wake",
+]  # fmt: skip
