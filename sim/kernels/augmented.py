@@ -83,7 +83,9 @@ def off_by(problem, k):
 def solve_together(problem, count, size, near, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and y = sum P U near them.
 
-    near: 1 where P is nearly right.  Keeps the best.  Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
+    near: 1 where P is nearly right.  Keeps the best.
+
+    Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """
     rho, growth, made = FIRM if near else FIRST, GROWTH, 0
     quickest, worst = 0.0, 0.0

@@ -205,8 +205,10 @@ def lost_in(points, press, P, z):
 
 @chapter
 def move_apart(system, points, h, q_out):
-    """Take back overlaps by moving the bodies, normal impulses without speeds: a share of those that were there before
-    the step, and whatever the step adds to them, as it goes straight on where bodies turn.
+    """Take back overlaps by moving the bodies, normal impulses without speeds.
+
+    A share of those that were there before the step, and all that the step adds to them: it asks where points go
+    straight on, and bodies turn.
     """
     tables, _, work, _ = unpack(system)
     looped, problem = tables.rows.block.size > 0, problem_of(work)
@@ -252,7 +254,7 @@ def overlaps(work, points, h):
 
 @part
 def gap_at_end(work, k, h):
-    """Gap of press k at the end of the step: of the same features where bodies move, and by its rate where they rest."""
+    """Gap of press k at the end of the step, of the same features; by its rate where bodies rest."""
     presses, touches, end = work.presses, work.press_touch, work.end_links
     if presses.placed[k]:
         status, gap, m, _, _ = place_touch(touches, k, end.x, end.R)
