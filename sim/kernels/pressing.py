@@ -20,7 +20,7 @@ from sim.kernels.vectors import cross, dot, minus, three
 FIRST_SWEEPS, LAST_SWEEPS = 5, 60
 # Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
 # comes nearer; from where a tree's presses take part.
-NEARLY, NEARER, NOTABLE = 100.0, 0.1, 10.0
+NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 100.0
 PASSES = 8  # of choosing presses and solving them
 
 

@@ -13,6 +13,8 @@ the bodies, not by speeds: no energy comes from them.  Joints at their stops pre
 
 from __future__ import annotations
 
+import math
+
 from sim.kernels.articulated import outward
 from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.features import place_touch
@@ -36,11 +38,12 @@ from sim.kernels.vectors import dot, three
 from sim.model import Status
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
-ENOUGH = 1e-6
+ENOUGH = 1e-7
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
 SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
-TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-8, 10
+# Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
+TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 
 
@@ -155,8 +158,17 @@ def start_warm(before, points, pressed_out, h, length, press, P_out):
                     for i in range(3):
                         share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
                         P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
-            P_out[k, 0] = max(P_out[k, 0], 0.0)
+            keep_in_cone(press.friction[k], P_out, k)
             pressed_out.rows[best] = 0
+
+
+@kernel
+def keep_in_cone(friction, P_out, k):
+    """Let impulse k press, with the friction that this allows."""
+    P_out[k, 0] = max(P_out[k, 0], 0.0)
+    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), friction * P_out[k, 0]
+    if size > most:
+        P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
 
 @chapter
@@ -224,7 +236,7 @@ def move_apart(system, points, h, q_out):
         count = points
     else:
         let_sleep(problem)
-        wake(problem, points, 0.0)
+        wake(problem, points, LEFT)
         count, _ = choose(problem, points)
     for _ in range(MOVING_SWEEPS):
         worst = 0.0

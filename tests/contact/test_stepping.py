@@ -219,9 +219,9 @@ name: apart
 world: {{shapes: [{{name: ground, plane: {{}}}}]}}
 bodies:
 {tower}
-  spinner: {{mass: 1, shapes: [{{box: {{center: [{x}, 0, 0.45], size: [0.4, 0.3, 0.2]}}}}]}}
+  spinner: {{mass: 1, shapes: [{{box: {{center: [0, 0, 0.45], size: [0.4, 0.3, 0.2]}}}}]}}
 initial: {{spinner: {{rpy: [0.3, 0.4, 0.5], angular_velocity: [1, 2, 3]}}}}
-contacts: {{c: {{between: ["*", "*"], friction: 0.4}}, g: {{between: ["*", world], friction: 0.4}}}}
+contacts: {{{among} ground: {{between: ["*", world], friction: 0.4}}}}
 simulate: {{contact: stepping, dt: 2 ms}}
 """
 
@@ -230,8 +230,9 @@ def test_bodies_that_rest_elsewhere_change_nothing() -> None:
     """A box tumbles the same whether a tower stands far away or not, and the tower carries what it weighs."""
     tower = [f"  t_{i}: {{mass: 1, shapes: [{{box: {{center: [3, 0, {0.1 + 0.2 * i}], size: [0.3, 0.3, 0.2]}}}}]}}"
              for i in range(3)]  # fmt: skip
-    alone = Simulator(sim.compile(load_text(TOWER_AND_SPINNER.format(tower="", x=0.0))))
-    beside = Simulator(sim.compile(load_text(TOWER_AND_SPINNER.format(tower="\n".join(tower), x=0.0))))
+    alone = Simulator(sim.compile(load_text(TOWER_AND_SPINNER.format(tower="", among=""))))
+    among = 'boxes: {between: ["t_*", "t_*"], friction: 0.4},'
+    beside = Simulator(sim.compile(load_text(TOWER_AND_SPINNER.format(tower="\n".join(tower), among=among))))
     for t in (0.3, 0.6, 1.0):
         alone.advance(t)
         beside.advance(t)
