@@ -68,7 +68,7 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 
-ROOM = 64  # presses of a time step at first; twice as many where they do not suffice
+ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
@@ -107,7 +107,7 @@ class Flow:
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
         sides = model.stops.side.astype(int).tolist()
         self.stops = list(zip(model.stops.column.tolist(), sides, strict=True))  # column and side of each
-        self.room = ROOM  # presses of a time step
+        self.room = max(ROOM, EACH * len(model.solids))  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self._share_work(structure)
