@@ -51,6 +51,7 @@ AT_REST = 1e-8  # m/s: normal rate at which it stays
 STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
+LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
@@ -244,7 +245,8 @@ class Touching:
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         d[vague] = movable(G, vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
-        mode = let_creep(G, mode, d, begins | (rubs & crept))
+        led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
+        mode = let_creep(G, mode, d, (begins | (rubs & crept)) & ~led)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was

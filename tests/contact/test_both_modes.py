@@ -1,0 +1,112 @@
+"""The limp figure and dominoes: events at two tolerances, events and time steps, and rest in event mode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sim
+from sim.scene.load import load_text
+from sim.scene.spec import Joint, Scene
+from tests.contact.engine import CONE, G0, PENETRATION, SCENES, Run
+
+pytestmark = pytest.mark.contact
+CLOSING = -0.05  # m/s: an approach that counts as an impact
+
+
+def figure() -> Scene:
+    return sim.load(SCENES / "figure_falls.yaml")
+
+
+def events(scene: Scene, **said: float) -> Run:
+    return Run(replace(scene, simulate=replace(scene.simulate, contact="event", **said)))
+
+
+def with_one_kind_of_stops(scene: Scene) -> Scene:
+    """Both modes know rigid stops; those of spherical joints are soft for events, and hard in time steps: without."""
+
+    def stops(joint: Joint) -> Joint:
+        if joint.limits is None or joint.type == "spherical":
+            return replace(joint, limits=None)
+        return replace(joint, limits=replace(joint.limits, stop="rigid"))
+
+    return replace(scene, joints=tuple(map(stops, scene.joints)))
+
+
+def impacts_of_steps(scene: Scene, dt: float, until: float) -> list[float]:
+    """When points begin to press that closed before, by the gap and the approach at the step's start."""
+    simulate = replace(scene.simulate, contact="stepping", dt=dt)
+    simulator = sim.Simulator(sim.compile(replace(scene, simulate=simulate)))
+    known: set[tuple[int, ...]] = set()
+    times = []
+    while simulator.t < until:
+        t = simulator.t
+        simulator.advance(t + dt)
+        presses = simulator.flow.work.presses[: simulator.flow.work.stepped.points[0]]
+        pressed = {}
+        for press in presses[(presses.meeting >= 0) & (presses.impulse[:, 0] > 0.0)]:
+            pressed[(int(press.meeting), *press.key.tolist())] = press
+        for key, press in pressed.items():
+            approach = press.free[0] - press.shift
+            if key not in known and approach < CLOSING:
+                times.append(t - max(press.gap, 0.0) / approach)
+        known = set(pressed)
+    return sorted(times)
+
+
+def test_tolerances_agree_until_the_third_event() -> None:
+    loose, tight = (events(figure(), rtol=rtol).to(0.0683) for rtol in (1e-8, 1e-10))
+    kinds = [[(e.kind, e.text) for e in run.told.events] for run in (loose, tight)]
+    assert len(kinds[0]) >= 3
+    assert kinds[0] == kinds[1]
+    times = [np.array([e.time for e in run.told.events]) for run in (loose, tight)]
+    assert times[0] == pytest.approx(times[1], abs=1e-9)
+    for body in ("human.pelvis", "human.head", "human.hand_l", "human.foot_r"):
+        one, other = loose.simulator.position[body], tight.simulator.position[body]
+        assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_steps_find_the_first_three_impacts() -> None:
+    """Toes, heels, hands (both sides at once): within 2 dt of the events, and half as far off at half the step."""
+    scene = with_one_kind_of_stops(figure())
+    run = events(scene).to(0.545)
+    exact = [e.time for e in run.told.events if e.kind == "impact" and "ground" in e.text]
+    assert len(exact) == 3
+    off = []
+    for dt in (2e-3, 1e-3, 5e-4):
+        times = impacts_of_steps(scene, dt, 0.545)
+        first = [times[0], times[2], times[4]]
+        assert times[1::2][:3] == pytest.approx(first, abs=1e-6)  # left and right
+        off.append(np.abs(np.array(first) - exact))
+        assert (off[-1] < 2.0 * dt).all()
+    assert (off[1] / off[0] > 0.4).all()
+    assert (off[1] / off[0] < 0.6).all()
+    assert (off[2] / off[1] > 0.4).all()
+    assert (off[2] / off[1] < 0.6).all()
+
+
+def three_dominoes() -> Scene:
+    text = (SCENES / "dominoes.yaml").read_text().replace("to: 50", "to: 3").replace("25.5", "2")
+    return load_text(text)
+
+
+def test_dominoes_come_to_rest_in_event_mode() -> None:
+    """They fall onto each other, slide, turn, and lie still: slips of any direction end."""
+    run = events(three_dominoes(), rtol=1e-9)
+    energies = []
+    for t in np.arange(0.02, 1.0, 0.02):
+        run.to(float(t))
+        points, energy = run.points(), run.simulator.energy
+        assert points.gap.min(initial=0.0) > -PENETRATION
+        assert points.normal.min(initial=0.0) > -CONE
+        assert (points.friction - points.most).max(initial=0.0) < CONE
+        energies.append(energy["kinetic"] + energy["potential"])
+    assert len(run.times("impact")) > 5
+    assert len(run.times("mode")) > 20
+    assert np.max(np.diff(energies)) < 1e-9 * energies[0]
+    assert run.simulator.energy["kinetic"] < 1e-20
+    assert run.simulator.rotation["stone_1"][2, 2] < 0.5  # it lies
+    on_table = sum(f for name, f in run.forces().items() if "table" in name)
+    assert on_table[2] == pytest.approx(3 * 8e-3 * G0, rel=1e-9)
