@@ -111,3 +111,20 @@ def test_a_figure_leaves_the_high_bar_flies_and_lands() -> None:
     assert 0.2 < recording.position["monkey.torso"][-1, 2] < 0.6
     assert recording.contacts(-1).point[:, 2] == pytest.approx(0.2, abs=1e-9)
     recording.close()
+
+
+def test_the_torn_rope_of_the_swing_falls_on_the_ground() -> None:
+    """As the swing without a ground until they meet; then no deeper than that."""
+    recording = sim.run(sim.load(SCENES / "swing_ground.yaml"))
+    other = sim.run(sim.load(SCENES / "swing.yaml"), duration=3.7)
+    before = np.searchsorted(recording.time, other.time[-1] - 1e-6)
+    assert recording.position["play.monkey.torso"][before] == pytest.approx(
+        other.position["monkey.torso"][-1], abs=1e-6
+    )
+    half, radius = 0.85, 0.012
+    turns = np.array([matrix_from_quat(quat) for quat in recording.quat_wxyz["play.rope_l"]])
+    ends = recording.com["play.rope_l"][:, 2, None] + turns[:, 2, 2, None] * [half, -half] - radius
+    assert ends.min() == pytest.approx(0.0, abs=1e-8)
+    assert np.abs(recording.contact_force("play.monkey.shank_l")).max() > 1.0
+    for seen in (recording, other):
+        seen.close()
