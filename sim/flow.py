@@ -68,7 +68,7 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 
-ROOM = 64  # presses of a time step at first; twice as many where they do not suffice
+ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
@@ -79,6 +79,9 @@ SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
+# Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this at
+# once, by roundoff, features are looked for anew.
+ASTRAY, SOON = 1.0, 1e-9
 
 
 class Flow:
@@ -107,7 +110,8 @@ class Flow:
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
         sides = model.stops.side.astype(int).tolist()
         self.stops = list(zip(model.stops.column.tolist(), sides, strict=True))  # column and side of each
-        self.room = ROOM  # presses of a time step
+        self.look_again = math.inf  # s: when contacts are decided on though nothing has happened
+        self.room = max(ROOM, EACH * len(model.solids))  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self._share_work(structure)
@@ -313,6 +317,10 @@ class Flow:
         """Let joints that move have this friction (columns,) [N or N m]."""
         self.control.rubbing[:] = friction
 
+    def looks_again(self) -> bool:
+        """Tell whether it is time to decide on contacts though nothing has happened."""
+        return self.t >= self.look_again
+
     def turn_to_steps(self, why: str) -> None:
         """Let time steps resolve contacts from now on; takes effect with the next structure."""
         count, clock = self.stepper.count, self.stepper.clock
@@ -381,7 +389,7 @@ class Flow:
         """Set which guards are watched, and in which direction."""
         guards, n = self.guards.table, len(self.conditions)
         events = {event.name: event for event in self.model.scene.events}
-        self.guards.forces[0] = 0
+        self.guards.forces[0], self.look_again = 0, math.inf
         for i, condition in enumerate(self.conditions):
             armed = not agenda.spent(events[condition.event])
             guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
@@ -445,6 +453,8 @@ class Flow:
         if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
             self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
         self.ask(WATCH, self.stepper.y, values)
+        astray = (guards.kind == GUARD_GAP) & (values == ASTRAY)
+        self.look_again = self.t + SOON if astray.any() else math.inf
         largest, n = self._largest_force(), len(self.conditions)
         for g in np.flatnonzero((guards.kind == GUARD_HOLD) & (guards.armed != 0)):
             bound[g] = rows.high[guards.owner[g]] if guards.direction[g] > 0.0 else -rows.low[guards.owner[g]]

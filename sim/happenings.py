@@ -79,7 +79,7 @@ class Happenings:
 
     def due(self) -> None:
         """Serve what is due by time or key now."""
-        self._pass((), ())
+        self._pass((), (), self.s.flow.looks_again())
         self._give_way()
 
     def instant(self) -> None:

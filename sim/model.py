@@ -338,6 +338,7 @@ PRESS = np.dtype(
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
+        ("placed", "i8"),  # 1: `press_touch` has its features; 0: it was kept from the last step, or is a stop
         ("p", "f8", (3,)),  # m, world
         ("axes", "f8", (9,)),  # n from a to b, t1, t2; world
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
@@ -551,6 +552,11 @@ class Work(NamedTuple):
     laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
+    posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
+    wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
+    end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
+    end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
+    press_touch: Annotated[Any, TOUCH]  # (room,) features
     presses: Annotated[Any, PRESS]  # (room,) of this step
     pressed: Annotated[Any, PRESS]  # (room,) of the step before
     told: Annotated[Any, PRESS]  # (room of rows,) of the steps that rows were recorded in
@@ -564,7 +570,12 @@ class Work(NamedTuple):
     press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
     press_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
     press_best: Annotated[Any, "f8", 2]  # (room, 3) and those nearest to their laws
-    push_step: Annotated[Any, "f8", 2]  # (2, m) what is left of Newton's equations, and his step
+    press_off: Annotated[Any, "f8"]  # (room,) m/s: how far each is from its law
+    press_chosen: Annotated[Any, "i8"]  # (room,) those that are solved together
+    press_tree: Annotated[Any, "i8"]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
+    press_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
+    press_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
+    push_step: Annotated[Any, "f8", 2]  # (3, m) what others do; what is left of Newton's equations, and his step
     press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
     press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
     press_up: Annotated[Any, "f8", 2]
@@ -686,21 +697,30 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
 
     room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
     """
-    shapes, meetings = (len(tables.shapes), len(tables.meetings)) if room else (0, 0)
-    depth = np.zeros(len(tables.links), np.int64)
+    shapes, meetings, links = (len(tables.shapes), len(tables.meetings), len(tables.links)) if room else (0, 0, 0)
+    depth, top, tree = np.zeros(len(tables.links), np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
     for b in range(1, len(depth)):
-        depth[b] = depth[tables.links.parent[b]] + tables.links.nv[b]
+        above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
+        depth[b] = depth[above] + own
+        top[b] = top[above] if above > 0 else first
+        tree[first : first + own] = top[b]
     width = min(2 * int(depth.max(initial=0)), freedoms)
+    end = table(LINK_WORK, links)
+    end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "end_links": end,
+        "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
         "press_R": np.zeros((room * 3, looped)), "press_p": np.zeros((room, 3)),
         "press_best": np.zeros((room, 3)),
-        "push_step": np.zeros((2, freedoms)), "press_first": np.zeros(freedoms, np.int64),
+        "press_off": np.zeros(room), "press_chosen": np.zeros(room, np.int64), "press_tree": tree,
+        "press_awake": np.zeros((2, freedoms), np.int64), "press_place": np.zeros(freedoms, np.int64),
+        "push_step": np.zeros((3, freedoms)), "press_first": np.zeros(freedoms, np.int64),
         "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
         "push": np.zeros(freedoms),
     }  # fmt: skip

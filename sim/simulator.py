@@ -119,7 +119,8 @@ class Simulator:
             self._tell_epoch()
             self.happenings.at_start()
         while self.t < until:
-            stop = float(min(until, self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end()))
+            due = (self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end(), self.flow.look_again)
+            stop = float(min(until, *due))
             status, guard = self.flow.advance(stop, STEPS_A_CALL)
             self._tell_rows()
             if status == Status.GUARD:

@@ -1,147 +1,190 @@
-"""Impulses of all presses together: Newton's method on the augmented Lagrangian, in the space of freedoms.
+"""Impulses of some presses together: Newton's method on the augmented Lagrangian, in the space of freedoms.
 
 With multipliers P and a stiffness rho of each press, what presses answer to scaled freedoms y is
 
     p(y) = proj(P - rho (free + U y)),    onto the half-line of pressing, and of friction onto the disc mu p_n(y),
 
-and y = sum p(y) U.  Newton's matrix 1 + U^T C U, C the derivative of p, has the size and the pattern of the mechanism,
-whatever the number of presses, and no redundancy makes it singular.  Then P <- p(y), and again, until p does not
-change: the law then holds exactly, whatever rho is (P. Alart and A. Curnier, A mixed formulation for frictional
-contact problems prone to Newton like solution methods, 1991).  Where Newton's steps do not end, presses are made
-softer.
+and y = y0 + sum p(y) U, y0 being what all other presses do.  Newton's matrix 1 + U^T C U, C the derivative of p, has
+the size of the freedoms that these presses reach, whatever their number, and no redundancy makes it singular.  Then
+P <- p(y), and again, until p does not change: the law then holds exactly, whatever rho is (P. Alart and A. Curnier, A
+mixed formulation for frictional contact problems prone to Newton like solution methods, 1991).  Where Newton's steps
+do not end, presses are made softer.
+
+Freedoms are numbered from the tips of a tree to its root, so that branches meet where they are one.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.cones import off_law
 from sim.kernels.jit import kernel, part
 
-# Stiffness of a press against its own mass, over the step: at first from forces of the last step, and from none; least
-# and most; how it grows from round to round.
-# Larger at first: more steps until it is settled what presses and slides.  Smaller at last: more rounds.
-WARM, COLD, SOFTEST, STIFFEST, GROWTH = 1e2, 1.0, 0.1, 1e6, 10.0
-# Rounds of multipliers at most, and those of presses at least FIRM that may come no nearer; Newton's steps in each, and
-# halvings of one.
-ROUNDS, IDLE, FIRM, STEPS, HALVINGS = 12, 2, 1e3, 12, 6
+# Stiffness of a press against its own mass, over the step: at first, and where the answer is near; least and most, and
+# how it grows from round to round.  Larger: more steps until it is settled what presses and slides.  Smaller: more
+# rounds.
+FIRST, FIRM, SOFTEST, STIFFEST, GROWTH = 30.0, 1e3, 0.1, 1e6, 3.0
+# Rounds of multipliers at most; Newton's steps in each, and halvings of one.
+ROUNDS, STEPS, HALVINGS = 12, 8, 6
 LEAST_PIVOT = 1e-6  # beside 1
-# Of the asked accuracy: where a round ends, and what is taken after three rounds.
-FINER, NEARLY = 0.05, 100.0
+# Where a round ends: of what the law was left by before it, and of the asked accuracy.
+NEARER, FINER = 0.3, 0.05
 
 
-@kernel
-def solve_together(
-    rho, points, press, support, U, G, d, P_out, p_work, best_work, z_work, push_out, r_work, turn_work, first_work,
-    low_work, up_work, enough,
-):  # fmt: skip
-    """Find impulses of all presses, from P and y = sum P U near them and with a stiffness at first; keep the best.
+class Problem(NamedTuple):
+    """What the laws of a step's presses are asked of, and scratch; shapes as in Work."""
 
-    d: (room, 2), p_work, best_work: (room, 3), r_work, turn_work: (nv,), first_work: (nv,) i8, low_work and
-    up_work: (nv, nv), scratch.  Returns Newton's steps made, and the largest distance from the law [m/s].
-    """
-    made, quickest, growth, idle = 0, 0.0, GROWTH, 0
-    for k in range(points):
-        quickest = max(quickest, G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2])
-    fine = FINER * enough / math.sqrt(max(quickest, 1e-300))
-    find_profile(points, press, support, first_work)
-    best = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
-    copy_all(points, P_out, best_work)
-    for turn in range(ROUNDS):
-        steps, good = newton(
-            rho,
-            points,
-            press,
-            support,
-            U,
-            G,
-            P_out,
-            p_work,
-            z_work,
-            push_out,
-            r_work,
-            turn_work,
-            first_work,
-            low_work,
-            up_work,
-            fine,
-        )
-        made += steps
-        if not good:  # softer, and slower to become stiff
-            rho, growth = max(rho / GROWTH, SOFTEST), math.sqrt(growth)
-            add_up(points, press, support, U, P_out, push_out)
-            continue
-        copy_all(points, p_work, P_out)
-        add_up(points, press, support, U, P_out, push_out)
-        worst = off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
-        idle = idle + 1 if worst > 0.5 * best and rho >= FIRM else 0
-        if worst < best:
-            best = worst
-            copy_all(points, P_out, best_work)
-        if best <= enough or idle >= IDLE or (best <= NEARLY * enough and turn >= 2):
-            break
-        rho = min(rho * growth, STIFFEST)
-    copy_all(points, best_work, P_out)
-    add_up(points, press, support, U, P_out, push_out)
-    return made, off_laws(points, press, support, U, G, d, P_out, z_work, push_out)
+    press: Any
+    support: Any
+    U: Any
+    R: Any
+    G: Any
+    d: Any
+    P: Any
+    z: Any  # rates of those visited last
+    off: Any  # how far each is from its law
+    push: Any
+    tree: Any
+    chosen: Any  # presses that are solved together
+    place: Any  # number of each freedom among those that they reach, or -1
+    awake: Any  # by trees: their presses are chosen; presses of theirs are, and so they move
+    first: Any
+    tried: Any
+    best: Any
+    base: Any  # y0
+    left: Any
+    turn: Any
+    low: Any
+    up: Any
 
 
-@kernel
-def copy_all(points, P, P_out):
-    """Copy impulses."""
-    for k in range(points):
-        for r in range(3):
-            P_out[k, r] = P[k, r]
-
-
-@kernel
-def find_rates(k, press, support, U, push, z_out):
-    """Rates of press k with the impulses so far: what is free, and U y."""
+@part
+def rates(problem, k):
+    """Fill the rates of press k with the impulses so far: what is free, and U y."""
+    press, support, U, push = problem.press, problem.support, problem.U, problem.push
     width = support.shape[1]
     for r in range(3):
         total, first = press.free[k, r], (3 * k + r) * width
         if r < press.rows[k]:
             for i in range(press.count[k]):
                 total += U[first + i] * push[support[k, i]]
-        z_out[k, r] = total
+        problem.z[k, r] = total
+
+
+@part
+def off_by(problem, k):
+    """Fill the rates of press k and return how far it is from its law [m/s]."""
+    rates(problem, k)
+    return off_law(problem.G, k, problem.press.friction[k], 0.0, 0, problem.d, problem.P, problem.z, k)
 
 
 @kernel
-def off_laws(points, press, support, U, G, d, P, z_out, push):
-    """Largest distance of a press from its law [m/s]; z_out then holds all rates."""
-    worst = 0.0
-    for k in range(points):
-        find_rates(k, press, support, U, push, z_out)
-        worst = max(worst, off_law(G, k, press.friction[k], 0.0, 0, d, P, z_out, k))
-    return worst
+def solve_together(problem, count, size, near, enough):
+    """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and y = sum P U near them.
+
+    near: 1 where P is nearly right.  Keeps the best.
+
+    Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
+    """
+    rho, growth, made = FIRM if near else FIRST, GROWTH, 0
+    quickest, worst = 0.0, 0.0
+    for n in range(count):
+        k = problem.chosen[n]
+        quickest = max(quickest, problem.G[k, 0, 0] + problem.G[k, 1, 1] + problem.G[k, 2, 2])
+        worst = max(worst, off_by(problem, k))
+    unit = math.sqrt(max(quickest, 1e-300))
+    find_base(problem, count, size)
+    copy_chosen(problem, count, problem.P, problem.best)
+    best = worst
+    for _ in range(ROUNDS):
+        steps, good = newton(problem, count, size, rho, max(NEARER * worst, FINER * enough) / unit)
+        made += steps
+        if good:
+            copy_chosen(problem, count, problem.tried, problem.P)
+            rho = min(rho * growth, STIFFEST)
+        else:  # softer, and slower to become stiff
+            rho, growth = max(rho / GROWTH, SOFTEST), math.sqrt(growth)
+        add_up(problem, count)
+        worst = 0.0
+        for n in range(count):
+            worst = max(worst, off_by(problem, problem.chosen[n]))
+        if worst < best:
+            best = worst
+            copy_chosen(problem, count, problem.P, problem.best)
+        if best <= enough:
+            break
+    copy_chosen(problem, count, problem.best, problem.P)
+    add_up(problem, count)
+    return made, best
 
 
 @kernel
-def newton(
-    rho, points, press, support, U, G, P, p_work, z_work, push_out, r_work, turn_work, first_work, low_work, up_work,
-    fine,
-):  # fmt: skip
-    """Solve y = sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
-    off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
+def copy_chosen(problem, count, P, P_out):
+    """Copy impulses of the presses chosen."""
+    for n in range(count):
+        k = problem.chosen[n]
+        for r in range(3):
+            P_out[k, r] = P[k, r]
+
+
+@kernel
+def find_base(problem, count, size):
+    """y0: what is left of y without the presses chosen."""
+    place, base = problem.place, problem.base
+    for i in range(place.size):
+        if place[i] >= 0:
+            base[place[i]] = problem.push[i]
+    for n in range(count):
+        take_away(problem, problem.chosen[n], problem.P, base)
+
+
+@part
+def take_away(problem, k, P, y_out):
+    """y <- y - P U for press k, over the freedoms reached."""
+    press, support, U, place = problem.press, problem.support, problem.U, problem.place
+    width = support.shape[1]
+    for r in range(press.rows[k]):
+        if P[k, r] != 0.0:
+            for i in range(press.count[k]):
+                y_out[place[support[k, i]]] -= P[k, r] * U[(3 * k + r) * width + i]
+
+
+@kernel
+def add_up(problem, count):
+    """y = y0 + sum P U."""
+    place, left = problem.place, problem.left
+    for i in range(place.size):
+        if place[i] >= 0:
+            left[place[i]] = -problem.base[place[i]]
+    for n in range(count):
+        take_away(problem, problem.chosen[n], problem.P, left)
+    for i in range(place.size):
+        if place[i] >= 0:
+            problem.push[i] = -left[place[i]]
+
+
+@kernel
+def newton(problem, count, size, rho, fine):
+    """Solve y = y0 + sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
+    off = answer_all(problem, count, size, rho)
     for made in range(STEPS):
         if off <= fine:
             return made, True
-        stiffened(rho, points, press, support, U, G, P, z_work, first_work, low_work, up_work)
-        if not factorise_profile(first_work, low_work, up_work):
+        stiffen(problem, count, size, rho)
+        if not factorise_profile(size, problem.first, problem.low, problem.up):
             return made, False
-        for i in range(push_out.size):
-            turn_work[i] = -r_work[i]
-        solve_profile(first_work, low_work, up_work, turn_work)
+        for i in range(size):
+            problem.turn[i] = -problem.left[i]
+        solve_profile(size, problem.first, problem.low, problem.up, problem.turn)
         share, before, nearer = 1.0, off, False
         for _ in range(HALVINGS):
-            for i in range(push_out.size):
-                push_out[i] += share * turn_work[i]
-            off = answer_all(rho, points, press, support, U, G, P, push_out, z_work, p_work, r_work)
+            go_on(problem, share)
+            off = answer_all(problem, count, size, rho)
             nearer = off <= (1.0 - 0.1 * share) * before
             if nearer:
                 break
-            for i in range(push_out.size):
-                push_out[i] -= share * turn_work[i]
+            go_on(problem, -share)
             share *= 0.5
         if not nearer:
             return made + 1, False
@@ -149,43 +192,34 @@ def newton(
 
 
 @kernel
-def add_up(points, press, support, U, P, push_out):
-    """y = sum P U."""
-    width = support.shape[1]
-    for i in range(push_out.size):
-        push_out[i] = 0.0
-    for k in range(points):
-        for r in range(press.rows[k]):
-            if P[k, r] != 0.0:
-                for i in range(press.count[k]):
-                    push_out[support[k, i]] += P[k, r] * U[(3 * k + r) * width + i]
+def go_on(problem, share):
+    """Go a share of Newton's step."""
+    for i in range(problem.place.size):
+        if problem.place[i] >= 0:
+            problem.push[i] += share * problem.turn[problem.place[i]]
 
 
 @kernel
-def answer_all(rho, points, press, support, U, G, P, push, z_out, p_out, r_out):
-    """Fill p(y), the rates z, and r = y - sum p(y) U; returns the length of r."""
-    width = support.shape[1]
-    for i in range(push.size):
-        r_out[i] = push[i]
-    for k in range(points):
+def answer_all(problem, count, size, rho):
+    """Fill p(y), the rates z, and what is left of y = y0 + sum p(y) U; returns its length."""
+    press, G, P, z, p, place, left = (
+        problem.press, problem.G, problem.P, problem.z, problem.tried, problem.place, problem.left,
+    )  # fmt: skip
+    for i in range(place.size):
+        if place[i] >= 0:
+            left[place[i]] = problem.push[i] - problem.base[place[i]]
+    for n in range(count):
+        k = problem.chosen[n]
         stiffness = stiffness_of(rho, G, k)
-        for r in range(3):
-            total = press.free[k, r]
-            if r < press.rows[k]:
-                for i in range(press.count[k]):
-                    total += U[(3 * k + r) * width + i] * push[support[k, i]]
-            z_out[k, r] = total
-        p_out[k, 0] = max(P[k, 0] - stiffness * z_out[k, 0], 0.0)
-        x, y, size, most = friction_asked(press, stiffness, P, z_out, p_out[k, 0], k)
-        share = most / size if size > most else 1.0
-        p_out[k, 1], p_out[k, 2] = share * x, share * y
-        for r in range(press.rows[k]):
-            if p_out[k, r] != 0.0:
-                for i in range(press.count[k]):
-                    r_out[support[k, i]] -= p_out[k, r] * U[(3 * k + r) * width + i]
+        rates(problem, k)
+        p[k, 0] = max(P[k, 0] - stiffness * z[k, 0], 0.0)
+        x, y, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
+        share = most / length if length > most else 1.0
+        p[k, 1], p[k, 2] = share * x, share * y
+        take_away(problem, k, p, left)
     square = 0.0
-    for i in range(push.size):
-        square += r_out[i] ** 2
+    for i in range(size):
+        square += left[i] ** 2
     return math.sqrt(square)
 
 
@@ -206,64 +240,65 @@ def friction_asked(press, stiffness, P, z, pressing, k):
 
 
 @kernel
-def find_profile(points, press, support, first_out):
-    """First column of each row of Newton's matrix that may not be zero."""
-    for i in range(first_out.size):
-        first_out[i] = i
-    for k in range(points):
-        least = first_out.size
-        for i in range(press.count[k]):
-            least = min(least, support[k, i])
-        for i in range(press.count[k]):
-            first_out[support[k, i]] = min(first_out[support[k, i]], least)
-
-
-@kernel
-def stiffened(rho, points, press, support, U, G, P, z, first, low_out, up_out):
+def stiffen(problem, count, size, rho):
     """Newton's matrix 1 + U^T C U: rows below the diagonal into low, columns above it, and the diagonal, into up."""
-    width = support.shape[1]
-    for i in range(first.size):
+    first, low, up = problem.first, problem.low, problem.up
+    for i in range(size):
         for j in range(first[i], i):
-            low_out[i, j] = up_out[i, j] = 0.0
-        up_out[i, i] = 1.0
-    for k in range(points):
-        stiffness = stiffness_of(rho, G, k)
-        pressing = P[k, 0] - stiffness * z[k, 0]
-        x, y, size, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
-        nn = stiffness if pressing > 0.0 else 0.0
-        xn = yn = xx = xy = yy = 0.0
-        if press.rows[k] == 3:
-            if size <= most:
-                xx = yy = stiffness
-            elif size > 0.0:
-                e, f, turn = x / size, y / size, stiffness * most / size
-                xx, xy, yy = turn * f * f, -turn * e * f, turn * e * e
-                if pressing > 0.0:
-                    xn, yn = press.friction[k] * nn * e, press.friction[k] * nn * f
-        if nn == 0.0 and xx == 0.0 and yy == 0.0:
-            continue
-        first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
-        for a in range(press.count[k]):
-            i = support[k, a]
-            n = U[first_n + a]
-            s, t = (U[first_x + a], U[first_y + a]) if press.rows[k] == 3 else (0.0, 0.0)
-            # What column by column of C this freedom's row of U makes.
-            cn, cx, cy = n * nn + s * xn + t * yn, s * xx + t * xy, s * xy + t * yy
-            for b in range(press.count[k]):
-                j = support[k, b]
-                value = cn * U[first_n + b]
-                if press.rows[k] == 3:
-                    value += cx * U[first_x + b] + cy * U[first_y + b]
-                if j < i:
-                    low_out[i, j] += value
-                else:
-                    up_out[j, i] += value
+            low[i, j] = up[i, j] = 0.0
+        up[i, i] = 1.0
+    for n in range(count):
+        k = problem.chosen[n]
+        nn, xn, yn, xx, xy, yy = slopes(problem.press, stiffness_of(rho, problem.G, k), problem.P, problem.z, k)
+        if nn != 0.0 or xx != 0.0 or yy != 0.0:
+            add_press(problem, k, nn, xn, yn, xx, xy, yy)
+
+
+@part
+def slopes(press, stiffness, P, z, k):
+    """Return C of press k, with the sign changed: nn, xn, yn, xx, xy, yy; xn: of friction x by the normal rate."""
+    pressing = P[k, 0] - stiffness * z[k, 0]
+    x, y, length, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
+    nn = stiffness if pressing > 0.0 else 0.0
+    if press.rows[k] < 3 or length == 0.0:
+        sticks = stiffness if press.rows[k] == 3 and most > 0.0 else 0.0
+        return nn, 0.0, 0.0, sticks, 0.0, sticks
+    if length <= most:
+        return nn, 0.0, 0.0, stiffness, 0.0, stiffness
+    e, f, turn = x / length, y / length, stiffness * most / length
+    rubs = press.friction[k] * nn
+    return nn, rubs * e, rubs * f, turn * f * f, -turn * e * f, turn * e * e
+
+
+@part
+def add_press(problem, k, nn, xn, yn, xx, xy, yy):
+    """Add U^T C U of press k to Newton's matrix."""
+    press, support, U, place, low, up = (
+        problem.press, problem.support, problem.U, problem.place, problem.low, problem.up,
+    )  # fmt: skip
+    width, rough = support.shape[1], press.rows[k] == 3
+    first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
+    for a in range(press.count[k]):
+        i = place[support[k, a]]
+        n = U[first_n + a]
+        s, t = (U[first_x + a], U[first_y + a]) if rough else (0.0, 0.0)
+        # What column by column of C this freedom's row of U makes.
+        cn, cx, cy = n * nn + s * xn + t * yn, s * xx + t * xy, s * xy + t * yy
+        for b in range(press.count[k]):
+            j = place[support[k, b]]
+            value = cn * U[first_n + b]
+            if rough:
+                value += cx * U[first_x + b] + cy * U[first_y + b]
+            if j < i:
+                low[i, j] += value
+            else:
+                up[j, i] += value
 
 
 @kernel
-def factorise_profile(first, low_out, up_out):
+def factorise_profile(size, first, low_out, up_out):
     """L U in place, L with a unit diagonal, no exchanges; up_out holds columns.  False where a pivot is bad."""
-    for i in range(first.size):
+    for i in range(size):
         for j in range(first[i], i):
             start = max(first[i], first[j])
             s = low_out[i, j] - product_of_rows(low_out, i, up_out, j, start, j)
@@ -294,17 +329,17 @@ def product_of_rows(a, i, b, j, start, end):
 
 
 @kernel
-def solve_profile(first, low, up, x_out):
+def solve_profile(size, first, low, up, x_out):
     """x_out <- (L U)^-1 x_out."""
-    for i in range(first.size):
+    for i in range(size):
         s = x_out[i]
         for m in range(first[i], i):
             s -= low[i, m] * x_out[m]
         x_out[i] = s
-    for i in range(first.size - 1, -1, -1):
+    for i in range(size - 1, -1, -1):
         x_out[i] /= up[i, i]
         for m in range(first[i], i):
             x_out[m] -= up[i, m] * x_out[i]
 
 
-__all__ = ["COLD", "WARM", "find_rates", "off_laws", "solve_together"]
+__all__ = ["Problem", "off_by", "rates", "solve_together"]

@@ -29,6 +29,8 @@ LOOKS = 16
 PATIENCE, WEAKER, WEAKEST = 10, 0.8, 0.3
 # Steps to one root: bisection alone would need 50.
 REFINING = 60
+# Newton's steps from the last direction of slip, and the turn [rad] after which the next one ends at roundoff.
+NEARBY, SETTLED = 12, 1e-8
 
 
 @door
@@ -149,6 +151,8 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
             tn = 0.0
     else:
         tn = 0.0
+    if firm and slip_nearby(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+        return 0.0
     if slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k) == 0.0:
         return 0.0
     if far == math.inf:
@@ -192,9 +196,7 @@ def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
     A z_t = w(d) is linear in d: w = G_nn b_t - b_n g + K d, K = (least g - mu b_t) g^T + (mu b_n - least G_nn) G_tt.
     Slip wants w parallel to d: f(phi) = w x d = 0, w.d >= 0, a trigonometric polynomial of degree two.
     """
-    wx, wy, s = a * bx - bn * gx, a * by - bn * gy, mu * bn - least * a
-    kxx, kxy = (least * gx - mu * bx) * gx + s * xx, (least * gx - mu * bx) * gy + s * xy
-    kyx, kyy = (least * gy - mu * by) * gx + s * xy, (least * gy - mu * by) * gy + s * yy
+    wx, wy, kxx, kxy, kyx, kyy = slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least)
     pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
     none = 1.0
     turn = 2.0 * math.pi / LOOKS
@@ -224,6 +226,55 @@ def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
                         P_out[k, 0], P_out[k, 1], P_out[k, 2] = need / gain, -size * c, -size * q
         old, f_old = new, f_new
     return none
+
+
+@kernel
+def slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least):
+    """Return w and K of `slip`."""
+    s = mu * bn - least * a
+    return (
+        a * bx - bn * gx, a * by - bn * gy,
+        (least * gx - mu * bx) * gx + s * xx, (least * gx - mu * bx) * gy + s * xy,
+        (least * gy - mu * by) * gx + s * xy, (least * gy - mu * by) * gy + s * yy,
+    )  # fmt: skip
+
+
+@kernel
+def slip_nearby(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+    """Do the same where there is one answer only: Newton's method from the direction of the last impulse.
+
+    Tells whether that led to the answer; P_out is left as it was where it did not.
+    """
+    wx, wy, kxx, kxy, kyx, kyy = slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least)
+    c, q = -P_out[k, 1], -P_out[k, 2]
+    if c == 0.0 and q == 0.0:
+        c, q = wx, wy
+    size = math.sqrt(c * c + q * q)
+    if size == 0.0:
+        return False
+    c, q = c / size, q / size
+    for _ in range(NEARBY):
+        vx, vy = wx + kxx * c + kxy * q, wy + kyx * c + kyy * q
+        slope = c * (kyy * c - kyx * q) - q * (kxy * c - kxx * q) - (c * vx + q * vy)
+        miss = c * vy - q * vx
+        if abs(slope) * 0.5 < abs(miss):
+            turn = 0.5 if (miss < 0.0) == (slope > 0.0) else -0.5
+        elif slope == 0.0:
+            return False
+        else:
+            turn = -miss / slope
+        c, q = c - turn * q, q + turn * c
+        size = math.sqrt(c * c + q * q)
+        c, q = c / size, q / size
+        if abs(turn) < SETTLED:  # the next one would be its square
+            vx, vy = wx + kxx * c + kxy * q, wy + kyx * c + kyy * q
+            gain, need = a - mu * (gx * c + gy * q), least * (gx * c + gy * q) - bn
+            if c * vx + q * vy < 0.0 or gain <= 0.0 or need < 0.0:
+                return False
+            size = least + mu * need / gain
+            P_out[k, 0], P_out[k, 1], P_out[k, 2] = need / gain, -size * c, -size * q
+            return True
+    return False
 
 
 @kernel

@@ -11,29 +11,44 @@ import math
 from sim.kernels.broad import can_meet, sweep_boxes
 from sim.kernels.features import speed_at, tangents_of
 from sim.kernels.forces import stop_depth
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.narrow import points_within
 from sim.kernels.separation import ball_of, half_axes_of, halves_of
-from sim.kernels.vectors import cross, length, minus, outward_axes, plus, three, times
+from sim.kernels.vectors import cross, dot, length, minus, outward_axes, plus, three, times
 from sim.model import PLANE, Status
 
 # Share of the mechanism's length that speeds may change within a step beside what they are, times the step.
 MARGIN = 1e-4
+# Of that length: how far a link may go until its points are looked for again, and what counts as a step of none.
+# Larger: points, normals and arms are off by more of it.  Gaps follow the motion, and err by its square.
+WANDERED, TINY = 1e-6, 1e-12
+RESTING = 3.0  # margins that two shapes may reach, beside 2 where they do not move, and keep their points
 
 
 @story
 def gather_presses(tables, work, h):
     """Fill work.presses with what may press within h [s]; needs `move` and coordinates.  Returns a status."""
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
-    margin = MARGIN * tables.one.length[0]
+    length = tables.one.length[0]
+    margin = MARGIN * length
     sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
     reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
-    count = 0
+    wander(links.x, links.R, length, work.posed, work.wandered)
+    count, before, known = 0, 0, work.stepped.before[0]
     for m in range(meetings.a.size):
         i, j = meetings.a[m], meetings.b[m]
+        while before < known and work.pressed.meeting[before] < m:
+            before += 1
+        reach = work.reach[i] + work.reach[j]
+        if known > 0 and reach < RESTING * margin and rests(work.wandered, shapes.link[i], shapes.link[j]):
+            while before < known and work.pressed.meeting[before] == m:
+                if count == work.press_P.shape[0]:
+                    return Status.CROWDED
+                keep_press(work.pressed, before, links.x, links.R, work.posed, work.presses, count)
+                count, before = count + 1, before + 1
+            continue
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
             continue
-        reach = work.reach[i] + work.reach[j]
         found = points_within(
             shapes, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses, work.near_cores
         )
@@ -42,6 +57,7 @@ def gather_presses(tables, work, h):
         for f in range(found):
             if work.near_points.gap[f] <= reach:
                 put_press(work.near, work.near_points, f, m, work.laws, links.x, work.presses, count)
+                work.press_touch[count] = work.near[f]
                 count += 1
     for s in range(tables.stops.joint.size):
         b = link_of(tables.links, tables.stops.joint[s])
@@ -50,8 +66,64 @@ def gather_presses(tables, work, h):
                 return Status.CROWDED
             put_stop(tables, work, s, b, count)
             count += 1
+    remember_poses(links.x, links.R, work.posed)
     work.stepped.points[0] = count
     return Status.OK
+
+
+@kernel
+def wander(x, R, length, posed, wandered_out):
+    """How far each link has gone since its points were last looked for [m]; 0: they are looked for now."""
+    for b in range(x.shape[0]):
+        step = TINY * length
+        for i in range(3):
+            step += abs(x[b, i] - posed[b, i])
+        for i in range(9):
+            step += length * abs(R[b, i] - posed[b, 3 + i])
+        wandered_out[b] = wandered_out[b] + step if b > 0 else step
+        if wandered_out[b] > WANDERED * length:
+            wandered_out[b] = 0.0
+
+
+@part
+def rests(wandered, a, b):
+    """Tell whether two links have not gone far enough to look for their points again."""
+    return wandered[a] > 0.0 and wandered[b] > 0.0
+
+
+@kernel
+def remember_poses(x, R, posed_out):
+    """Keep the poses of links for the next step."""
+    for b in range(x.shape[0]):
+        for i in range(3):
+            posed_out[b, i] = x[b, i]
+        for i in range(9):
+            posed_out[b, 3 + i] = R[b, i]
+
+
+@kernel
+def keep_press(pressed, i, x, R, posed, press_out, k):
+    """Take press i of the last step as press k, moved with its links, which hardly moved."""
+    press_out[k] = pressed[i]
+    a, b = pressed.link[i, 0], pressed.link[i, 1]
+    p, n = three(pressed.p, i), three(pressed.axes, i)
+    on_a, on_b = carried(p, x, R, posed, a), carried(p, x, R, posed, b)
+    press_out.gap[k] += dot(n, minus(on_b, on_a))
+    for m in range(3):
+        press_out.p[k, m] = 0.5 * (on_a[m] + on_b[m])
+    press_out.placed[k] = 0
+
+
+@kernel
+def carried(p, x, R, posed, link):
+    """Where the point p of a link has gone since the last step."""
+    q = minus(p, three(posed, link))
+    own = (
+        posed[link, 3] * q[0] + posed[link, 6] * q[1] + posed[link, 9] * q[2],
+        posed[link, 4] * q[0] + posed[link, 7] * q[1] + posed[link, 10] * q[2],
+        posed[link, 5] * q[0] + posed[link, 8] * q[1] + posed[link, 11] * q[2],
+    )
+    return plus(three(x, link), outward_axes(R, link, own))
 
 
 @chapter
@@ -71,7 +143,7 @@ def reaches(shapes, x, R, V, h, margin, reach_out):
 @kernel
 def put_press(near, near_point, f, m, laws, x, press_out, k):
     """Write point f of meeting m as press k."""
-    press_out.meeting[k], press_out.gap[k] = m, near_point.gap[f]
+    press_out.meeting[k], press_out.gap[k], press_out.placed[k] = m, near_point.gap[f], 1
     press_out.key[k, 0], press_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
     a, b = near.link[f, 0], near.link[f, 1]
     press_out.link[k, 0], press_out.link[k, 1] = a, b
@@ -132,7 +204,7 @@ def put_stop(tables, work, s, b, k):
     """
     stops, links, press = tables.stops, tables.links, work.presses
     a, c = links.parent[b], stops.column[s]
-    press.meeting[k], press.key[k, 0], press.key[k, 1] = -1, s, 0
+    press.meeting[k], press.placed[k], press.key[k, 0], press.key[k, 1] = -1, 0, s, 0
     press.link[k, 0], press.link[k, 1], press.rows[k] = a, b, 1
     press.friction[k], press.restitution[k], press.rest_speed[k] = 0.0, stops.restitution[s], stops.rest_speed[s]
     press.gap[k] = -stop_depth(stops, work.coordinate, s)

@@ -286,13 +286,38 @@ def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count
     if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
         count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
+        outward = times(1 if shapes.kind[mine] == PLANE else s, axis_of(pose, side, f))
         for which in range(corners(shapes, his, his_cosine)):
+            signs = corner(shapes, his, g, w, which)
+            if not over_face(shapes, mine, his, pose, side, f, outward, signs, low - slack, margin + slack):
+                continue
             put_face(shapes, mine, f, s, count, side, touch_work)
-            put_feature(shapes, his, corner(shapes, his, g, w, which), count, 1 - side, touch_work)
+            put_feature(shapes, his, signs, count, 1 - side, touch_work)
             count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:
         count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     return count
+
+
+@kernel
+def place_of(shapes, i, pose, side, signs):
+    """Centre of a corner, edge or face of a shape, world axes."""
+    h, place = halves_of(shapes, i), three(pose, side)
+    for k in range(3):
+        sign = signs[0] if k == 0 else (signs[1] if k == 1 else signs[2])
+        place = beyond(place, sign * (h[0] if k == 0 else (h[1] if k == 1 else h[2])), axis_of(pose, side, k))
+    return place
+
+
+@kernel
+def over_face(shapes, mine, his, pose, side, f, outward, signs, low, high):
+    """Tell whether a corner may be so far from a face, before it is evaluated; one that is round may."""
+    if half_axes_of(shapes, his)[0] > 0.0:
+        return True
+    h = halves_of(shapes, mine)
+    away = minus(place_of(shapes, his, pose, 1 - side, signs), three(pose, side))
+    gap = dot(outward, away) - (h[0] if f == 0 else (h[1] if f == 1 else h[2])) - ball_of(shapes, his)
+    return low <= gap <= high
 
 
 @kernel
@@ -390,8 +415,13 @@ def edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch
             for other in range(edges(shapes, j)):
                 b = edge(shapes, j, g, w, other)
                 m = 0 if b[0] == 0 else (1 if b[1] == 0 else 2)
-                sine = length(cross(axis_of(pose, 0, k), axis_of(pose, 1, m)))
+                normal = cross(axis_of(pose, 0, k), axis_of(pose, 1, m))
+                sine = length(normal)
                 if sine < NEVER or (sine < SELDOM) != (seldom == 1):
+                    continue
+                if seldom == 0 and not may_cross(
+                    shapes, i, j, pose, n, a, b, k, m, normal, low - slack, margin + slack, 2.0 * slack
+                ):
                     continue
                 limit = margin
                 if seldom == 1:
@@ -400,6 +430,29 @@ def edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch
                 put_feature(shapes, j, b, count, 1, touch_work)
                 count = admit(shapes, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
     return count
+
+
+@kernel
+def may_cross(shapes, i, j, pose, n, a, b, k, m, normal, low, high, slack):
+    """Tell whether the edges a of i, along its axis k, and b of j, along m, may cross so far apart, across near n.
+
+    Before they are evaluated: most do not.  normal: across both.
+    """
+    square, cosine = dot(normal, normal), dot(normal, n)
+    sine = math.sqrt(square)
+    if abs(cosine) < 0.99 * ALIGNED * sine:
+        return False
+    between = minus(place_of(shapes, j, pose, 1, b), place_of(shapes, i, pose, 0, a))
+    gap = dot(between, normal) * (1.0 if cosine >= 0.0 else -1.0) / sine
+    gap -= ball_of(shapes, i) + half_axes_of(shapes, i)[0] + ball_of(shapes, j) + half_axes_of(shapes, j)[0]
+    if not low <= gap <= high:
+        return False
+    h, w = halves_of(shapes, i), halves_of(shapes, j)
+    on_a = dot(cross(between, axis_of(pose, 1, m)), normal) / square
+    on_b = dot(cross(between, axis_of(pose, 0, k)), normal) / square
+    half_a = h[0] if k == 0 else (h[1] if k == 1 else h[2])
+    half_b = w[0] if m == 0 else (w[1] if m == 1 else w[2])
+    return abs(on_a) <= half_a + slack and abs(on_b) <= half_b + slack
 
 
 @kernel
@@ -589,46 +642,53 @@ def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
         s, n, size = over_plane(shapes, i, j, pose_work, core_work)
-    else:
-        r, size = put_cores(shapes, i, j, pose_work, core_work)
-        n, s = best_crossing(core_work)
-        s -= r
-        if -FLUSH * size <= s <= margin:
-            count = points_in_front(
-                shapes,
-                i,
-                j,
-                link_x,
-                link_R,
-                pose_work,
-                n,
-                min(s, 3.0 * s) - FLUSH * size,
-                margin,
-                FLUSH * size,
-                touch_work,
-                point_work,
-            )
-            if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
-                return spread(count, touch_work, point_work), s, n
-        s, n = signed_distance(core_work, size)
-        s -= r
+        return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+    r, size = put_cores(shapes, i, j, pose_work, core_work)
+    n, s = best_crossing(core_work)
+    return points_from(
+        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+    )
+
+
+@kernel
+def points_from(shapes, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work):
+    """Do the same where n, s is the best of `best_crossing`: it may be the distance."""
+    if -FLUSH * size <= s <= margin:
+        low = min(s, 3.0 * s) - FLUSH * size
+        count = points_in_front(
+            shapes, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
+        )
+        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+            return spread(count, touch_work, point_work), s, n
+    s, n = signed_distance(core_work, size)
+    s -= r
+    return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+
+
+@kernel
+def points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
+    """Find the points of two shapes whose distance is s, across n; returns how many there are."""
     if s > margin:
-        return 0, s, n
+        return 0
     slack = FLUSH * size
     low = min(s, 3.0 * s) - slack
     count = points_in_front(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
     if least_gap(point_work, count) > s + 0.5 * slack:
         count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
-    return spread(count, touch_work, point_work), s, n
+    return spread(count, touch_work, point_work)
 
 
 @kernel
 def points_within(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """`touching_points` without the distance, which costs most where shapes are apart.  Returns how many there are."""
-    if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:
-        place_shape(shapes, i, link_x, link_R, 0, pose_work)
-        place_shape(shapes, j, link_x, link_R, 1, pose_work)
-        r, _ = put_cores(shapes, i, j, pose_work, core_work)
-        if best_crossing(core_work)[1] - r > margin:  # they are no nearer than that
-            return 0
-    return touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]
+    if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
+        return touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]
+    place_shape(shapes, i, link_x, link_R, 0, pose_work)
+    place_shape(shapes, j, link_x, link_R, 1, pose_work)
+    r, size = put_cores(shapes, i, j, pose_work, core_work)
+    n, s = best_crossing(core_work)
+    if s - r > margin:  # they are no nearer than that
+        return 0
+    return points_from(
+        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+    )[0]

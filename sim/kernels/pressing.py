@@ -9,17 +9,19 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 from __future__ import annotations
 
 from sim.kernels.articulated import climb
-from sim.kernels.augmented import COLD, WARM, find_rates, off_laws, solve_together
-from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, off_law, solve_point
+from sim.kernels.augmented import Problem, off_by, solve_together
+from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.system import unpack
 from sim.kernels.vectors import cross, dot, minus, three
 
-# Exact sweeps at first, and last, where Newton's method did not find an answer.
-FIRST_SWEEPS, LAST_SWEEPS = 3, 60
-# How much worse than asked an answer may be to be taken: the next step begins with it, and comes nearer.
-COARSER = 1e3
+# Exact sweeps before Newton's method, and at last, where it did not find an answer.
+FIRST_SWEEPS, LAST_SWEEPS = 5, 60
+# Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
+# comes nearer; from where a tree's presses take part.
+NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 100.0
+PASSES = 8  # of choosing presses and solving them
 
 
 @story
@@ -167,70 +169,150 @@ def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
         push_out[support[k, i]] += s
 
 
+@chapter
+def problem_of(work):
+    """Return what the laws of this step's presses are asked of."""
+    return Problem(
+        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, work.press_P,
+        work.press_z, work.press_off, work.push, work.press_tree, work.press_chosen, work.press_place,
+        work.press_awake, work.press_first, work.press_p, work.press_best, work.push_step[0], work.push_step[1],
+        work.push_step[2], work.press_low, work.press_up,
+    )  # fmt: skip
+
+
 @story
 def solve_presses(system, points, enough):
     """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.press_P.
 
-    First a few sweeps that solve each press exactly, which is all that most steps need; then all together by Newton's
-    method; where that does not help, exact sweeps again.  Returns the sweeps and Newton's steps made, and the
-    largest distance from the law after them [m/s].
+    Only the presses of trees where one is off its law are solved, all others pressing as they do, until none is off.
+    Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s].
     """
-    _, _, work, _ = unpack(system)
-    press, support, U, R, G, P = (
-        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_P,
-    )  # fmt: skip
-    looped, z, d, push = R.shape[1] > 0, work.press_z, work.press_d, work.push
-    made, worst = 0, 0.0
-    for sweep in range(FIRST_SWEEPS):
-        worst = visit_all(looped, points, press, support, U, R, G, d, P, z, push, 1.0, enough)
-        made += 1
-        if worst <= enough or sweep == FIRST_SWEEPS - 1:
-            worst = off_laws(points, press, support, U, G, d, P, z, push)
-        if worst <= enough:
+    tables, _, work, _ = unpack(system)
+    problem = problem_of(work)
+    looped, made = tables.rows.block.size > 0, 0
+    let_sleep(problem)
+    worst = look_at_all(problem, points)
+    for turn in range(0 if looped else PASSES):
+        if worst <= enough or (turn > 0 and worst <= NEARLY * enough):
             return made, worst
-    for attempt in range(0 if looped else 2):
-        if attempt == 1:
-            for k in range(points):
-                P[k, 0] = P[k, 1] = P[k, 2] = 0.0
-            for i in range(push.size):
-                push[i] = 0.0
-        steps, worst = solve_together(
-            WARM if attempt == 0 else COLD, points, press, support, U, G, d, P, work.press_p, work.press_best, z, push,
-            work.push_step[0], work.push_step[1], work.press_first, work.press_low, work.press_up, enough,
-        )  # fmt: skip
-        made += steps
-        if worst <= COARSER * enough:
-            return made, worst
+        near, aim = worst <= NEARLY * enough, max(enough, min(NEARLY * enough, NEARER * worst))
+        wake(problem, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
+        count, size = choose(problem, points)
+        for _ in range(FIRST_SWEEPS):
+            worst = visit_all(problem, looped, count, 1.0, enough)
+            made += 1
+            if worst <= enough:
+                break
+        if worst > aim:
+            steps, worst = solve_together(problem, count, size, near, aim)
+            made += steps
+        worst = look_at_all(problem, points)
+    choose_all(problem, points)
     share, before = 1.0, worst
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
             break
-        worst = visit_all(looped, points, press, support, U, R, G, d, P, z, push, share, enough)
+        worst = visit_all(problem, looped, points, share, enough)
         made += 1
         if sweep % PATIENCE == PATIENCE - 1:
             share = 1.0 if worst <= 0.5 * before else max(WEAKER * share, WEAKEST)
             before = worst
         if worst <= enough or sweep == LAST_SWEEPS - 1:
-            worst = off_laws(points, press, support, U, G, d, P, z, push)
+            worst = look_at_all(problem, points)
     return made, worst
 
 
 @kernel
-def visit_all(looped, points, press, support, U, R, G, d, P_out, z_work, push_out, share, enough):
-    """One sweep; points go `share` of their way.  Returns the largest distance from the law that was met [m/s]."""
+def look_at_all(problem, points):
+    """Find how far each press is from its law; returns the largest distance [m/s]."""
     worst = 0.0
     for k in range(points):
-        find_rates(k, press, support, U, push_out, z_work)
-        off = off_law(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
-        worst = max(worst, off)
-        if off <= 0.1 * enough:
-            continue
-        q0, q1, q2 = P_out[k, 0], P_out[k, 1], P_out[k, 2]
-        solve_point(G, k, press.friction[k], 0.0, 0, d, P_out, z_work, k)
-        s0, s1, s2 = share * (P_out[k, 0] - q0), share * (P_out[k, 1] - q1), share * (P_out[k, 2] - q2)
-        P_out[k, 0], P_out[k, 1], P_out[k, 2] = q0 + s0, q1 + s1, q2 + s2
-        add_push(looped, k, s0, s1, s2, press, support, U, R, push_out)
+        problem.off[k] = off_by(problem, k)
+        worst = max(worst, problem.off[k])
     return worst
 
 
-__all__ = ["add_push", "answer_of", "press_rows", "solve_presses"]
+@kernel
+def trees_of(problem, k):
+    """Return the trees, by their first freedoms, that press k is between; one of them twice where there is one only."""
+    tree, support = problem.tree, problem.support
+    return tree[support[k, 0]], tree[support[k, problem.press.count[k] - 1]]
+
+
+@kernel
+def let_sleep(problem):
+    """Let no tree take part."""
+    for i in range(problem.tree.size):
+        problem.awake[0, i] = 0
+
+
+@kernel
+def wake(problem, points, notable):
+    """Let trees that have a press so far off its law take part."""
+    for k in range(points):
+        if problem.off[k] > notable and problem.press.count[k] > 0:
+            one, other = trees_of(problem, k)
+            problem.awake[0, one] = problem.awake[0, other] = 1
+
+
+@kernel
+def choose_all(problem, points):
+    """Choose all presses."""
+    for k in range(points):
+        problem.chosen[k] = k
+
+
+@kernel
+def choose(problem, points):
+    """Choose all presses of trees that take part, and number the freedoms that these presses reach.
+
+    Returns how many presses and freedoms there are.  Freedoms are numbered backwards: tips before roots.
+    """
+    tree, support, place, awake, first = problem.tree, problem.support, problem.place, problem.awake, problem.first
+    for i in range(tree.size):
+        awake[1, i] = 0
+    count = 0
+    for k in range(points):
+        if problem.press.count[k] > 0:
+            one, other = trees_of(problem, k)
+            if awake[0, one] or awake[0, other]:
+                problem.chosen[count] = k
+                count += 1
+                awake[1, one] = awake[1, other] = 1
+    size = 0
+    for i in range(tree.size - 1, -1, -1):
+        place[i] = -1
+        if awake[1, tree[i]]:
+            place[i], first[size] = size, size
+            size += 1
+    for n in range(count):
+        k = problem.chosen[n]
+        least = size
+        for i in range(problem.press.count[k]):
+            least = min(least, place[support[k, i]])
+        for i in range(problem.press.count[k]):
+            first[place[support[k, i]]] = min(first[place[support[k, i]]], least)
+    return count, size
+
+
+@kernel
+def visit_all(problem, looped, count, share, enough):
+    """One sweep over the presses chosen, `share` of their way.  Returns the largest distance from the law met [m/s]."""
+    press, P, worst = problem.press, problem.P, 0.0
+    for n in range(count):
+        k = problem.chosen[n]
+        off = off_by(problem, k)
+        worst = max(worst, off)
+        if off <= 0.1 * enough:
+            continue
+        q0, q1, q2 = P[k, 0], P[k, 1], P[k, 2]
+        solve_point(problem.G, k, press.friction[k], 0.0, 0, problem.d, P, problem.z, k)
+        s0, s1, s2 = share * (P[k, 0] - q0), share * (P[k, 1] - q1), share * (P[k, 2] - q2)
+        P[k, 0], P[k, 1], P[k, 2] = q0 + s0, q1 + s1, q2 + s2
+        add_push(looped, k, s0, s1, s2, press, problem.support, problem.U, problem.R, problem.push)
+    return worst
+
+
+__all__ = [
+    "add_push", "answer_of", "choose", "choose_all", "let_sleep", "press_rows", "problem_of", "solve_presses", "wake",
+]  # fmt: skip

@@ -13,23 +13,39 @@ the bodies, not by speeds: no energy comes from them.  Joints at their stops pre
 
 from __future__ import annotations
 
+import math
+
 from sim.kernels.articulated import outward
 from sim.kernels.dynamics import columns, factorise, move
+from sim.kernels.features import place_touch
 from sim.kernels.gathering import gather_presses
-from sim.kernels.jit import chapter, entry, kernel, story
-from sim.kernels.kinematics import velocities
-from sim.kernels.pressing import add_push, answer_of, press_rows, solve_presses
+from sim.kernels.jit import chapter, entry, kernel, part, story
+from sim.kernels.kinematics import poses, velocities
+from sim.kernels.pressing import (
+    add_push,
+    answer_of,
+    choose,
+    choose_all,
+    let_sleep,
+    press_rows,
+    problem_of,
+    solve_presses,
+    wake,
+)
 from sim.kernels.project import add_freedoms
 from sim.kernels.spinning import spin_on
 from sim.kernels.system import PUSH, TELL, unpack, vector
+from sim.kernels.vectors import dot, three
 from sim.model import Status
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
-ENOUGH = 1e-6
+ENOUGH = 1e-7
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
-SAME_POINT = 0.05
+SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
-TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-8, 10
+# Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
+TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
+SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 
 
 @entry
@@ -81,7 +97,7 @@ def step_pressed(system, t, h, y, slope, y_out):
         y_out[nq + nv + 1] += lost_in(points, work.presses, work.press_P, work.press_z)
     add_freedoms(tables.links, v_out, h, y_out[:nq])
     if points > 0:
-        move_apart(system, points, y_out[:nq])
+        move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
     return Status.OK
 
@@ -144,8 +160,17 @@ def start_warm(before, points, pressed_out, h, length, press, P_out):
                     for i in range(3):
                         share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
                         P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
-            P_out[k, 0] = max(P_out[k, 0], 0.0)
+            keep_in_cone(press.friction[k], P_out, k)
             pressed_out.rows[best] = 0
+
+
+@kernel
+def keep_in_cone(friction, P_out, k):
+    """Let impulse k press, with the friction that this allows."""
+    P_out[k, 0] = max(P_out[k, 0], 0.0)
+    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), friction * P_out[k, 0]
+    if size > most:
+        P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
 
 @chapter
@@ -193,38 +218,78 @@ def lost_in(points, press, P, z):
 
 
 @chapter
-def move_apart(system, points, q_out):
-    """Take back a share of overlaps by moving the bodies: normal impulses of a step without speeds."""
+def move_apart(system, points, h, q_out):
+    """Take back overlaps by moving the bodies, normal impulses without speeds.
+
+    A share of those that were there before the step, and all that the step adds to them: it asks where points go
+    straight on, and bodies turn.
+    """
     tables, _, work, _ = unpack(system)
-    presses, deepest = work.presses, 0.0
-    for k in range(points):
-        deepest = max(deepest, -presses.gap[k])
+    looped, problem = tables.rows.block.size > 0, problem_of(work)
+    poses(tables.links, q_out, work.end_links, work.end_freedoms)
+    deepest, worst = overlaps(work, points, h)
     work.stepped.overlap[0] = max(work.stepped.overlap[0], deepest)
-    if deepest <= LEFT:
+    if worst <= LEFT:
         return
-    looped = tables.rows.block.size > 0
     for i in range(work.push.size):
         work.push[i] = 0.0
-    for k in range(points):
-        gap = presses.gap[k] + LEFT
-        presses.before[k, 0] = TAKEN_BACK * gap if gap < 0.0 else gap
-        work.press_d[k, 0] = 0.0
+    if looped:
+        choose_all(problem, points)
+        count = points
+    else:
+        let_sleep(problem)
+        wake(problem, points, LEFT)
+        count, _ = choose(problem, points)
     for _ in range(MOVING_SWEEPS):
-        for k in range(points):
-            if work.press_G[k, 0, 0] > 0.0:
-                move_one(looped, k, presses, work)
+        worst = 0.0
+        for n in range(count):
+            worst = max(worst, move_one(looped, work.press_chosen[n], work.presses, work))
+        if worst <= 0.1 * LEFT:
+            break
     respond_to_push(system)
     add_freedoms(tables.links, work.freedoms.vdot, 1.0, q_out)
 
 
-@chapter
+@kernel
+def overlaps(work, points, h):
+    """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
+
+    Returns the deepest overlap at the start of the step, and the most that is to be taken back.
+    """
+    presses, deepest, worst = work.presses, 0.0, 0.0
+    for k in range(points):
+        deepest = max(deepest, -presses.gap[k])
+        there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
+        presses.before[k, 0] = gap_at_end(work, k, h) + LEFT - there
+        work.press_off[k], work.press_d[k, 0] = -presses.before[k, 0], 0.0
+        worst = max(worst, work.press_off[k])
+    return deepest, worst
+
+
+@part
+def gap_at_end(work, k, h):
+    """Gap of press k at the end of the step, of the same features; by its rate where bodies rest."""
+    presses, touches, end = work.presses, work.press_touch, work.end_links
+    if presses.placed[k]:
+        status, gap, m, _, _ = place_touch(touches, k, end.x, end.R)
+        side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
+        if status == Status.OK and side * dot(m, three(presses.axes, k)) > SAME_WAY:
+            return gap
+    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k])
+
+
+@kernel
 def move_one(looped, k, presses, work):
-    """Visit one press; before[k, 0]: the gap that is to be left, press_d[k, 0]: its impulse."""
+    """Visit one press; press_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
+    if not work.press_G[k, 0, 0] > 0.0:
+        return 0.0
     old = work.press_d[k, 0]
     gap = presses.before[k, 0] + answer_of(k, presses, work.press_support, work.press_U, work.push)
     new = max(old - gap / work.press_G[k, 0, 0], 0.0)
-    add_push(looped, k, new - old, 0.0, 0.0, presses, work.press_support, work.press_U, work.press_R, work.push)
-    work.press_d[k, 0] = new
+    if new != old:
+        add_push(looped, k, new - old, 0.0, 0.0, presses, work.press_support, work.press_U, work.press_R, work.push)
+        work.press_d[k, 0] = new
+    return -gap
 
 
 @chapter
@@ -238,22 +303,7 @@ def remember(work, points, h):
         for i in range(3):
             now.impulse[k, i] = work.press_P[k, i]
         now.h[k] = h
-        copy_press(now, k, before, k)
-
-
-@kernel
-def copy_press(source, i, press_out, k):
-    """Copy what the next step and a recording read of press i."""
-    press_out.meeting[k], press_out.rows[k], press_out.h[k] = source.meeting[i], source.rows[i], source.h[i]
-    press_out.friction[k], press_out.gap[k] = source.friction[i], source.gap[i]
-    for n in range(2):
-        press_out.key[k, n], press_out.link[k, n] = source.key[i, n], source.link[i, n]
-    for n in range(3):
-        press_out.p[k, n], press_out.impulse[k, n] = source.p[i, n], source.impulse[i, n]
-        for m in range(12):
-            press_out.K[k, n, m] = source.K[i, n, m]
-    for n in range(9):
-        press_out.axes[k, n] = source.axes[i, n]
+        before[k] = now[k]
 
 
 @chapter
@@ -275,7 +325,7 @@ def tell(work, t):
     stepped, pressed, told = work.stepped, work.pressed, work.told
     for k in range(stepped.before[0]):
         if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and stepped.told[0] < told.h.size:
-            copy_press(pressed, k, told, stepped.told[0])
+            told[stepped.told[0]] = pressed[k]
             told.t[stepped.told[0]] = t
             stepped.told[0] += 1
 
