@@ -17,6 +17,7 @@ WANTED = {
     "rope_net", "forest",
     "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
     "dominoes", "figure_falls", "woodpecker", "slider_crank_clearance",
+    "figure_stands", "ragdoll_stairs", "high_bar_dismount", "swing_ground",
 }  # fmt: skip
 
 
