@@ -79,8 +79,8 @@ SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
-# Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this at
-# once, by roundoff, features are looked for anew.
+# Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this
+# at once, by roundoff, features are looked for anew.
 ASTRAY, SOON = 1.0, 1e-9
 
 

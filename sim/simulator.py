@@ -119,8 +119,8 @@ class Simulator:
             self._tell_epoch()
             self.happenings.at_start()
         while self.t < until:
-            due = (self.agenda.next_time(), self.controllers.next_sample(), self.flow.wrench_end(), self.flow.look_again)
-            stop = float(min(until, *due))
+            due = min(self.agenda.next_time(), self.controllers.next_sample())
+            stop = float(min(until, due, self.flow.wrench_end(), self.flow.look_again))
             status, guard = self.flow.advance(stop, STEPS_A_CALL)
             self._tell_rows()
             if status == Status.GUARD:
