@@ -47,6 +47,7 @@ class Model:
     programs: Programs
     solids: tuple[Solid, ...] = ()
     pairs: tuple[Pair, ...] = ()  # of solids that may touch
+    step: float = 0.0  # s: time steps whose ends springs and dampers of joints already feel; 0: none
 
     @cached_property
     def one_sided(self) -> bool:

@@ -171,9 +171,10 @@ def build(
     link_of[order] = np.arange(n)
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links = _links(model, frames, carrier, order, link_of)
-    freedoms = _freedoms(model, links)
+    firm = _firm(model)
+    freedoms = _freedoms(firm, links)
     closed = _touches(model, touches, meetings)
-    blocks, rows, support, pairs, shared = _blocks(model, frames, loops, link_of, links, closed)
+    blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
     _share(touches, closed, blocks, rows)
     _bound(holds, first_hold, rows)
     points = table(POINT, len(model.points))
@@ -218,6 +219,18 @@ def _of_present(model: Model, present: set[int]) -> Model:
     gone = (forces.kind == TORSION) & np.isin(forces.column, np.flatnonzero(absent))
     forces.stiffness[gone] = forces.damping[gone] = 0.0
     return replace(model, columns=columns, stops=stops, forces=forces)
+
+
+def _firm(model: Model) -> Model:
+    """Return the model with what springs and dampers of joints add to inertia in a time step h, h d + h^2 k.
+
+    M (v+ - v) = h (tau - d (v+ - v) - h k v+) but for h^2 k v: forces at the end of a step, which do not blow up.
+    """
+    if not model.step:
+        return model
+    columns = model.columns.copy()
+    columns.armature += model.step * columns.damping + model.step**2 * columns.stiffness
+    return replace(model, columns=columns)
 
 
 def _frozen(tables: Tables) -> Tables:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -324,7 +325,7 @@ class Flow:
     def turn_to_steps(self, why: str) -> None:
         """Let time steps resolve contacts from now on; takes effect with the next structure."""
         count, clock = self.stepper.count, self.stepper.clock
-        self.time_stepping = True
+        self.time_stepping, self.model = True, replace(self.model, step=self.model.scene.simulate.dt)
         count[METHOD], count[AUTO], clock[STEP_FIXED] = METHODS["stepping"], 0, self.model.scene.simulate.dt
         self.turns.append(Turn(self.t, "stepping", int(count[ACCEPTED]), why))
 

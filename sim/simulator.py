@@ -90,7 +90,9 @@ class Simulator:
         self.happenings = Happenings(self)
         programs = self.controllers.programs
         conditions = self.happenings.enter_conditions(programs)
-        self._model = replace(model, programs=programs)
+        simulate = model.scene.simulate
+        step = simulate.dt if model.one_sided and simulate.contact == "stepping" else 0.0
+        self._model = replace(model, programs=programs, step=step)
         structure = build(self._model, start.frames, model.connected, start.structure.carrier)
         control = mechanism.control._replace(enabled=self.controllers.enabled())
         self.flow = Flow(

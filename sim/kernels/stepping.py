@@ -254,11 +254,12 @@ def move_apart(system, points, h, q_out):
 def overlaps(work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
 
-    Returns the deepest overlap at the start of the step, and the most that is to be taken back.
+    Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
     presses, deepest, worst = work.presses, 0.0, 0.0
     for k in range(points):
-        deepest = max(deepest, -presses.gap[k])
+        if presses.meeting[k] >= 0:
+            deepest = max(deepest, -presses.gap[k])
         there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
         presses.before[k, 0] = gap_at_end(work, k, h) + LEFT - there
         work.press_off[k], work.press_d[k, 0] = -presses.before[k, 0], 0.0

@@ -409,3 +409,32 @@ initial: {a: {rpy: [0.3, 0.4, 0.5], angular_velocity: [1, 2, 3]}}
 contacts: {c: {between: [a, world], friction: 0.4}}
 simulate: {contact: auto}
 """
+
+
+STIFF = """
+schema: 1
+name: stiff
+world: {{shapes: [{{name: ground, plane: {{}}}}]}}
+bodies: {{rod: {{mass: 0.1, shapes: [{{capsule: {{from: [0, 0, 1], to: [0.1, 0, 1], radius: 0.005}}}}]}}}}
+joints: {{hinge: {{type: rotational, parent: world, child: rod, position: [0, 0, 1], axis: [0, 0, 1], {how}}}}}
+initial: {{hinge: {{coordinate: 0.5, rate: 2}}}}
+contacts: {{ground: {{between: [rod, world]}}}}
+simulate: {{contact: stepping, dt: 1 ms}}
+"""
+
+
+def test_stiff_dampers_and_springs_of_joints_act_at_the_end_of_a_step() -> None:
+    """w' = I w / (I + h d); with a spring w' = w - h k q / (I + h^2 k), which is stable at any step."""
+    h = 1e-3
+    damped = Simulator(sim.compile(load_text(STIFF.format(how="damping: 1.0"))))
+    inertia = damped.flow.mechanism.inertia()[0, 0] - h * 1.0
+    damped.advance(5e-3)
+    assert damped.rate["hinge"] == pytest.approx(2.0 * (inertia / (inertia + h * 1.0)) ** 5, rel=1e-9)
+    sprung = Simulator(sim.compile(load_text(STIFF.format(how="stiffness: 1e4"))))
+    q, w = 0.5, 2.0
+    for n in range(1, 201):
+        sprung.advance(n * h)
+        w -= h * 1e4 * q / (inertia + h**2 * 1e4)
+        q += h * w
+        assert sprung.coordinate["hinge"] == pytest.approx(q, abs=1e-9)
+    assert abs(q) < 1.0
