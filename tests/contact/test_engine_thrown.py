@@ -1,6 +1,6 @@
 """Bodies of all shapes thrown into a closed box: 200 scenes, one event after the other and in time steps.
 
-Events take a minute and more for all of them: BRACHIATE_EVENT_SCENES=200 asks for that, 80 do without.
+Events take a minute and more for all of them: BRACHIATE_EVENT_SCENES=200 asks for that, 40 do without.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.contact, pytest.mark.slow]
 
 SPAN = 0.3  # s
 SCENES = 200
-EVENT_SCENES = int(os.environ.get("BRACHIATE_EVENT_SCENES", "80"))
+EVENT_SCENES = int(os.environ.get("BRACHIATE_EVENT_SCENES", "40"))
 pairs = pytest.mark.parametrize("pair", range(len(PAIRS)), ids=["-".join(pair) for pair in PAIRS])
 
 
