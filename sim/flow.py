@@ -126,7 +126,6 @@ class Flow:
         new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
             getattr(old, name)[:] = 0.0
-        new.points.start[:] = structure.tables.touches.slip_W
         self.work = new._replace(
             coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies,
             stepped=old.stepped,

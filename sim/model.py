@@ -666,6 +666,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
+    work.points.start[:] = tables.touches.slip_W
     return work
 
 
