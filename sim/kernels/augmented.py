@@ -60,27 +60,29 @@ class Problem(NamedTuple):
 
 
 @part
-def rates(problem, k):
+def rates(problem_work, k):
     """Fill the rates of press k with the impulses so far: what is free, and U y."""
-    press, support, U, push = problem.press, problem.support, problem.U, problem.push
+    press, support, U, push = problem_work.press, problem_work.support, problem_work.U, problem_work.push
     width = support.shape[1]
     for r in range(3):
         total, first = press.free[k, r], (3 * k + r) * width
         if r < press.rows[k]:
             for i in range(press.count[k]):
                 total += U[first + i] * push[support[k, i]]
-        problem.z[k, r] = total
+        problem_work.z[k, r] = total
 
 
 @part
-def off_by(problem, k):
+def off_by(problem_work, k):
     """Fill the rates of press k and return how far it is from its law [m/s]."""
-    rates(problem, k)
-    return off_law(problem.G, k, problem.press.friction[k], 0.0, 0, problem.d, problem.P, problem.z, k)
+    rates(problem_work, k)
+    return off_law(
+        problem_work.G, k, problem_work.press.friction[k], 0.0, 0, problem_work.d, problem_work.P, problem_work.z, k
+    )
 
 
 @kernel
-def solve_together(problem, count, size, near, enough):
+def solve_together(problem_work, count, size, near, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and y = sum P U near them.
 
     near: 1 where P is nearly right.  Keeps the best.
@@ -90,59 +92,59 @@ def solve_together(problem, count, size, near, enough):
     rho, growth, made = FIRM if near else FIRST, GROWTH, 0
     quickest, worst = 0.0, 0.0
     for n in range(count):
-        k = problem.chosen[n]
-        quickest = max(quickest, problem.G[k, 0, 0] + problem.G[k, 1, 1] + problem.G[k, 2, 2])
-        worst = max(worst, off_by(problem, k))
+        k = problem_work.chosen[n]
+        quickest = max(quickest, problem_work.G[k, 0, 0] + problem_work.G[k, 1, 1] + problem_work.G[k, 2, 2])
+        worst = max(worst, off_by(problem_work, k))
     unit = math.sqrt(max(quickest, 1e-300))
-    find_base(problem, count, size)
-    copy_chosen(problem, count, problem.P, problem.best)
+    find_base(problem_work, count, size)
+    copy_chosen(problem_work, count, problem_work.P, problem_work.best)
     best = worst
     for _ in range(ROUNDS):
-        steps, good = newton(problem, count, size, rho, max(NEARER * worst, FINER * enough) / unit)
+        steps, good = newton(problem_work, count, size, rho, max(NEARER * worst, FINER * enough) / unit)
         made += steps
         if good:
-            copy_chosen(problem, count, problem.tried, problem.P)
+            copy_chosen(problem_work, count, problem_work.tried, problem_work.P)
             rho = min(rho * growth, STIFFEST)
         else:  # softer, and slower to become stiff
             rho, growth = max(rho / GROWTH, SOFTEST), math.sqrt(growth)
-        add_up(problem, count)
+        add_up(problem_work, count)
         worst = 0.0
         for n in range(count):
-            worst = max(worst, off_by(problem, problem.chosen[n]))
+            worst = max(worst, off_by(problem_work, problem_work.chosen[n]))
         if worst < best:
             best = worst
-            copy_chosen(problem, count, problem.P, problem.best)
+            copy_chosen(problem_work, count, problem_work.P, problem_work.best)
         if best <= enough:
             break
-    copy_chosen(problem, count, problem.best, problem.P)
-    add_up(problem, count)
+    copy_chosen(problem_work, count, problem_work.best, problem_work.P)
+    add_up(problem_work, count)
     return made, best
 
 
 @kernel
-def copy_chosen(problem, count, P, P_out):
+def copy_chosen(problem_work, count, P, P_out):
     """Copy impulses of the presses chosen."""
     for n in range(count):
-        k = problem.chosen[n]
+        k = problem_work.chosen[n]
         for r in range(3):
             P_out[k, r] = P[k, r]
 
 
 @kernel
-def find_base(problem, count, size):
+def find_base(problem_work, count, size):
     """y0: what is left of y without the presses chosen."""
-    place, base = problem.place, problem.base
+    place, base = problem_work.place, problem_work.base
     for i in range(place.size):
         if place[i] >= 0:
-            base[place[i]] = problem.push[i]
+            base[place[i]] = problem_work.push[i]
     for n in range(count):
-        take_away(problem, problem.chosen[n], problem.P, base)
+        take_away(problem_work, problem_work.chosen[n], problem_work.P, base)
 
 
 @part
-def take_away(problem, k, P, y_out):
+def take_away(problem_work, k, P, y_out):
     """y <- y - P U for press k, over the freedoms reached."""
-    press, support, U, place = problem.press, problem.support, problem.U, problem.place
+    press, support, U, place = problem_work.press, problem_work.support, problem_work.U, problem_work.place
     width = support.shape[1]
     for r in range(press.rows[k]):
         if P[k, r] != 0.0:
@@ -151,40 +153,40 @@ def take_away(problem, k, P, y_out):
 
 
 @kernel
-def add_up(problem, count):
+def add_up(problem_work, count):
     """y = y0 + sum P U."""
-    place, left = problem.place, problem.left
+    place, left = problem_work.place, problem_work.left
     for i in range(place.size):
         if place[i] >= 0:
-            left[place[i]] = -problem.base[place[i]]
+            left[place[i]] = -problem_work.base[place[i]]
     for n in range(count):
-        take_away(problem, problem.chosen[n], problem.P, left)
+        take_away(problem_work, problem_work.chosen[n], problem_work.P, left)
     for i in range(place.size):
         if place[i] >= 0:
-            problem.push[i] = -left[place[i]]
+            problem_work.push[i] = -left[place[i]]
 
 
 @kernel
-def newton(problem, count, size, rho, fine):
+def newton(problem_work, count, size, rho, fine):
     """Solve y = y0 + sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
-    off = answer_all(problem, count, size, rho)
+    off = answer_all(problem_work, count, size, rho)
     for made in range(STEPS):
         if off <= fine:
             return made, True
-        stiffen(problem, count, size, rho)
-        if not factorise_profile(size, problem.first, problem.low, problem.up):
+        add_stiffness(problem_work, count, size, rho)
+        if not factorise_profile(size, problem_work.first, problem_work.low, problem_work.up):
             return made, False
         for i in range(size):
-            problem.turn[i] = -problem.left[i]
-        solve_profile(size, problem.first, problem.low, problem.up, problem.turn)
+            problem_work.turn[i] = -problem_work.left[i]
+        solve_profile(size, problem_work.first, problem_work.low, problem_work.up, problem_work.turn)
         share, before, nearer = 1.0, off, False
         for _ in range(HALVINGS):
-            go_on(problem, share)
-            off = answer_all(problem, count, size, rho)
+            move_on(problem_work, share)
+            off = answer_all(problem_work, count, size, rho)
             nearer = off <= (1.0 - 0.1 * share) * before
             if nearer:
                 break
-            go_on(problem, -share)
+            move_on(problem_work, -share)
             share *= 0.5
         if not nearer:
             return made + 1, False
@@ -192,31 +194,30 @@ def newton(problem, count, size, rho, fine):
 
 
 @kernel
-def go_on(problem, share):
+def move_on(problem_work, share):
     """Go a share of Newton's step."""
-    for i in range(problem.place.size):
-        if problem.place[i] >= 0:
-            problem.push[i] += share * problem.turn[problem.place[i]]
+    for i in range(problem_work.place.size):
+        if problem_work.place[i] >= 0:
+            problem_work.push[i] += share * problem_work.turn[problem_work.place[i]]
 
 
 @kernel
-def answer_all(problem, count, size, rho):
+def answer_all(problem_work, count, size, rho):
     """Fill p(y), the rates z, and what is left of y = y0 + sum p(y) U; returns its length."""
-    press, G, P, z, p, place, left = (
-        problem.press, problem.G, problem.P, problem.z, problem.tried, problem.place, problem.left,
-    )  # fmt: skip
+    press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
+    p, place, left = problem_work.tried, problem_work.place, problem_work.left
     for i in range(place.size):
         if place[i] >= 0:
-            left[place[i]] = problem.push[i] - problem.base[place[i]]
+            left[place[i]] = problem_work.push[i] - problem_work.base[place[i]]
     for n in range(count):
-        k = problem.chosen[n]
+        k = problem_work.chosen[n]
         stiffness = stiffness_of(rho, G, k)
-        rates(problem, k)
+        rates(problem_work, k)
         p[k, 0] = max(P[k, 0] - stiffness * z[k, 0], 0.0)
         x, y, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
         share = most / length if length > most else 1.0
         p[k, 1], p[k, 2] = share * x, share * y
-        take_away(problem, k, p, left)
+        take_away(problem_work, k, p, left)
     square = 0.0
     for i in range(size):
         square += left[i] ** 2
@@ -240,22 +241,24 @@ def friction_asked(press, stiffness, P, z, pressing, k):
 
 
 @kernel
-def stiffen(problem, count, size, rho):
+def add_stiffness(problem_work, count, size, rho):
     """Newton's matrix 1 + U^T C U: rows below the diagonal into low, columns above it, and the diagonal, into up."""
-    first, low, up = problem.first, problem.low, problem.up
+    first, low, up = problem_work.first, problem_work.low, problem_work.up
     for i in range(size):
         for j in range(first[i], i):
             low[i, j] = up[i, j] = 0.0
         up[i, i] = 1.0
     for n in range(count):
-        k = problem.chosen[n]
-        nn, xn, yn, xx, xy, yy = slopes(problem.press, stiffness_of(rho, problem.G, k), problem.P, problem.z, k)
+        k = problem_work.chosen[n]
+        nn, xn, yn, xx, xy, yy = slopes_of_law(
+            problem_work.press, stiffness_of(rho, problem_work.G, k), problem_work.P, problem_work.z, k
+        )
         if nn != 0.0 or xx != 0.0 or yy != 0.0:
-            add_press(problem, k, nn, xn, yn, xx, xy, yy)
+            add_press(problem_work, k, nn, xn, yn, xx, xy, yy)
 
 
 @part
-def slopes(press, stiffness, P, z, k):
+def slopes_of_law(press, stiffness, P, z, k):
     """Return C of press k, with the sign changed: nn, xn, yn, xx, xy, yy; xn: of friction x by the normal rate."""
     pressing = P[k, 0] - stiffness * z[k, 0]
     x, y, length, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
@@ -271,10 +274,10 @@ def slopes(press, stiffness, P, z, k):
 
 
 @part
-def add_press(problem, k, nn, xn, yn, xx, xy, yy):
+def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
     """Add U^T C U of press k to Newton's matrix."""
     press, support, U, place, low, up = (
-        problem.press, problem.support, problem.U, problem.place, problem.low, problem.up,
+        problem_work.press, problem_work.support, problem_work.U, problem_work.place, problem_work.low, problem_work.up,
     )  # fmt: skip
     width, rough = support.shape[1], press.rows[k] == 3
     first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width

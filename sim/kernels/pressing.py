@@ -188,95 +188,101 @@ def solve_presses(system, points, enough):
     Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s].
     """
     tables, _, work, _ = unpack(system)
-    problem = problem_of(work)
+    problem_work = problem_of(work)
     looped, made = tables.rows.block.size > 0, 0
-    let_sleep(problem)
-    worst = look_at_all(problem, points)
+    let_sleep(problem_work)
+    worst = look_at_all(problem_work, points)
     for turn in range(0 if looped else PASSES):
         if worst <= enough or (turn > 0 and worst <= NEARLY * enough):
             return made, worst
         near, aim = worst <= NEARLY * enough, max(enough, min(NEARLY * enough, NEARER * worst))
-        wake(problem, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
-        count, size = choose(problem, points)
+        wake(problem_work, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
+        count, size = choose_off(problem_work, points)
         for _ in range(FIRST_SWEEPS):
-            worst = visit_all(problem, looped, count, 1.0, enough)
+            worst = visit_all(problem_work, looped, count, 1.0, enough)
             made += 1
             if worst <= enough:
                 break
         if worst > aim:
-            steps, worst = solve_together(problem, count, size, near, aim)
+            steps, worst = solve_together(problem_work, count, size, near, aim)
             made += steps
-        worst = look_at_all(problem, points)
-    choose_all(problem, points)
+        worst = look_at_all(problem_work, points)
+    choose_all(problem_work, points)
     share, before = 1.0, worst
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
             break
-        worst = visit_all(problem, looped, points, share, enough)
+        worst = visit_all(problem_work, looped, points, share, enough)
         made += 1
         if sweep % PATIENCE == PATIENCE - 1:
             share = 1.0 if worst <= 0.5 * before else max(WEAKER * share, WEAKEST)
             before = worst
         if worst <= enough or sweep == LAST_SWEEPS - 1:
-            worst = look_at_all(problem, points)
+            worst = look_at_all(problem_work, points)
     return made, worst
 
 
 @kernel
-def look_at_all(problem, points):
+def look_at_all(problem_work, points):
     """Find how far each press is from its law; returns the largest distance [m/s]."""
     worst = 0.0
     for k in range(points):
-        problem.off[k] = off_by(problem, k)
-        worst = max(worst, problem.off[k])
+        problem_work.off[k] = off_by(problem_work, k)
+        worst = max(worst, problem_work.off[k])
     return worst
 
 
 @kernel
-def trees_of(problem, k):
+def trees_of(problem_work, k):
     """Return the trees, by their first freedoms, that press k is between; one of them twice where there is one only."""
-    tree, support = problem.tree, problem.support
-    return tree[support[k, 0]], tree[support[k, problem.press.count[k] - 1]]
+    tree, support = problem_work.tree, problem_work.support
+    return tree[support[k, 0]], tree[support[k, problem_work.press.count[k] - 1]]
 
 
 @kernel
-def let_sleep(problem):
+def let_sleep(problem_work):
     """Let no tree take part."""
-    for i in range(problem.tree.size):
-        problem.awake[0, i] = 0
+    for i in range(problem_work.tree.size):
+        problem_work.awake[0, i] = 0
 
 
 @kernel
-def wake(problem, points, notable):
+def wake(problem_work, points, notable):
     """Let trees that have a press so far off its law take part."""
     for k in range(points):
-        if problem.off[k] > notable and problem.press.count[k] > 0:
-            one, other = trees_of(problem, k)
-            problem.awake[0, one] = problem.awake[0, other] = 1
+        if problem_work.off[k] > notable and problem_work.press.count[k] > 0:
+            one, other = trees_of(problem_work, k)
+            problem_work.awake[0, one] = problem_work.awake[0, other] = 1
 
 
 @kernel
-def choose_all(problem, points):
+def choose_all(problem_work, points):
     """Choose all presses."""
     for k in range(points):
-        problem.chosen[k] = k
+        problem_work.chosen[k] = k
 
 
 @kernel
-def choose(problem, points):
+def choose_off(problem_work, points):
     """Choose all presses of trees that take part, and number the freedoms that these presses reach.
 
     Returns how many presses and freedoms there are.  Freedoms are numbered backwards: tips before roots.
     """
-    tree, support, place, awake, first = problem.tree, problem.support, problem.place, problem.awake, problem.first
+    tree, support, place, awake, first = (
+        problem_work.tree,
+        problem_work.support,
+        problem_work.place,
+        problem_work.awake,
+        problem_work.first,
+    )
     for i in range(tree.size):
         awake[1, i] = 0
     count = 0
     for k in range(points):
-        if problem.press.count[k] > 0:
-            one, other = trees_of(problem, k)
+        if problem_work.press.count[k] > 0:
+            one, other = trees_of(problem_work, k)
             if awake[0, one] or awake[0, other]:
-                problem.chosen[count] = k
+                problem_work.chosen[count] = k
                 count += 1
                 awake[1, one] = awake[1, other] = 1
     size = 0
@@ -286,33 +292,41 @@ def choose(problem, points):
             place[i], first[size] = size, size
             size += 1
     for n in range(count):
-        k = problem.chosen[n]
+        k = problem_work.chosen[n]
         least = size
-        for i in range(problem.press.count[k]):
+        for i in range(problem_work.press.count[k]):
             least = min(least, place[support[k, i]])
-        for i in range(problem.press.count[k]):
+        for i in range(problem_work.press.count[k]):
             first[place[support[k, i]]] = min(first[place[support[k, i]]], least)
     return count, size
 
 
 @kernel
-def visit_all(problem, looped, count, share, enough):
+def visit_all(problem_work, looped, count, share, enough):
     """One sweep over the presses chosen, `share` of their way.  Returns the largest distance from the law met [m/s]."""
-    press, P, worst = problem.press, problem.P, 0.0
+    press, P, worst = problem_work.press, problem_work.P, 0.0
     for n in range(count):
-        k = problem.chosen[n]
-        off = off_by(problem, k)
+        k = problem_work.chosen[n]
+        off = off_by(problem_work, k)
         worst = max(worst, off)
         if off <= 0.1 * enough:
             continue
         q0, q1, q2 = P[k, 0], P[k, 1], P[k, 2]
-        solve_point(problem.G, k, press.friction[k], 0.0, 0, problem.d, P, problem.z, k)
+        solve_point(problem_work.G, k, press.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
         s0, s1, s2 = share * (P[k, 0] - q0), share * (P[k, 1] - q1), share * (P[k, 2] - q2)
         P[k, 0], P[k, 1], P[k, 2] = q0 + s0, q1 + s1, q2 + s2
-        add_push(looped, k, s0, s1, s2, press, problem.support, problem.U, problem.R, problem.push)
+        add_push(looped, k, s0, s1, s2, press, problem_work.support, problem_work.U, problem_work.R, problem_work.push)
     return worst
 
 
 __all__ = [
-    "add_push", "answer_of", "choose", "choose_all", "let_sleep", "press_rows", "problem_of", "solve_presses", "wake",
+    "add_push",
+    "answer_of",
+    "choose_all",
+    "choose_off",
+    "let_sleep",
+    "press_rows",
+    "problem_of",
+    "solve_presses",
+    "wake",
 ]  # fmt: skip

@@ -24,8 +24,8 @@ from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
     add_push,
     answer_of,
-    choose,
     choose_all,
+    choose_off,
     let_sleep,
     press_rows,
     problem_of,
@@ -225,7 +225,7 @@ def move_apart(system, points, h, q_out):
     straight on, and bodies turn.
     """
     tables, _, work, _ = unpack(system)
-    looped, problem = tables.rows.block.size > 0, problem_of(work)
+    looped, problem_work = tables.rows.block.size > 0, problem_of(work)
     poses(tables.links, q_out, work.end_links, work.end_freedoms)
     deepest, worst = overlaps(work, points, h)
     work.stepped.overlap[0] = max(work.stepped.overlap[0], deepest)
@@ -234,12 +234,12 @@ def move_apart(system, points, h, q_out):
     for i in range(work.push.size):
         work.push[i] = 0.0
     if looped:
-        choose_all(problem, points)
+        choose_all(problem_work, points)
         count = points
     else:
-        let_sleep(problem)
-        wake(problem, points, LEFT)
-        count, _ = choose(problem, points)
+        let_sleep(problem_work)
+        wake(problem_work, points, LEFT)
+        count, _ = choose_off(problem_work, points)
     for _ in range(MOVING_SWEEPS):
         worst = 0.0
         for n in range(count):
@@ -251,19 +251,19 @@ def move_apart(system, points, h, q_out):
 
 
 @kernel
-def overlaps(work, points, h):
+def overlaps(step_work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
 
     Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
-    presses, deepest, worst = work.presses, 0.0, 0.0
+    presses, deepest, worst = step_work.presses, 0.0, 0.0
     for k in range(points):
         if presses.meeting[k] >= 0:
             deepest = max(deepest, -presses.gap[k])
         there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
-        presses.before[k, 0] = gap_at_end(work, k, h) + LEFT - there
-        work.press_off[k], work.press_d[k, 0] = -presses.before[k, 0], 0.0
-        worst = max(worst, work.press_off[k])
+        presses.before[k, 0] = gap_at_end(step_work, k, h) + LEFT - there
+        step_work.press_off[k], step_work.press_d[k, 0] = -presses.before[k, 0], 0.0
+        worst = max(worst, step_work.press_off[k])
     return deepest, worst
 
 
@@ -280,16 +280,27 @@ def gap_at_end(work, k, h):
 
 
 @kernel
-def move_one(looped, k, presses, work):
+def move_one(looped, k, presses, step_work):
     """Visit one press; press_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
-    if not work.press_G[k, 0, 0] > 0.0:
+    if not step_work.press_G[k, 0, 0] > 0.0:
         return 0.0
-    old = work.press_d[k, 0]
-    gap = presses.before[k, 0] + answer_of(k, presses, work.press_support, work.press_U, work.push)
-    new = max(old - gap / work.press_G[k, 0, 0], 0.0)
+    old = step_work.press_d[k, 0]
+    gap = presses.before[k, 0] + answer_of(k, presses, step_work.press_support, step_work.press_U, step_work.push)
+    new = max(old - gap / step_work.press_G[k, 0, 0], 0.0)
     if new != old:
-        add_push(looped, k, new - old, 0.0, 0.0, presses, work.press_support, work.press_U, work.press_R, work.push)
-        work.press_d[k, 0] = new
+        add_push(
+            looped,
+            k,
+            new - old,
+            0.0,
+            0.0,
+            presses,
+            step_work.press_support,
+            step_work.press_U,
+            step_work.press_R,
+            step_work.push,
+        )
+        step_work.press_d[k, 0] = new
     return -gap
 
 
