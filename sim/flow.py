@@ -467,7 +467,8 @@ class Flow:
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
         guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
-        guards.allowed[:n] = guards.allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
+        guards.allowed[:n] = 0.0
+        guards.allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""

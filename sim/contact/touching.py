@@ -243,7 +243,8 @@ class Touching:
         begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
         G, crept = kinetics.G[: 3 * n, : 3 * n], self.ways.creep_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
-        d[vague] = movable(G, vague, d)
+        if vague.any():
+            d[vague] = movable(G, vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
         mode = let_creep(G, mode, d, (begins | (rubs & crept)) & ~led)

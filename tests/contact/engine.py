@@ -29,12 +29,13 @@ class Told:
         self.events: list[Happening] = []
         self.around: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
         self.rows_: list[dict[str, np.ndarray]] = []
+        self.points: list[dict[str, np.ndarray]] = []  # of contact, block by block
 
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         self.rows_ += [{name: array[i] for name, array in values.items()} for i in range(len(q))]
 
     def contacts(self, values: dict[str, np.ndarray]) -> None:
-        """Take nothing of points of contact."""
+        self.points.append(values)
 
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         pass

@@ -31,12 +31,11 @@ pairs = pytest.mark.parametrize("pair", range(len(PAIRS)), ids=["-".join(pair) f
 class Thrown:
     """A run of a random scene.
 
-    points : what its journal was told of points of contact; ended : the sentence with which it ended early, or nothing
+    ended : the sentence with which it ended early, or nothing
     """
 
     scene: RandomScene
     run: Run
-    points: list[dict[str, np.ndarray]]
     ended: str
 
     @property
@@ -47,8 +46,7 @@ class Thrown:
 def thrown(seed: int, simulate: str) -> Thrown:
     """Run a random scene; more than 2000 decisions or 20 000 steps would be without end."""
     scene = random_scene(seed, simulate)
-    run, points, ended = Run(scene.text), [], ""
-    run.told.contacts = points.append  # type: ignore[method-assign]
+    run, ended = Run(scene.text), ""
     touching: Any = run.simulator.touching
     decide, left = touching.decide, iter(range(2000))
 
@@ -63,7 +61,7 @@ def thrown(seed: int, simulate: str) -> Thrown:
         ended = str(error)
         assert ended.startswith("t = ") and len(ended) > 40  # a sentence that says when
     assert run.simulator.flow.stepper.count[[ACCEPTED, REJECTED]].sum() < 20_000
-    return Thrown(scene, run, points, ended)
+    return Thrown(scene, run, ended)
 
 
 def deepest(x: Thrown, every: int = 1) -> float:
@@ -98,7 +96,7 @@ def gained(x: Thrown) -> float:
 def beyond_laws(x: Thrown) -> float:
     """Return how far forces of points pull or leave their cones, as a share of the largest of the run."""
     none = [np.zeros((0, 3))]
-    normal, force = (np.concatenate([told[name] for told in x.points] or none) for name in ("normal", "force"))
+    normal, force = (np.concatenate([told[name] for told in x.run.told.points] or none) for name in ("normal", "force"))
     press = np.sum(normal * force, axis=1)
     rub = np.linalg.norm(force - press[:, None] * normal, axis=1)
     beyond = np.maximum(-press, rub - x.run.scene.contacts[0].friction * press).max(initial=0.0)
