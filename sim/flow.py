@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -324,13 +323,9 @@ class Flow:
     def turn_to_steps(self, why: str) -> None:
         """Let time steps resolve contacts from now on; takes effect with the next structure."""
         count, clock = self.stepper.count, self.stepper.clock
-        self.time_stepping, self.model = True, replace(self.model, step=self.model.scene.simulate.dt)
+        self.time_stepping = True
         count[METHOD], count[AUTO], clock[STEP_FIXED] = METHODS["stepping"], 0, self.model.scene.simulate.dt
         self.turns.append(Turn(self.t, "stepping", int(count[ACCEPTED]), why))
-
-    def watches_as_steps_do(self) -> bool:
-        """Tell whether nothing of contacts and stops is watched."""
-        return len(self.guards.table) == self._kept_guards()
 
     def follow_laws(self, rules: tuple[int, ...]) -> None:
         """Let each meeting of the structure follow a rule of the scene, in time steps."""

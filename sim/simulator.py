@@ -90,9 +90,7 @@ class Simulator:
         self.happenings = Happenings(self)
         programs = self.controllers.programs
         conditions = self.happenings.enter_conditions(programs)
-        simulate = model.scene.simulate
-        step = simulate.dt if model.one_sided and simulate.contact == "stepping" else 0.0
-        self._model = replace(model, programs=programs, step=step)
+        self._model = replace(model, programs=programs)
         structure = build(self._model, start.frames, model.connected, start.structure.carrier)
         control = mechanism.control._replace(enabled=self.controllers.enabled())
         self.flow = Flow(

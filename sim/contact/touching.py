@@ -114,8 +114,12 @@ class Touching:
                 self.active[n] = on
 
     def let_go(self, flow: Flow) -> None:
-        """Take all that touches or is held out of the structure, for an instant at which it changes."""
-        if flow.structure.touches or flow.structure.holds:
+        """Take all that touches or is held out of the structure, for an instant at which it changes.
+
+        What time steps add to inertia, too: impulses meet the bodies as they are.
+        """
+        if flow.structure.touches or flow.structure.holds or flow.model.step:
+            flow.model = replace(flow.model, step=0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
 
     # --- one instant ----------------------------------------------------------------------------
@@ -189,8 +193,9 @@ class Touching:
             names = ", ".join(repr(self.model.column_names[c]) for c in flow.rough)
             out.failure = f"joint {names} has friction, which time steps do not know: take `contact: event`"
             return
-        if now.structure.meetings != tuple(rules) or not flow.watches_as_steps_do():
-            flow.take(_with(now, (), tuple(rules)), now.v)
+        if not flow.model.step:
+            flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
+            flow.take(_with(flow.instant(), (), tuple(rules)), now.v)
         flow.follow_laws(tuple(rules.values()))
 
     def _overlap(self, law: Sequence[Point], gaps: Sequence[float]) -> str:

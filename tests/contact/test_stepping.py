@@ -427,7 +427,7 @@ def test_stiff_dampers_and_springs_of_joints_act_at_the_end_of_a_step() -> None:
     """w' = I w / (I + h d); with a spring w' = w - h k q / (I + h^2 k), which is stable at any step."""
     h = 1e-3
     damped = Simulator(sim.compile(load_text(STIFF.format(how="damping: 1.0"))))
-    inertia = damped.flow.mechanism.inertia()[0, 0] - h * 1.0
+    inertia = damped.flow.mechanism.inertia()[0, 0]
     damped.advance(5e-3)
     assert damped.rate["hinge"] == pytest.approx(2.0 * (inertia / (inertia + h * 1.0)) ** 5, rel=1e-9)
     sprung = Simulator(sim.compile(load_text(STIFF.format(how="stiffness: 1e4"))))
@@ -438,3 +438,16 @@ def test_stiff_dampers_and_springs_of_joints_act_at_the_end_of_a_step() -> None:
         q += h * w
         assert sprung.coordinate["hinge"] == pytest.approx(q, abs=1e-9)
     assert abs(q) < 1.0
+
+
+def test_an_impulse_meets_a_damped_joint_as_it_is() -> None:
+    """Rate P arm / I: what a time step adds to inertia for the damper is not there at the instant of an event."""
+    text = STIFF.format(how="damping: 1.0").replace("0.5, rate: 2", "0, rate: 0")
+    text += "events: {hit: {at: 1 ms, impulse: {body: rod, linear: [0, 0.01, 0]}}}\n"
+    simulator = Simulator(sim.compile(load_text(text)))
+    bare = sim.compile(load_text(text.replace("stepping, dt: 1 ms", "event")))
+    inertia = Simulator(bare).flow.mechanism.inertia()[0, 0]
+    simulator.advance(1e-3)
+    assert simulator.rate["hinge"] == pytest.approx(0.01 * 0.05 / inertia, rel=1e-9)
+    simulator.advance(2e-3)
+    assert simulator.rate["hinge"] == pytest.approx(0.01 * 0.05 / (inertia + 1e-3), rel=1e-9)  # damped in a step
