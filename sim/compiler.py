@@ -93,6 +93,7 @@ def compile(scene: Scene) -> Model:
             {n: i for i, n in enumerate(names)},
             {n: i for i, n in enumerate(body_names)},
             point_names.__getitem__,
+            {contact.name: i for i, contact in enumerate(scene.contacts)},
         )
     )
     forces = compile_forces(scene, poses, points, programs)

@@ -8,8 +8,9 @@ child to another active joint in which it is the child, else to a free joint (se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +88,7 @@ class Structure:
     tables: Tables
     sizes: Numbers
     touches: tuple[Touch, ...] = ()  # closed points of contact
-    meetings: tuple[int, ...] = ()  # pairs of shapes that may touch
+    meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
     holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
 
     def q_of(self, model: Model, joint: int) -> slice:
@@ -144,13 +145,13 @@ def build(
     active: Iterable[int],
     carrier: np.ndarray,
     touches: Sequence[Touch] = (),
-    meetings: Sequence[int] = (),
+    meetings: Mapping[int, int] = MappingProxyType({}),
     holds: Sequence[Hold] = (),
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
 
     Springs, dampers, armatures and stops of joints that are not connected are taken out.
-    touches : closed points of contact; meetings : pairs of shapes that may touch
+    touches : closed points of contact; meetings : pairs of shapes that may touch, and their rules
     holds : freedoms at rest at their stops or by friction, driven to stay where they are
     """
     model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
@@ -191,7 +192,7 @@ def build(
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
         forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links, len(meetings)),
-        meetings=_meetings(model, meetings),
+        meetings=_meetings(model, link_of, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(bool(np.any(rows.motion >= 0)))
@@ -199,11 +200,12 @@ def build(
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
     sizes = Numbers(
         links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
-        bodies=n, columns=len(model.columns), joints=len(model.joints), waiting=waiting if one.along[0] else None,
+        bodies=n, columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
+        waiting=waiting if one.along[0] else None,
     )  # fmt: skip
     parent, child, brother, real = _pointers(model, loops, links, link_of)
     return Structure(
-        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), tuple(meetings),
+        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), meetings,
         tuple(holds),
     )  # fmt: skip
 
@@ -356,7 +358,7 @@ def _shapes(model: Model, link_of: np.ndarray, links: Any, meetings: int) -> Any
     return out
 
 
-def _touches(model: Model, touches: Sequence[Touch], meetings: Sequence[int]) -> Any:
+def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
     """Lay out the closed points of contact."""
     out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
     for k, touch in enumerate(touches):
@@ -366,9 +368,12 @@ def _touches(model: Model, touches: Sequence[Touch], meetings: Sequence[int]) ->
     return out
 
 
-def _meetings(model: Model, meetings: Sequence[int]) -> Any:
-    out = table(MEETING, len(meetings))
-    out.a, out.b = [model.pairs[n].first for n in meetings], [model.pairs[n].second for n in meetings]
+def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) -> Any:
+    out, solids = table(MEETING, len(meetings)), model.solids
+    for m, (n, rule) in enumerate(meetings.items()):
+        pair = model.pairs[n]
+        named = pair.second if rule in pair.turned else pair.first
+        out.a[m], out.b[m], out.rule[m], out.named[m] = pair.first, pair.second, rule, link_of[solids[named].body]
     return out
 
 

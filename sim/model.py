@@ -146,7 +146,8 @@ TOUCH = np.dtype(
 )  # fmt: skip
 OPEN, STICK, SLIP, CREEP = 0, 1, 2, 3  # the two last slide
 
-MEETING = np.dtype([("a", "i8"), ("b", "i8")], align=True)  # two shapes that may touch
+# Two shapes that may touch, the rule that they follow, and the link of the body that it names first.
+MEETING = np.dtype([("a", "i8"), ("b", "i8"), ("rule", "i8"), ("named", "i8")], align=True)
 
 # Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  open: rows that wait there
 # in any case, their other side being elsewhere (row 0: in the rim); limit: rows that may wait.
@@ -377,6 +378,8 @@ JOINT_WORK = np.dtype(
     align=True,
 )
 
+CONTACT_WORK = np.dtype([("force", "f8", (3,))], align=True)  # N, world: on the bodies that a rule names first
+
 FORCE_WORK = np.dtype(
     [
         ("length", "f8"), ("tension", "f8"),  # spring: m, N; torsion: rad, N m; against growing length
@@ -497,6 +500,7 @@ class Work(NamedTuple):
     feedback_order: Annotated[Any, "i8"]  # (sliding,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
     joints: Annotated[Any, JOINT_WORK]  # (joints,)
+    contacts: Annotated[Any, CONTACT_WORK]  # (rules of contact,)
     forces: Annotated[Any, FORCE_WORK]  # (forces,)
     one: Annotated[Any, ONE_WORK]  # (1,)
     coordinate: Annotated[Any, "f8"]  # (columns,) m or rad
@@ -626,6 +630,7 @@ class Numbers(NamedTuple):
     bodies: int
     columns: int
     joints: int
+    contacts: int  # rules
     waiting: Waiting | None = None  # where loops are eliminated along the tree
 
 
@@ -652,6 +657,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         near_cores=np.zeros((13, 3)), feedback=np.zeros((sliding + 1, sliding)),
         feedback_order=np.zeros(sliding, np.int64),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        contacts=table(CONTACT_WORK, sizes.contacts),
         forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
         stopping=np.zeros(c), rubbing=np.zeros(c),
@@ -663,7 +669,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
-        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W

@@ -53,7 +53,7 @@ def stepping(question, system, t, a, b):
     """Answer STEPPING, PUSH and TELL.  Returns a status."""
     tables, _, work, _ = unpack(system)
     if question == PUSH:
-        push_links(work)
+        push_links(tables, work)
         return Status.OK
     if question == TELL:
         tell(work, t)
@@ -319,9 +319,9 @@ def remember(work, points, h):
 
 
 @chapter
-def push_links(work):
-    """Add the forces of the last step's presses to the links' wrenches."""
-    pressed = work.pressed
+def push_links(tables, work):
+    """Add the forces of the last step's presses to the links' wrenches, and to those of their rules."""
+    pressed, meetings, contact_out = work.pressed, tables.meetings, work.contacts
     for k in range(work.stepped.before[0]):
         a, b = pressed.link[k, 0], pressed.link[k, 1]
         for r in range(pressed.rows[k]):
@@ -329,6 +329,11 @@ def push_links(work):
             for i in range(6):
                 work.links.wrench[b, i] += f * pressed.K[k, r, i]
                 work.links.wrench[a, i] += f * pressed.K[k, r, 6 + i]
+            m = pressed.meeting[k]
+            if m >= 0:
+                sign = 1.0 if b == meetings.named[m] else -1.0
+                for i in range(3):
+                    contact_out.force[meetings.rule[m], i] += sign * f * pressed.axes[k, 3 * r + i]
 
 
 @chapter
