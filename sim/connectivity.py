@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +144,7 @@ def build(
     active: Iterable[int],
     carrier: np.ndarray,
     touches: Sequence[Touch] = (),
-    meetings: Mapping[int, int] = MappingProxyType({}),
+    meetings: Mapping[int, int] | None = None,
     holds: Sequence[Hold] = (),
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
@@ -174,6 +173,7 @@ def build(
     links = _links(model, frames, carrier, order, link_of)
     firm = _firm(model)
     freedoms = _freedoms(firm, links)
+    meetings = meetings or {}
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
     _share(touches, closed, blocks, rows)

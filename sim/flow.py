@@ -327,6 +327,10 @@ class Flow:
         count[METHOD], count[AUTO], clock[STEP_FIXED] = METHODS["stepping"], 0, self.model.scene.simulate.dt
         self.turns.append(Turn(self.t, "stepping", int(count[ACCEPTED]), why))
 
+    def renew(self) -> None:
+        """Let the kernels be handed anew what was replaced."""
+        self._system = None
+
     def follow_laws(self, rules: tuple[int, ...]) -> None:
         """Let each meeting of the structure follow a rule of the scene, in time steps."""
         self.laws = rules
