@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.connectivity import Structure
+from sim.connectivity import Structure, build
 from sim.mechanism import Mechanism
-from sim.model import PRESS, Guards, make_stepper, table
+from sim.model import PRESS, Guards, Tables, make_stepper, table
 
 if TYPE_CHECKING:
     from sim.compiler import Model
@@ -96,12 +96,12 @@ def _put_flow(flow: Flow, snapshot: Snapshot) -> None:
     """Bring tables, scratch and integrator to what they were."""
     flow.model = replace(flow.model, step=snapshot.step)
     work = {name: array.copy() for name, array in snapshot.work.items() if name not in _LOOKED_AT}
-    flow.rows.fit(snapshot.structure)
+    flow.structure = _built(flow.model, snapshot)
+    flow.rows.fit(flow.structure)
     for name in _LOOKED_AT:
         getattr(flow.work, name)[:] = snapshot.work[name]
     for now, then in zip(flow.control, snapshot.control, strict=True):
         now[:] = then
-    flow.structure = snapshot.structure
     flow.work = flow.work._replace(**work, told=table(PRESS, snapshot.told))
     flow.stepper = make_stepper(flow.structure.sizes, len(snapshot.guards[0]))
     for now, then in zip(flow.stepper, snapshot.stepper, strict=True):
@@ -109,6 +109,21 @@ def _put_flow(flow: Flow, snapshot: Snapshot) -> None:
     flow.guards = Guards(*(array.copy() for array in snapshot.guards))
     flow.mechanism = Mechanism(flow.model, flow.structure, flow.work, flow.control, snapshot.t)
     flow.renew()
+    if not _same(flow.structure.tables, snapshot.structure.tables):
+        flow.work.one.intact[0] = 0
+        flow.restart()
+
+
+def _built(model: Model, snapshot: Snapshot) -> Structure:
+    """Return the structure with the numbers of the present model; addresses of laws are those of a process."""
+    then = snapshot.structure
+    frames, active = snapshot.parts["flow"]["frames"].copy(), snapshot.parts["flow"]["active"]
+    return build(model, frames, active, then.carrier, then.touches, then.meetings, then.holds)
+
+
+def _same(now: Tables, then: Tables) -> bool:
+    """Tell whether all numbers are the same."""
+    return all(np.array_equal(a, b) for name, a, b in zip(now._fields, now, then, strict=True) if name != "laws")
 
 
 def _parts(simulator: Simulator) -> list[tuple[str, Any, tuple[str, ...]]]:

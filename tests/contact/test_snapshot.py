@@ -111,3 +111,14 @@ def test_a_snapshot_of_another_scene_is_refused() -> None:
     kept = Run(shipped("bouncing_ball")).to(0.1).simulator.snapshot()
     with pytest.raises(sim.SnapshotError, match=r"t = 0.1 s\) does not fit scene 'sliding_block': its bodies are 'wor"):
         Run(shipped("sliding_block")).simulator.restore(kept)
+
+
+def test_numbers_of_the_scene_that_goes_on_count() -> None:
+    scene = shipped("bouncing_ball")
+    kept = Run(scene).to(0.1).simulator.snapshot()
+    lighter = replace(scene, world=replace(scene.world, gravity=(0.0, 0.0, -1.0)))
+    run = Run(lighter).simulator
+    run.restore(kept)
+    before = run.velocity["ball"][2]
+    run.advance(0.2)
+    assert run.velocity["ball"][2] - before == pytest.approx(-0.1, abs=1e-12)
