@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.compiler import Model
-from sim.connectivity import Frames, Structure
+from sim.connectivity import Structure
 from sim.drawing import Pose, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
 from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
+from sim.tree import Frames
 
 
 def make_control(model: Model, laws: int = 0) -> Control:

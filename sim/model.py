@@ -705,8 +705,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
     """
     shapes, meetings, links = (len(tables.shapes), len(tables.meetings), len(tables.links)) if room else (0, 0, 0)
-    depth, top, tree = np.zeros(len(tables.links), np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
-    for b in range(1, len(depth)):
+    depth, top, tree = np.zeros(links, np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
+    for b in range(1, links):
         above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
         depth[b] = depth[above] + own
         top[b] = top[above] if above > 0 else first

@@ -11,7 +11,7 @@ import numpy as np
 
 from sim.connectivity import Structure, build
 from sim.mechanism import Mechanism
-from sim.model import PRESS, Guards, Tables, make_stepper, table
+from sim.model import PRESS, Guards, make_stepper, table
 
 if TYPE_CHECKING:
     from sim.compiler import Model
@@ -50,7 +50,8 @@ class Snapshot:
 
     names: Mapping[str, tuple[str, ...]]
     t: float
-    structure: Structure
+    joints: Mapping[str, Any]  # and what touches: what `sim.connectivity.build` is asked for
+    tables: Mapping[str, np.ndarray]  # numbers that a change is told by
     step: float
     parts: Mapping[str, Any]
     work: Mapping[str, np.ndarray]
@@ -64,7 +65,8 @@ def take(simulator: Simulator) -> Snapshot:
     """Return all that a run needs to go on from now."""
     flow = simulator.flow
     return Snapshot(
-        names=_names(simulator.model), t=simulator.t, structure=flow.structure, step=flow.model.step,
+        names=_names(simulator.model), t=simulator.t, joints=_asked(flow), tables=_numbers(flow.structure),
+        step=flow.model.step,
         parts={name: _remembered(owner, names) for name, owner, names in _parts(simulator)},
         work={name: array.copy() for name, array in flow.work._asdict().items() if name not in _PASSING},
         stepper=tuple(array.copy() for array in flow.stepper), guards=tuple(array.copy() for array in flow.guards),
@@ -96,7 +98,7 @@ def _put_flow(flow: Flow, snapshot: Snapshot) -> None:
     """Bring tables, scratch and integrator to what they were."""
     flow.model = replace(flow.model, step=snapshot.step)
     work = {name: array.copy() for name, array in snapshot.work.items() if name not in _LOOKED_AT}
-    flow.structure = _built(flow.model, snapshot)
+    flow.structure = build(flow.model, flow.frames, flow.active, **snapshot.joints)
     flow.rows.fit(flow.structure)
     for name in _LOOKED_AT:
         getattr(flow.work, name)[:] = snapshot.work[name]
@@ -109,21 +111,21 @@ def _put_flow(flow: Flow, snapshot: Snapshot) -> None:
     flow.guards = Guards(*(array.copy() for array in snapshot.guards))
     flow.mechanism = Mechanism(flow.model, flow.structure, flow.work, flow.control, snapshot.t)
     flow.renew()
-    if not _same(flow.structure.tables, snapshot.structure.tables):
+    now = _numbers(flow.structure)
+    if any(not np.array_equal(array, now[name]) for name, array in snapshot.tables.items()):
         flow.work.one.intact[0] = 0
         flow.restart()
 
 
-def _built(model: Model, snapshot: Snapshot) -> Structure:
-    """Return the structure with the numbers of the present model; addresses of laws are those of a process."""
-    then = snapshot.structure
-    frames, active = snapshot.parts["flow"]["frames"].copy(), snapshot.parts["flow"]["active"]
-    return build(model, frames, active, then.carrier, then.touches, then.meetings, then.holds)
+def _asked(flow: Flow) -> dict[str, Any]:
+    """Return what the present structure was asked to be."""
+    names = ("carrier", "touches", "meetings", "holds")
+    return copy.deepcopy({name: getattr(flow.structure, name) for name in names})
 
 
-def _same(now: Tables, then: Tables) -> bool:
-    """Tell whether all numbers are the same."""
-    return all(np.array_equal(a, b) for name, a, b in zip(now._fields, now, then, strict=True) if name != "laws")
+def _numbers(structure: Structure) -> dict[str, np.ndarray]:
+    """Return the tables of a structure but addresses of laws, which are those of a process."""
+    return {name: array for name, array in structure.tables._asdict().items() if name != "laws"}
 
 
 def _parts(simulator: Simulator) -> list[tuple[str, Any, tuple[str, ...]]]:

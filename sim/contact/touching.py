@@ -421,7 +421,8 @@ def _with(
     now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], holds: tuple[Hold, ...] = ()
 ) -> Instant:  # fmt: skip
     """Return an instant with these closed points, pairs that may touch and their rules, and freedoms that are held."""
-    structure = build(now.model, now.frames, now.active, now.structure.carrier, touches, rules, holds)
+    then = now.structure
+    structure = build(now.model, now.frames, now.active, then.carrier, touches, rules, holds, like=then)
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.look(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
