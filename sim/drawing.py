@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.model import KIND, NQ
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Joint, Part, Quat, Scene, Vec3
+from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Vec3
 from sim.tree import Frames
 
 
@@ -112,7 +112,7 @@ class Drawing:
         self.scene = scene
         self.origins = origins  # m, file coordinates of the body's own part
         self.index = {joint.name: i for i, joint in enumerate(scene.joints)}
-        n = len(scene.joints)
+        n = len(scene.joints) + len(scene.constraints)
         self.frames = Frames(
             np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1))
         )
@@ -123,6 +123,8 @@ class Drawing:
             self.bodies_of[body.part].append(body.name)
         self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
+        for i, constraint in enumerate(scene.constraints, start=len(scene.joints)):
+            self._bind_constraint(i, constraint)
 
     def _draw(self, part: int) -> list[str]:
         """Draw a part in its own file's coordinates; return the names of its bodies."""
@@ -180,6 +182,37 @@ class Drawing:
         """Set F and M of a joint at the present pose of its two bodies."""
         i = self.index[joint.name]
         bind(self.frames, i, joint, self.pose_of(joint.parent), self.pose_of(joint.child), self)
+
+    def _bind_constraint(self, i: int, constraint: Constraint) -> None:
+        """Set F (z along the normal, on the ground) and M (the axle along y, the blade along x) of a constraint.
+
+        A screw takes the frames of its joint.
+        """
+        frames = self.frames
+        if constraint.type == "screw":
+            k = self.index[constraint.joints[0]]
+            frames.p_PF[i], frames.R_PF[i] = frames.p_PF[k], frames.R_PF[k]
+            frames.p_CM[i], frames.R_CM[i] = frames.p_CM[k], frames.R_CM[k]
+            return
+        on, body = self.pose_of(constraint.on), self.pose_of(constraint.body)
+        if constraint.position is not None:
+            p = np.asarray(constraint.position, float)
+        else:
+            p = body.p + body.R @ self._named(constraint.body, constraint.point.rpartition(".")[2])
+        F, M = Pose(np.asarray(constraint.level, float), frame_along(constraint.normal)), Pose(p, np.eye(3))
+        if constraint.type == "same_velocity":
+            F = M
+        elif constraint.axis is not None:
+            M = Pose(p, np.roll(frame_along(constraint.axis), 1 if constraint.type == "knife_edge" else -1, axis=1))
+        F, M = on.inverse().of(F), body.inverse().of(M)
+        frames.p_PF[i], frames.R_PF[i], frames.p_CM[i], frames.R_CM[i] = F.p, F.R, M.p, M.R
+
+    def _named(self, body: str, point: str) -> np.ndarray:
+        """Return a named point or the centre of mass in B of its body [m]."""
+        if point == "com":
+            com = next(one.com for one in self.scene.bodies if one.name == body)
+            return np.asarray(com, float) - self.origins[body]
+        return self.point(body, point)
 
     def _apply_pose(self, part: Part, inside: set[str]) -> None:
         """Turn the part's joints to the pose that the including file asks for."""

@@ -79,7 +79,7 @@ class Mechanism:
                 touches.touch_rows(
                     work.touches, tables.blocks, tables.rows, 1, work.keeps, work.links, work.rows, work.points
                 )
-            constraints.residuals(tables.rows, work.coordinate, work.blocks, work.rows)
+            constraints.residuals(tables.blocks, tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
             tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
