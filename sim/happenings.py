@@ -330,7 +330,7 @@ class Happenings:
         return total
 
     def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
-        """Return the joints that actions of a kind name, and the constraints that `switch` does: these are joints, too."""
+        """Return the joints that actions of a kind name, and the constraints that those of another do."""
         model = self.s.model
         named = {n for event in events for action in event.actions if action.kind == switch for n in action.targets}
         joints = {

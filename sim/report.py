@@ -50,7 +50,8 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
     """Return J_C (6 N_L, N_J) of closed-chains-1999 eq. (12), J_C' theta_J', and weights of its columns.
 
     The tree's freedoms come first, then those of the loop joints (virtual links).  Six rows a loop:
-    the motion of the child's frame M against the parent, less what the loop joint itself allows; the rows of constraints.
+    the motion of the child's frame M against the parent, less what the loop joint itself allows.  Constraints
+    have their own rows.
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     tables, length = structure.tables, model.length
