@@ -251,7 +251,7 @@ class Constraint:
     """What a wheel, a blade, a gear or a screw binds: velocities, and positions where a row keeps them."""
 
     name: str
-    part: int = 0  # the file it is written in; its places and directions are in that file's coordinates
+    part: int  # the file it is written in; its places and directions are in that file's coordinates
     type: str  # no_side_slip, knife_edge, rolling, same_velocity, gear, screw
     body: str  # that slides or rolls; "" for gear and screw
     on: str  # body that it slides or rolls on, or "world"; "" for gear and screw
@@ -329,7 +329,7 @@ class Scene:
     events: tuple[Event, ...]
     forces: tuple[Force, ...]
     contacts: tuple[Contact, ...]
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Constraint, ...]
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data
