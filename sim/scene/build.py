@@ -372,13 +372,15 @@ class Builder:
         bodies = {body for body in (constraint.body, constraint.on) if body not in ("", "world")}
         needs = [("body", mirror.name(body), names.directory.bodies) for body in sorted(bodies)]
         needs += [("point", mirror.name(point), names.directory.points) for point in [constraint.point] if point]
-        needs += [("joint", mirror.name(joint), tuple(self.joints)) for joint in constraint.joints]
+        needs += [("joint", mirror.name(joint), names.cuttable) for joint in constraint.joints]
         for kind, name, known in needs:
             if name not in known:
                 if name not in names.unreadable and name.rpartition(".")[0] not in names.unreadable:
                     what = f"its mirror image '{mirror.name(thing.full)}' needs a {kind} named '{name}'"
                     thing.problem(what, thing.reader.scope.hint(name, known))
                 return
+        if any(self._unread(name) or self._unread(mirror.name(name)) for name in constraint.joints):
+            return
         said: Block = thing.value
         still = constraint.on in ("", "world")
         ground = frozenset(key for key in ("normal", "level") if not still or said.wrote(key))
@@ -388,6 +390,10 @@ class Builder:
             thing.problem(what, "write both by hand, under names that no side is part of")
             return
         self._twin(built, twin, thing, "constraint")
+
+    def _unread(self, joint: str) -> bool:
+        """Return whether a joint, or its axis, could not be read (reported)."""
+        return joint not in self.joints or self.joints[joint].axis is None
 
     def controllers(self, names: Names) -> list[ControllerUse]:
         """Return the controllers in file order."""
