@@ -21,8 +21,15 @@ KIND = {
     "fixed": FIXED, "rotational": ROTATIONAL, "translational": TRANSLATIONAL, "cylindrical": CYLINDRICAL,
     "universal": UNIVERSAL, "planar": PLANAR, "spherical": SPHERICAL, "free": FREE,
 }  # fmt: skip
-NQ = (0, 1, 1, 2, 2, 3, 4, 7)  # coordinates by kind
-NV = (0, 1, 1, 2, 2, 3, 3, 6)  # freedoms by kind
+# Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
+# ROLLING_OPEN: without the row that keeps it on the ground.
+NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, SCREW = range(8, 14)
+CONSTRAINT_KIND = {
+    "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
+    "screw": SCREW,
+}  # fmt: skip
+NQ = (0, 1, 1, 2, 2, 3, 4, 7, 0, 0, 0, 0, 0, 0)  # coordinates by kind
+NV = (0, 1, 1, 2, 2, 3, 3, 6, 0, 0, 0, 0, 0, 0)  # freedoms by kind
 # 1: the freedom is a translation, 0: a rotation; in the order of v.
 LINEAR = ((), (0,), (1,), (1, 0), (0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1, 0, 0, 0))
 
@@ -67,13 +74,16 @@ LINK = np.dtype(
 
 BLOCK = np.dtype(
     [
-        ("kind", "i8"),  # joint kind whose freedoms stay free
+        ("kind", "i8"),  # joint kind whose freedoms stay free; of constraints, which have none, 0
         ("joint", "i8"),  # model joint
         ("column", "i8"),  # first column
         ("a", "i8"), ("b", "i8"),  # links of the parent and of the child side
         ("fork", "i8"),  # lowest common ancestor link of a and b
         ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
+        ("rolls", "i8"),  # 1: b rolls on the plane z_F of a; its axis is y_M, M is its centre
+        ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
+        ("ratio", "f8"),  # m: how far a screw goes in a radian
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
@@ -87,10 +97,16 @@ BLOCK = np.dtype(
     align=True,
 )  # fmt: skip
 
-# A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M.
-UNIVERSAL_ROW = 6
-HARD_ROWS = ((0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), ())
-FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9))
+# A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M; 10 along the
+# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane, 12 a screw along and about z_F.
+UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, SCREW_ROW = 6, 10, 11, 12
+# Of constraints the components of a same velocity are the scene's.
+HARD_ROWS = (
+    (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), (),
+    (AXLE_ROW,), (EDGE_ROW,), (0, 1, 2), (0, 1), (), (SCREW_ROW,),
+)  # fmt: skip
+FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9), (), (), (), (), (), ())
+LOCKED, RATES_ONLY = 1, 2  # of rows: residual by rotation vector; none: what is bound is a rate
 
 ROW = np.dtype(
     [
@@ -98,7 +114,7 @@ ROW = np.dtype(
         ("code", "i8"),
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
-        ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
+        ("locked", "i8"),  # LOCKED: residual by rotation vector, 0: by the axes z; RATES_ONLY: none
         ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
         ("share", "f8"),  # N, which the force stays nearest to where rows repeat one another
         # N or N m: of a freedom that its stops or its friction hold, between which its torque is; else both are zero
@@ -279,7 +295,7 @@ FREEDOM_WORK = np.dtype(
 
 BLOCK_WORK = np.dtype(
     [
-        ("frame", "f8", (30,)),  # p_WM, R_WF, R_WM, relative angular velocity, velocity, position; world axes
+        ("frame", "f8", (33,)),  # see `sim.kernels.constraints.block_frames`
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
         ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],
