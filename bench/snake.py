@@ -88,7 +88,8 @@ def operations(name: str, rounds: int) -> Iterator[Result]:
                 stages = tally.within()[kind] - sum(found[kind] for found in beyond.values())
                 excess = int(printed.unexplained()[kind](n))
                 note = f"{method}, {n} links, all: stages {stages}, and {more}; printed is its stages and {excess}"
-                note += f": {printed.note}" if n == most and not kind else ""
+                note += "" if kind else f"; sines and cosines {tally.evaluations()}"
+                note += f"; {printed.note}" if n == most and not kind else ""
                 yield _counted(name, kind, tally.within()[kind], printed.values[n][kind], note)
 
 

@@ -34,6 +34,10 @@ class Tally:
         """Return a number that is counted here."""
         return Counted(value, self)
 
+    def evaluations(self) -> int:
+        """Return how many sines and cosines were taken, which the paper leaves out."""
+        return sum(self.functions.values())
+
     def within(self, *stages: str) -> tuple[int, int]:
         """Return multiplications and additions within any of some functions; all without one.
 

@@ -169,7 +169,7 @@ LAGRANGE = Printed(
     formula("3/2", 11, "31/2", -2),
     {3: (268, 184), 12: (7639, 4360), 20: (30579, 16708)},
     _BEYOND,
-    "the constants -4 and -4 of B are left out of the totals",
+    "4 and 4, as if the constants of B, -4 and -4, were left out of the totals",
 )
 
 NEWTON_EULER = Printed(
@@ -179,8 +179,8 @@ NEWTON_EULER = Printed(
             ("mass_matrix",),
             formula(12, 56, -27),
             formula(7, 67, -53),
-            "printed is the method for arms in space: 24 multiplications and 14 additions for each two links, a force "
-            "and a moment of three components turned, s x f added; in the plane 5 and 2, a force turned and its moment",
+            "printed is the method for arms in space: 24 multiplications and 14 additions for each two links, turning "
+            "and adding forces and moments of three components; in the plane 5 and 2, a force turned and its moment",
         ),
         Stage(
             "B",
@@ -196,7 +196,7 @@ NEWTON_EULER = Printed(
     formula("4/3", "33/2", "1057/6", -50),
     {3: (835, 663), 12: (8329, 6744), 20: (24737, 20740)},
     {**_BEYOND, "phi_i": "bends"},
-    "the constant -11 of B's additions is left out of the total",
+    "11 additions, as if the constant of B, -11, were left out of the total",
 )
 
 PRINTED = {"Kane": KANE, "Lagrange": LAGRANGE, "Newton-Euler": NEWTON_EULER}
