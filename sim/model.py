@@ -355,7 +355,7 @@ PRESS = np.dtype(
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
-        ("placed", "i8"),  # 1: `press_touch` has its features; 0: it was kept from the last step, or is a stop
+        ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
         ("p", "f8", (3,)),  # m, world
         ("axes", "f8", (9,)),  # n from a to b, t1, t2; world
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
@@ -574,6 +574,8 @@ class Work(NamedTuple):
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
     wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
+    calm: Annotated[Any, "i8"]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
+    rooted: Annotated[Any, "f8"]  # (m,) `root` of freedoms when that was not so
     end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
     end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
     press_touch: Annotated[Any, TOUCH]  # (room,) features
@@ -595,10 +597,10 @@ class Work(NamedTuple):
     press_tree: Annotated[Any, "i8"]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
     press_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
     press_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
-    push_step: Annotated[Any, "f8", 2]  # (3, m) what others do; what is left of Newton's equations, and his step
-    press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
-    press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
-    press_up: Annotated[Any, "f8", 2]
+    press_at: Annotated[Any, "i8", 2]  # (room, width) of each press: these numbers of its support
+    push_step: Annotated[Any, "f8", 2]  # (4, m) by these: what all do, what others do, what is left, a step
+    press_shape: Annotated[Any, "i8", 2]  # (3, m + 1) of each row of his matrix: first column, last one, place
+    press_matrix: Annotated[Any, "f8"]  # (m * m,) and its factors, row by row
     push: Annotated[Any, "f8"]  # (m,) what all impulses do, scaled; with loops: to v
 
 
@@ -733,7 +735,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     looped = freedoms if len(tables.rows) else 0
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
-        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "end_links": end,
+        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
+        "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
@@ -743,8 +746,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "press_best": np.zeros((room, 3)),
         "press_off": np.zeros(room), "press_chosen": np.zeros(room, np.int64), "press_tree": tree,
         "press_awake": np.zeros((2, freedoms), np.int64), "press_place": np.zeros(freedoms, np.int64),
-        "push_step": np.zeros((3, freedoms)), "press_first": np.zeros(freedoms, np.int64),
-        "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
+        "press_at": np.zeros((room, width), np.int64), "push_step": np.zeros((4, freedoms)),
+        "press_shape": np.zeros((3, freedoms + 1), np.int64), "press_matrix": np.zeros(freedoms * freedoms),
         "push": np.zeros(freedoms),
     }  # fmt: skip
 
