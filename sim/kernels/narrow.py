@@ -10,6 +10,15 @@ from __future__ import annotations
 import math
 
 from sim.kernels.features import keep_start, place_touch, put_touch
+from sim.kernels.hulls import (
+    beyond_faces,
+    crossing_of_hulls,
+    distance_of_hulls,
+    farthest,
+    farthest_corner,
+    front_face,
+    out_of_shape,
+)
 from sim.kernels.jit import door, kernel
 from sim.kernels.separation import (
     axis_of,
@@ -35,7 +44,7 @@ from sim.kernels.vectors import (
     three,
     times,
 )
-from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, PLANE, ROUND, Status
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND, Status
 
 POINTS = 8  # most contact points of a pair
 ROOM = 64  # rows of touch_work and point_work that finding them may need
@@ -55,7 +64,8 @@ SAME = 1e-12
 STRAIGHT = 1e-9
 # Keys of features: below 27 by the signs along three axes (0: it extends that way); caps; points of rims (4 fixed,
 # then crossings), points of lines, and a plane or point chosen where features meet that have no normal together.
-CAP, ON_RIM, ON_LINE, CHOSEN = 27, 29, 64, 128
+# Of meshes: the features one after the other, then points of their edges.
+CAP, ON_RIM, ON_LINE, CHOSEN, OF_MESH = 27, 29, 64, 128, 256
 
 
 # Features of a shape, put into one side of a row.
@@ -75,8 +85,14 @@ def put_kind(shapes, i, kind, key, r, k, side, touch_work):
 
 
 @kernel
-def put_feature(shapes, i, signs, k, side, touch_work):
-    """Write a corner, edge or face of a shape: `signs` tells where along its segments, 0: it extends along them."""
+def put_feature(shapes, hulls, i, signs, k, side, touch_work):
+    """Write a corner, edge or face of a shape: `signs` tells where along its segments, 0: it extends along them.
+
+    Of a mesh: the row of its table.
+    """
+    if shapes.kind[i] == MESH:
+        put_mesh_feature(shapes, hulls, i, signs[0], k, side, touch_work)
+        return
     h = halves_of(shapes, i)
     at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
     put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
@@ -101,6 +117,14 @@ def put_feature(shapes, i, signs, k, side, touch_work):
         n = 0 if signs[0] != 0 else (1 if signs[1] != 0 else 2)
         s = signs[0] + signs[1] + signs[2]
         put_vector(side, k, (s * R[i, n], s * R[i, 3 + n], s * R[i, 6 + n]), touch_work.d)
+
+
+@kernel
+def put_mesh_feature(shapes, hulls, i, row, k, side, touch_work):
+    """Write a corner, edge or face of a mesh."""
+    put_kind(shapes, i, hulls.kind[row], OF_MESH + row - shapes.first[i], 0.0, k, side, touch_work)
+    put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, three(hulls.p, row))), touch_work.p)
+    put_vector(side, k, outward_axes(shapes.R_KS, i, three(hulls.d, row)), touch_work.d)
 
 
 @kernel
@@ -134,9 +158,12 @@ def signs_at(f, s, g_sign, h_sign):
 
 
 @kernel
-def front_of(shapes, i, pose, side, n):
-    """Axis and sign of the side of a shape that looks along n most, and the cosine of the angle."""
+def front_of(shapes, hulls, i, pose, side, n):
+    """Axis and sign of the side of a shape that looks along n most, and the cosine of the angle; of a mesh its row."""
     v = in_shape(pose, side, n)
+    if shapes.kind[i] == MESH:
+        row = front_face(shapes, hulls, i, v)
+        return row, 1, dot(three(hulls.d, row), v)
     f = 2
     if shapes.kind[i] == BOX:
         f = 0 if abs(v[0]) >= max(abs(v[1]), abs(v[2])) else (1 if abs(v[1]) >= abs(v[2]) else 2)
@@ -145,9 +172,37 @@ def front_of(shapes, i, pose, side, n):
 
 
 @kernel
+def normal_of(shapes, hulls, pose, i, side, f, s):
+    """Outward normal of the side that `front_of` tells, world axes; of a sphere or capsule, which have none, its z."""
+    if shapes.kind[i] == MESH:
+        return out_of_shape(pose, side, three(hulls.d, f))
+    return times(s, axis_of(pose, side, f))
+
+
+@kernel
+def floor_of(shapes, hulls, i, pose, side, n, reach):
+    """How far along n from its centre a feature of a mesh stands at least that may touch within reach [m]."""
+    if shapes.kind[i] != MESH:
+        return 0.0
+    v = in_shape(pose, side, n)
+    return max(dot(v, three(hulls.p, farthest_corner(shapes, hulls, i, v))) - reach, 0.0)
+
+
+@kernel
+def is_front(shapes, hulls, i, pose, side, n, floor, signs):
+    """Tell whether a corner or edge of a mesh reaches that floor; other shapes list those in front alone."""
+    if shapes.kind[i] != MESH:
+        return True
+    v, row = in_shape(pose, side, n), signs[0]
+    return dot(v, three(hulls.p, row)) + hulls.half[row] * abs(dot(v, three(hulls.d, row))) >= floor
+
+
+@kernel
 def corners(shapes, i, cosine):
-    """How many corners (points with what is round about them) the front has."""
+    """How many corners (points with what is round about them) the front has; of a mesh all."""
     kind = shapes.kind[i]
+    if kind == MESH:
+        return shapes.corners[i]
     if kind == PLANE:
         return 0
     if kind == BOX:
@@ -162,6 +217,8 @@ def corners(shapes, i, cosine):
 @kernel
 def corner(shapes, i, f, s, which):
     """Signs of a corner of the front."""
+    if shapes.kind[i] == MESH:
+        return shapes.first[i] + which, 0, 0
     if shapes.kind[i] == BOX:
         return signs_at(f, s, 1 if which % 2 == 0 else -1, 1 if which < 2 else -1)
     return 1, 1, (s if which == 0 else -s)
@@ -169,8 +226,10 @@ def corner(shapes, i, f, s, which):
 
 @kernel
 def edges(shapes, i):
-    """How many edges the front has."""
+    """How many edges the front has; of a mesh all."""
     kind = shapes.kind[i]
+    if kind == MESH:
+        return shapes.edges[i]
     if kind == BOX:
         return 4
     return 1 if kind == CAPSULE or kind == CYLINDER else 0
@@ -179,6 +238,8 @@ def edges(shapes, i):
 @kernel
 def edge(shapes, i, f, s, which):
     """Signs of an edge of the front."""
+    if shapes.kind[i] == MESH:
+        return shapes.first[i] + shapes.corners[i] + which, 0, 0
     if shapes.kind[i] != BOX:
         return 1, 1, 0
     other = 1 if which % 2 == 0 else -1
@@ -186,17 +247,28 @@ def edge(shapes, i, f, s, which):
 
 
 @kernel
-def has_face(shapes, i, cosine):
-    """Tell whether the front is a face."""
-    kind = shapes.kind[i]
-    return kind == BOX or kind == PLANE or (kind == CYLINDER and cosine > ALIGNED)
+def along_edge(shapes, hulls, i, pose, side, signs):
+    """Direction of an edge, world axes, and half its length [m]."""
+    if shapes.kind[i] == MESH:
+        return out_of_shape(pose, side, three(hulls.d, signs[0])), hulls.half[signs[0]]
+    h, k = halves_of(shapes, i), 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
+    return axis_of(pose, side, k), (h[0] if k == 0 else (h[1] if k == 1 else h[2]))
 
 
 @kernel
-def put_face(shapes, i, f, s, k, side, touch_work):
+def has_face(shapes, i, cosine):
+    """Tell whether the front is a face."""
+    kind = shapes.kind[i]
+    return kind == BOX or kind == PLANE or ((kind == CYLINDER or kind == MESH) and cosine > ALIGNED)
+
+
+@kernel
+def put_face(shapes, hulls, i, f, s, k, side, touch_work):
     """Write the face of the front."""
-    if shapes.kind[i] == BOX:
-        put_feature(shapes, i, signs_at(f, s, 0, 0), k, side, touch_work)
+    if shapes.kind[i] == MESH:
+        put_mesh_feature(shapes, hulls, i, f, k, side, touch_work)
+    elif shapes.kind[i] == BOX:
+        put_feature(shapes, hulls, i, signs_at(f, s, 0, 0), k, side, touch_work)
     else:
         put_cap(shapes, i, 1 if shapes.kind[i] == PLANE else s, k, side, touch_work)
 
@@ -205,13 +277,15 @@ def put_face(shapes, i, f, s, k, side, touch_work):
 
 
 @kernel
-def lies_on(shapes, i, pose, side, kind, y, slack):
+def lies_on(shapes, hulls, i, pose, side, kind, y, slack):
     """Tell whether the point y of a feature lies within the feature's ends."""
     shape = shapes.kind[i]
     if kind >= BALL or shape == PLANE:
         return True
     h = halves_of(shapes, i)
     v = in_shape(pose, side, minus(y, three(pose, side)))
+    if shape == MESH:
+        return beyond_faces(shapes, hulls, i, v) <= slack
     if shape == BOX:
         return abs(v[0]) <= h[0] + slack and abs(v[1]) <= h[1] + slack and abs(v[2]) <= h[2] + slack
     if kind == LINE:
@@ -243,13 +317,15 @@ def within(x, R, n, low, high, k, touch_work, point_work):
 
 
 @kernel
-def admit(shapes, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
+def admit(shapes, hulls, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
     """Evaluate row `count`; keep it, by counting one more, if it is a contact point that is not there yet."""
     k = count
-    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
-    if not good or not lies_on(shapes, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+    if k == ROOM - 1:  # the last row is that of the nearest pair
         return count
-    if not lies_on(shapes, j, pose, 1, touch_work.kind[k, 1], yb, slack):
+    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
+    if not good or not lies_on(shapes, hulls, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+        return count
+    if not lies_on(shapes, hulls, j, pose, 1, touch_work.kind[k, 1], yb, slack):
         return count
     p = three(point_work.p, k)
     for other in range(count):
@@ -271,38 +347,46 @@ def least_gap(point_work, count):
 
 
 @kernel
-def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points between the front face of shape `side` (0: i, 1: j) and the front corners of the other."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, cosine = front_of(shapes, mine, pose, side, out)
+    f, s, cosine = front_of(shapes, hulls, mine, pose, side, out)
     if not has_face(shapes, mine, cosine):
         return count
-    normal = times(s, axis_of(pose, side, f))
+    if shapes.kind[mine] == PLANE:
+        s = 1
+    normal = normal_of(shapes, hulls, pose, mine, side, f, s)
     inward = times(-1.0, normal if shapes.kind[mine] == PLANE else out)
-    g, w, his_cosine = front_of(shapes, his, pose, 1 - side, inward)
-    tilt = length(cross(normal, axis_of(pose, 1 - side, g)))
+    g, w, his_cosine = front_of(shapes, hulls, his, pose, 1 - side, inward)
     rim = shapes.kind[his] == CYLINDER
+    tilt = length(cross(normal, axis_of(pose, 1 - side, 2))) if rim else 1.0
     if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
-        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
-        outward = times(1 if shapes.kind[mine] == PLANE else s, axis_of(pose, side, f))
+        floor = floor_of(shapes, hulls, his, pose, 1 - side, inward, margin - low)
         for which in range(corners(shapes, his, his_cosine)):
             signs = corner(shapes, his, g, w, which)
-            if not over_face(shapes, mine, his, pose, side, f, outward, signs, low - slack, margin + slack):
+            if not is_front(shapes, hulls, his, pose, 1 - side, inward, floor, signs) or not over_face(
+                shapes, hulls, mine, his, pose, side, f, normal, signs, low - slack, margin + slack
+            ):
                 continue
-            put_face(shapes, mine, f, s, count, side, touch_work)
-            put_feature(shapes, his, signs, count, 1 - side, touch_work)
-            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            put_face(shapes, hulls, mine, f, s, count, side, touch_work)
+            put_feature(shapes, hulls, his, signs, count, 1 - side, touch_work)
+            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:
-        count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = lines_over_cap(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
     return count
 
 
 @kernel
-def place_of(shapes, i, pose, side, signs):
+def place_of(shapes, hulls, i, pose, side, signs):
     """Centre of a corner, edge or face of a shape, world axes."""
     h, place = halves_of(shapes, i), three(pose, side)
+    if shapes.kind[i] == MESH:
+        return plus(place, out_of_shape(pose, side, three(hulls.p, signs[0])))
     for k in range(3):
         sign = signs[0] if k == 0 else (signs[1] if k == 1 else signs[2])
         place = beyond(place, sign * (h[0] if k == 0 else (h[1] if k == 1 else h[2])), axis_of(pose, side, k))
@@ -310,13 +394,17 @@ def place_of(shapes, i, pose, side, signs):
 
 
 @kernel
-def over_face(shapes, mine, his, pose, side, f, outward, signs, low, high):
+def over_face(shapes, hulls, mine, his, pose, side, f, outward, signs, low, high):
     """Tell whether a corner may be so far from a face, before it is evaluated; one that is round may."""
     if half_axes_of(shapes, his)[0] > 0.0:
         return True
     h = halves_of(shapes, mine)
-    away = minus(place_of(shapes, his, pose, 1 - side, signs), three(pose, side))
-    gap = dot(outward, away) - (h[0] if f == 0 else (h[1] if f == 1 else h[2])) - ball_of(shapes, his)
+    away = minus(place_of(shapes, hulls, his, pose, 1 - side, signs), three(pose, side))
+    if shapes.kind[mine] == MESH:
+        out = dot(three(hulls.d, f), three(hulls.p, f))
+    else:
+        out = h[0] if f == 0 else (h[1] if f == 1 else h[2])
+    gap = dot(outward, away) - out - ball_of(shapes, his)
     return low <= gap <= high
 
 
@@ -329,28 +417,28 @@ def put_rim_point(shapes, i, s, angle, key, k, side, touch_work):
 
 
 @kernel
-def rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of a flat cap over the front face of shape `side`: four fixed ones; more where the face ends below."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, _ = front_of(shapes, mine, pose, side, out)
-    _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
+    _, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     if shapes.kind[mine] == PLANE:
         s = 1
-        _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, axis_of(pose, side, 2)))
+        _, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, axis_of(pose, side, 2)))
     before, key = count, ON_RIM + 16 * (1 if w > 0 else 0)
     for which in range(4):
-        put_face(shapes, mine, f, s, count, side, touch_work)
+        put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         put_rim_point(shapes, his, w, 0.5 * math.pi * which, key + which, count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if count == before + 4 or shapes.kind[mine] == PLANE:
         return count
     toward = in_shape(pose, 1 - side, minus(three(pose, side), three(pose, 1 - side)))
     if toward[0] != 0.0 or toward[1] != 0.0:
-        put_face(shapes, mine, f, s, count, side, touch_work)
+        put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         middle = math.atan2(toward[1], toward[0])
         put_rim_point(shapes, his, w, middle, key + 4, count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:  # where the two rims cross
         away = math.hypot(toward[0], toward[1])
         r, r_mine = shapes.dimensions[his, 0], shapes.dimensions[mine, 0]
@@ -358,29 +446,32 @@ def rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, to
         if abs(cosine) < 1.0:
             for which in range(2):
                 angle = middle + (1.0 - 2.0 * which) * math.acos(cosine)
-                put_face(shapes, mine, f, s, count, side, touch_work)
+                put_face(shapes, hulls, mine, f, s, count, side, touch_work)
                 put_rim_point(shapes, his, w, angle, key + 5 + which, count, 1 - side, touch_work)
-                count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+                count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def lines_over_cap(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of the other's edges, fixed on them, where they leave the cap of the cylinder `side`, nearly parallel."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, _ = front_of(shapes, mine, pose, side, out)
-    g, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
-    radius, h = shapes.dimensions[mine, 0], halves_of(shapes, his)
+    f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
+    g, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
+    radius, r = shapes.dimensions[mine, 0], ball_of(shapes, his) + half_axes_of(shapes, his)[0]
+    floor = floor_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out), margin - low)
     for which in range(edges(shapes, his)):
         signs = edge(shapes, his, g, w, which)
+        if not is_front(shapes, hulls, his, pose, 1 - side, times(-1.0, out), floor, signs):
+            continue
         k = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
-        at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
-        place = three(pose, 1 - side)
-        for m in range(3):
-            place = beyond(place, at[m], axis_of(pose, 1 - side, m))
+        place, (along, half) = (
+            place_of(shapes, hulls, his, pose, 1 - side, signs),
+            along_edge(shapes, hulls, his, pose, 1 - side, signs),
+        )
         q = in_shape(pose, side, minus(place, three(pose, side)))
-        d = in_shape(pose, side, axis_of(pose, 1 - side, k))
+        d = in_shape(pose, side, along)
         if 2.0 * radius * abs(d[2]) > max(margin, FLAT * radius):
             continue
         # |q + t d| = radius across the cylinder's axis
@@ -389,52 +480,60 @@ def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count,
             continue
         for end in range(2):
             t = (-b + (1.0 - 2.0 * end) * math.sqrt(b * b - a * c)) / a
-            half = h[0] if k == 0 else (h[1] if k == 1 else h[2])
+            short = 0.0
             if shapes.kind[his] == CYLINDER:  # at its ends a cylinder is a rim
-                half -= half_axes_of(shapes, his)[0] * abs(d[2]) + slack
-            if abs(t) > half + slack:
+                short = half_axes_of(shapes, his)[0] * abs(d[2]) + slack
+            if abs(t) > half - short + slack:
                 continue
-            on = (t if k == 0 else at[0], t if k == 1 else at[1], t if k == 2 else at[2])
-            r = ball_of(shapes, his) + half_axes_of(shapes, his)[0]
+            on = in_shape(pose, 1 - side, minus(beyond(place, t, along), three(pose, 1 - side)))
             key = ON_LINE + 8 * k + 2 * which + end
-            put_face(shapes, mine, f, s, count, side, touch_work)
+            if shapes.kind[his] == MESH:
+                key = OF_MESH + shapes.corners[his] + shapes.edges[his] + shapes.faces[his] + 2 * which + end
+            put_face(shapes, hulls, mine, f, s, count, side, touch_work)
             put_point(shapes, his, on, r, key, count, 1 - side, touch_work)
-            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
+def edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
     """Points where front edges cross; nearly parallel ones only where they are nearer than all others."""
-    f, s, _ = front_of(shapes, i, pose, 0, n)
-    g, w, _ = front_of(shapes, j, pose, 1, times(-1.0, n))
+    f, s, _ = front_of(shapes, hulls, i, pose, 0, n)
+    back = times(-1.0, n)
+    g, w, _ = front_of(shapes, hulls, j, pose, 1, back)
+    floor_a = floor_of(shapes, hulls, i, pose, 0, n, margin - low)
+    floor_b = floor_of(shapes, hulls, j, pose, 1, back, margin - low)
     for seldom in range(2):
         for one in range(edges(shapes, i)):
             a = edge(shapes, i, f, s, one)
-            k = 0 if a[0] == 0 else (1 if a[1] == 0 else 2)
+            if not is_front(shapes, hulls, i, pose, 0, n, floor_a, a):
+                continue
+            along_a, _ = along_edge(shapes, hulls, i, pose, 0, a)
             for other in range(edges(shapes, j)):
                 b = edge(shapes, j, g, w, other)
-                m = 0 if b[0] == 0 else (1 if b[1] == 0 else 2)
-                normal = cross(axis_of(pose, 0, k), axis_of(pose, 1, m))
+                if not is_front(shapes, hulls, j, pose, 1, back, floor_b, b):
+                    continue
+                along_b, _ = along_edge(shapes, hulls, j, pose, 1, b)
+                normal = cross(along_a, along_b)
                 sine = length(normal)
                 if sine < NEVER or (sine < SELDOM) != (seldom == 1):
                     continue
                 if seldom == 0 and not may_cross(
-                    shapes, i, j, pose, n, a, b, k, m, normal, low - slack, margin + slack, 2.0 * slack
+                    shapes, hulls, i, j, pose, n, a, b, normal, low - slack, margin + slack, 2.0 * slack
                 ):
                     continue
                 limit = margin
                 if seldom == 1:
                     limit = min(margin, least_gap(point_work, count) - slack)
-                put_feature(shapes, i, a, count, 0, touch_work)
-                put_feature(shapes, j, b, count, 1, touch_work)
-                count = admit(shapes, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
+                put_feature(shapes, hulls, i, a, count, 0, touch_work)
+                put_feature(shapes, hulls, j, b, count, 1, touch_work)
+                count = admit(shapes, hulls, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def may_cross(shapes, i, j, pose, n, a, b, k, m, normal, low, high, slack):
-    """Tell whether the edges a of i, along its axis k, and b of j, along m, may cross so far apart, across near n.
+def may_cross(shapes, hulls, i, j, pose, n, a, b, normal, low, high, slack):
+    """Tell whether the edges a of i and b of j may cross so far apart, across near n.
 
     Before they are evaluated: most do not.  normal: across both.
     """
@@ -442,34 +541,33 @@ def may_cross(shapes, i, j, pose, n, a, b, k, m, normal, low, high, slack):
     sine = math.sqrt(square)
     if abs(cosine) < 0.99 * ALIGNED * sine:
         return False
-    between = minus(place_of(shapes, j, pose, 1, b), place_of(shapes, i, pose, 0, a))
+    between = minus(place_of(shapes, hulls, j, pose, 1, b), place_of(shapes, hulls, i, pose, 0, a))
     gap = dot(between, normal) * (1.0 if cosine >= 0.0 else -1.0) / sine
     gap -= ball_of(shapes, i) + half_axes_of(shapes, i)[0] + ball_of(shapes, j) + half_axes_of(shapes, j)[0]
     if not low <= gap <= high:
         return False
-    h, w = halves_of(shapes, i), halves_of(shapes, j)
-    on_a = dot(cross(between, axis_of(pose, 1, m)), normal) / square
-    on_b = dot(cross(between, axis_of(pose, 0, k)), normal) / square
-    half_a = h[0] if k == 0 else (h[1] if k == 1 else h[2])
-    half_b = w[0] if m == 0 else (w[1] if m == 1 else w[2])
+    along_a, half_a = along_edge(shapes, hulls, i, pose, 0, a)
+    along_b, half_b = along_edge(shapes, hulls, j, pose, 1, b)
+    on_a = dot(cross(between, along_b), normal) / square
+    on_b = dot(cross(between, along_a), normal) / square
     return abs(on_a) <= half_a + slack and abs(on_b) <= half_b + slack
 
 
 @kernel
-def corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def corners_on_line(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of capsules and cylinders side by side: ends of one over the line of the other."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
     kind = shapes.kind[his]
     if edges(shapes, mine) != 1 or (kind != CAPSULE and kind != CYLINDER):
         return count
-    _, w, cosine = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    _, w, cosine = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     if cosine > ALIGNED:
         return count
     for which in range(2):
-        put_feature(shapes, mine, (1, 1, 0), count, side, touch_work)
-        put_feature(shapes, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        put_feature(shapes, hulls, mine, (1, 1, 0), count, side, touch_work)
+        put_feature(shapes, hulls, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
 
 
@@ -485,13 +583,52 @@ def nearest_signs(shapes, i, pose, side, n):
 
 
 @kernel
-def put_nearest(shapes, i, pose, side, n, k, touch_work):
+def supporting(shapes, hulls, i, v):
+    """Row of the feature of a mesh whose points support it along v, shape axes."""
+    face = front_face(shapes, hulls, i, v)
+    if length(cross(three(hulls.d, face), v)) <= STRAIGHT:
+        return face
+    row = farthest_corner(shapes, hulls, i, v)
+    top, first = dot(three(hulls.p, row), v), shapes.first[i] + shapes.corners[i]
+    for edge_row in range(first, first + shapes.edges[i]):
+        along, half = dot(three(hulls.d, edge_row), v), hulls.half[edge_row]
+        if abs(along) <= STRAIGHT and dot(three(hulls.p, edge_row), v) >= top - 2.0 * STRAIGHT * half:
+            return edge_row
+    return row
+
+
+@kernel
+def supported_of_mesh(shapes, hulls, i, pose, side, v, toward):
+    """Point of that feature that is nearest to the place `toward`, or a corner of its face; shape's axes, m."""
+    row = supporting(shapes, hulls, i, v)
+    p, d = three(hulls.p, row), three(hulls.d, row)
+    q = in_shape(pose, side, minus(toward, three(pose, side)))
+    if hulls.kind[row] == BALL:
+        return p
+    if hulls.kind[row] == LINE:
+        return beyond(p, min(max(dot(minus(q, p), d), -hulls.half[row]), hulls.half[row]), d)
+    q = beyond(q, -dot(minus(q, p), d), d)
+    if beyond_faces(shapes, hulls, i, q) <= FLUSH * length(p):
+        return q
+    nearest, at = math.inf, p
+    top = dot(p, d)
+    for corner_row in range(shapes.first[i], shapes.first[i] + shapes.corners[i]):
+        z = three(hulls.p, corner_row)
+        if dot(z, d) >= top - FLUSH * length(z) and length(minus(z, q)) < nearest:
+            nearest, at = length(minus(z, q)), z
+    return at
+
+
+@kernel
+def put_nearest(shapes, hulls, i, pose, side, n, k, touch_work):
     """Write the feature of a shape that supports it along n."""
     v = in_shape(pose, side, n)
-    if shapes.kind[i] == CYLINDER and math.sqrt(v[0] * v[0] + v[1] * v[1]) <= STRAIGHT:
+    if shapes.kind[i] == MESH:
+        put_mesh_feature(shapes, hulls, i, supporting(shapes, hulls, i, v), k, side, touch_work)
+    elif shapes.kind[i] == CYLINDER and math.sqrt(v[0] * v[0] + v[1] * v[1]) <= STRAIGHT:
         put_cap(shapes, i, 1 if v[2] > 0.0 else -1, k, side, touch_work)
     else:
-        put_feature(shapes, i, nearest_signs(shapes, i, pose, side, n), k, side, touch_work)
+        put_feature(shapes, hulls, i, nearest_signs(shapes, i, pose, side, n), k, side, touch_work)
 
 
 @kernel
@@ -501,11 +638,11 @@ def is_sharp(touches, k, side):
 
 
 @kernel
-def nearest_pair(shapes, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
+def nearest_pair(shapes, hulls, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
     """Add the point of the two features that are nearest; a plane across n where they have no normal together."""
     back = times(-1.0, n)
-    put_nearest(shapes, i, pose, 0, n, count, touch_work)
-    put_nearest(shapes, j, pose, 1, back, count, touch_work)
+    put_nearest(shapes, hulls, i, pose, 0, n, count, touch_work)
+    put_nearest(shapes, hulls, j, pose, 1, back, count, touch_work)
     a, b = touch_work.kind[count, 0], touch_work.kind[count, 1]
     lines = a == LINE and b == LINE
     rim = (a == ROUND and shapes.kind[i] == CYLINDER) or (b == ROUND and shapes.kind[j] == CYLINDER)
@@ -519,15 +656,17 @@ def nearest_pair(shapes, i, j, x, R, pose, n, s, size, count, touch_work, point_
         good, _, _ = within(x, R, n, s - same, s + same, count, touch_work, point_work)
         if good:
             return count + 1
-    choose_plane(shapes, i, j, pose, n, count, touch_work)
+    choose_plane(shapes, hulls, i, j, pose, n, count, touch_work)
     good, _, _ = within(x, R, n, -math.inf, math.inf, count, touch_work, point_work)
     return count + 1 if good else count
 
 
 @kernel
-def supported(shapes, i, pose, side, n, toward):
+def supported(shapes, hulls, i, pose, side, n, toward):
     """Point of the supporting feature of a shape along n that is nearest to the place `toward`; shape's axes, m."""
     v, h, a = in_shape(pose, side, n), halves_of(shapes, i), half_axes_of(shapes, i)
+    if shapes.kind[i] == MESH:
+        return supported_of_mesh(shapes, hulls, i, pose, side, v, toward)
     signs = nearest_signs(shapes, i, pose, side, n)
     q = in_shape(pose, side, minus(toward, three(pose, side)))
     z = (a[0] * v[0], a[1] * v[1], a[2] * v[2])
@@ -547,13 +686,13 @@ def supported(shapes, i, pose, side, n, toward):
 
 
 @kernel
-def choose_plane(shapes, i, j, pose, n, k, touch_work):
+def choose_plane(shapes, hulls, i, j, pose, n, k, touch_work):
     """Write the plane across n that supports a, fixed on a, and a point that it meets on b."""
-    on_b = supported(shapes, j, pose, 1, times(-1.0, n), three(pose, 0))
+    on_b = supported(shapes, hulls, j, pose, 1, times(-1.0, n), three(pose, 0))
     world = three(pose, 1)
     for m in range(3):
         world = beyond(world, on_b[m], axis_of(pose, 1, m))
-    on_a = supported(shapes, i, pose, 0, n, world)
+    on_a = supported(shapes, hulls, i, pose, 0, n, world)
     put_point(shapes, i, on_a, 0.0, CHOSEN, k, 0, touch_work)
     put_vector(0, k, outward_axes(shapes.R_KS, i, in_shape(pose, 0, n)), touch_work.d)
     put_kind(shapes, i, FACE, CHOSEN, 0.0, k, 0, touch_work)
@@ -587,53 +726,61 @@ def exchange(k, other, touch_work, point_work):
 
 
 @kernel
-def spread(count, touch_work, point_work):
-    """Keep the nearest point, and then always the one that is farthest from those kept, up to eight."""
+def spread(count, slack, touch_work, point_work):
+    """Keep the nearest point, and then always the one that is farthest from those kept, up to eight.
+
+    Those that are as near as the first, but for `slack`, come before others; of equal ones the first in order.
+    """
     if count <= POINTS:
         return count
-    least = 0
-    for k in range(1, count):
-        if point_work.gap[k] < point_work.gap[least]:
-            least = k
-    exchange(0, least, touch_work, point_work)
-    for kept in range(1, POINTS):
-        farthest, best = kept, -1.0
+    near = least_gap(point_work, count) + slack
+    for kept in range(POINTS):
+        chosen, best, flush = kept, -1.0, False
         for k in range(kept, count):
-            away = math.inf
+            away = 0.0 if kept == 0 else math.inf
             for other in range(kept):
                 away = min(away, length(minus(three(point_work.p, k), three(point_work.p, other))))
-            if away > best:
-                farthest, best = k, away
-        exchange(kept, farthest, touch_work, point_work)
+            nearer = point_work.gap[k] <= near
+            if (nearer and not flush) or (nearer == flush and away > best + slack):
+                chosen, best, flush = k, away, nearer
+        exchange(kept, chosen, touch_work, point_work)
     return POINTS
 
 
 @kernel
-def over_plane(shapes, i, j, pose, core_work):
+def over_plane(shapes, hulls, i, j, pose, core_work):
     """Signed distance of a plane and another shape, its normal from a to b, and the other's size."""
     r, size = put_cores(shapes, i, j, pose, core_work)
     side = 0 if shapes.kind[i] == PLANE else 1
-    n = times(1.0 - 2.0 * side, axis_of(pose, side, 2))
+    up, other = axis_of(pose, side, 2), j if side == 0 else i
+    n = times(1.0 - 2.0 * side, up)
+    if shapes.kind[other] == MESH:
+        low = farthest(shapes, hulls, other, pose, 1 - side, times(-1.0, up))
+        return dot(up, minus(low, three(pose, side))), n, size
     return width_across(core_work, n, 0.0) - r, n, size
 
 
 @kernel
-def points_in_front(shapes, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
+def points_in_front(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
     """Find the points of all features in front; return how many."""
     count = 0
     for side in range(2):
-        count = corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = corners_on_face(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
     for side in range(2):
-        count = corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
-    return edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = corners_on_line(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
+    return edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
 
 
 @door
-def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+def touching_points(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """Find where two shapes touch: up to eight points, all with a gap of at most `margin` [m].
 
-    shapes: SHAPE.  link_x (links, 3), link_R (links, 9): poses p_WK, R_WK.  touch_work, point_work: TOUCH and
-    TOUCH_WORK, ROOM rows; the first ones are filled, of point_work gap, p and n.  pose_work: (2, 12), core_work:
+    shapes: SHAPE, hulls: HULL.  link_x (links, 3), link_R (links, 9): poses p_WK, R_WK.  touch_work, point_work: TOUCH
+    and TOUCH_WORK, ROOM rows; the first ones are filled, of point_work gap, p and n.  pose_work: (2, 12), core_work:
     (13, 3), scratch.  Two planes do not touch.
 
     Returns how many points there are, the signed distance [m], and the normal from shape i to shape j.
@@ -641,54 +788,79 @@ def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
-        s, n, size = over_plane(shapes, i, j, pose_work, core_work)
-        return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+        s, n, size = over_plane(shapes, hulls, i, j, pose_work, core_work)
+        return (
+            points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
+            s,
+            n,
+        )
     r, size = put_cores(shapes, i, j, pose_work, core_work)
-    n, s = best_crossing(core_work)
+    n, s = crossed(shapes, hulls, i, j, pose_work, core_work)
     return points_from(
-        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
     )
 
 
 @kernel
-def points_from(shapes, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work):
-    """Do the same where n, s is the best of `best_crossing`: it may be the distance."""
-    if -FLUSH * size <= s <= margin:
-        low = min(s, 3.0 * s) - FLUSH * size
-        count = points_in_front(
-            shapes, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
-        )
-        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
-            return spread(count, touch_work, point_work), s, n
-    s, n = signed_distance(core_work, size)
-    s -= r
-    return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+def crossed(shapes, hulls, i, j, pose, core_work):
+    """The highest s of two cores among the directions where two kinks of it meet, and that direction."""
+    if shapes.kind[i] == MESH or shapes.kind[j] == MESH:
+        return crossing_of_hulls(shapes, hulls, i, j, pose)
+    return best_crossing(core_work)
 
 
 @kernel
-def points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
+def points_from(
+    shapes, hulls, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work
+):  # fmt: skip
+    """Do the same where n, s is the best of `crossed`: it may be the distance."""
+    if -FLUSH * size <= s <= margin:
+        low = min(s, 3.0 * s) - FLUSH * size
+        count = points_in_front(
+            shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
+        )
+        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+            return spread(count, FLUSH * size, touch_work, point_work), s, n
+    if shapes.kind[i] == MESH or shapes.kind[j] == MESH:
+        s, n = distance_of_hulls(shapes, hulls, i, j, pose_work, n, s + r)
+    else:
+        s, n = signed_distance(core_work, size)
+    s -= r
+    return (
+        points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
+        s,
+        n,
+    )
+
+
+@kernel
+def points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
     """Find the points of two shapes whose distance is s, across n; returns how many there are."""
     if s > margin:
         return 0
     slack = FLUSH * size
     low = min(s, 3.0 * s) - slack
-    count = points_in_front(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
+    count = points_in_front(
+        shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work
+    )
     if least_gap(point_work, count) > s + 0.5 * slack:
-        count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
-    return spread(count, touch_work, point_work)
+        count = nearest_pair(shapes, hulls, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
+    return spread(count, slack, touch_work, point_work)
 
 
 @kernel
-def points_within(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+def points_within(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """`touching_points` without the distance, which costs most where shapes are apart.  Returns how many there are."""
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
-        return touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]
+        return touching_points(
+            shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work
+        )[0]
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     r, size = put_cores(shapes, i, j, pose_work, core_work)
-    n, s = best_crossing(core_work)
+    n, s = crossed(shapes, hulls, i, j, pose_work, core_work)
     if s - r > margin:  # they are no nearer than that
         return 0
     return points_from(
-        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
     )[0]

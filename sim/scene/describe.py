@@ -33,6 +33,7 @@ _BLOCKS = (
     ("sphere", "#/$defs/shape/properties/sphere"),
     ("capsule and cylinder", "#/$defs/rod"),
     ("ellipsoid", "#/$defs/shape/properties/ellipsoid"),
+    ("mesh", "#/$defs/shape/properties/mesh"),
     ("plane", "#/$defs/shape/properties/plane"),
     ("joints", "#/$defs/joint"),
     ("limits", "#/$defs/limits/oneOf/1"),
