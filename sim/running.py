@@ -185,13 +185,11 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
 
 def _shape_entry(body: int, shape: Shape, position: Any) -> ShapeEntry:
     """Return a shape as it is recorded; faces of a mesh are cut into triangles from their first corners."""
-    vertices, triangles = (), ()
-    if shape.hull:
-        vertices = shape.hull.corners
-        triangles = tuple((f[0], f[k], f[k + 1]) for f in shape.hull.faces for k in range(1, len(f) - 1))
+    faces = shape.hull.faces if shape.hull else ()
+    triangles = tuple((face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1))
     return ShapeEntry(
         body=body, kind=shape.kind, position=position, quat_wxyz=shape.orientation, size=shape.size,
-        color=shape.color, vertices=vertices, triangles=triangles,
+        color=shape.color, vertices=shape.hull.corners if shape.hull else (), triangles=triangles,
     )  # fmt: skip
 
 

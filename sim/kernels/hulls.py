@@ -200,10 +200,10 @@ def hands_over(shapes, hulls, j, pose, side, n, m, y, last):
     """Direction from n to m up to which y, a corner of the other shape, is farthest against it, and the next corner."""
     middle, z = m, last
     for _ in range(ARC):
-        a, b, away = dot(m, minus(y, z)), dot(n, minus(z, y)), minus(z, y)
+        a, b, away = max(dot(m, minus(y, z)), 0.0), max(dot(n, minus(z, y)), 0.0), minus(z, y)
         if a + b <= SAME * length(away):
             return m, y
-        middle = unit(beyond(times(max(a, 0.0), n), max(b, 0.0), m))
+        middle = unit(beyond(times(a, n), b, m))
         found = against(shapes, hulls, j, pose, side, middle)
         if dot(middle, minus(found, y)) >= -SAME * (length(found) + length(y)):
             break
@@ -224,10 +224,13 @@ def climb_arc(shapes, hulls, j, pose, side, n, m, p):
         v, w = minus(y, p), minus(z, p)
         if rise(v, n, m) <= 0.0 or rise(w, m, n) <= 0.0:
             break
-        a, b = dot(m, minus(y, z)), dot(n, minus(z, y))
+        a, b = max(dot(m, minus(y, z)), 0.0), max(dot(n, minus(z, y)), 0.0)
         alone = a + b <= SAME * (length(v) + length(w))
-        if alone:  # one point at both ends
+        if alone:  # one point at both ends: its height is highest straight across, where it is positive
             a, b = shares_of_peak(n, m, v)
+            a, b = max(a, 0.0), max(b, 0.0)
+            if dot(v, n) <= 0.0 or a + b == 0.0:
+                break
         middle = unit(beyond(times(a, n), b, m))
         found = against(shapes, hulls, j, pose, side, middle)
         value = dot(middle, minus(found, p))

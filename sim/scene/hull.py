@@ -33,16 +33,19 @@ def hull_of(points: tuple[Vec3, ...]) -> tuple[Vec3, Hull]:
 
     p = np.array(points, float).reshape(-1, 3)
     if len(p) < 4:
-        raise HullError(f"{len(p)} points enclose nothing; a solid has at least four corners")
+        raise HullError(f"{len(p)} points enclose nothing, at least four do")
+    if not np.isfinite(p).all():
+        raise HullError("a coordinate is not finite")
     away = p - p.mean(axis=0)
     size = float(np.linalg.norm(away, axis=1).max())
-    if size == 0.0 or np.linalg.svd(away)[1][2] <= THIN * size:
+    spread = np.linalg.svd(away, compute_uv=False)
+    if spread[2] <= THIN * spread[0]:
         raise HullError("all points lie in a plane, or nearly")
     try:
-        found = ConvexHull(away)
+        found = ConvexHull(away, qhull_options=f"Qt C-{PLANAR * size!r}")
     except QhullError as error:
         raise HullError("the points have no convex hull: " + str(error).split("\n")[0]) from error
-    corners, faces = _polygons(away, found, PLANAR * size)
+    corners, faces = _polygons(away, found)
     corners = _made_planar(corners, faces, size)
     volume, centre, _ = _moments(corners, faces)
     corners = corners - centre
@@ -56,28 +59,16 @@ def _vectors(rows: Any) -> tuple[Vec3, ...]:
     return tuple((float(x), float(y), float(z)) for x, y, z in rows)
 
 
-def _polygons(p: Any, found: Any, planar: float) -> tuple[Any, tuple[tuple[int, ...], ...]]:
-    """Return corners and faces of a hull of triangles, of which those in one plane are put together."""
+def _polygons(p: Any, found: Any) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+    """Return corners and faces of a hull of triangles; those of one face have one equation."""
     import numpy as np
 
-    triangles = found.simplices.copy()
-    normals, offsets = found.equations[:, :3], found.equations[:, 3]
+    triangles, normals = found.simplices.copy(), found.equations[:, :3]
     across = np.cross(p[triangles[:, 1]] - p[triangles[:, 0]], p[triangles[:, 2]] - p[triangles[:, 0]])
     turned = np.sum(across * normals, axis=1) < 0.0
     triangles[turned] = triangles[turned][:, ::-1]
-    face = list(range(len(triangles)))
-
-    def root(k: int) -> int:
-        while face[k] != k:
-            k = face[k]
-        return k
-
-    for k, beside in enumerate(found.neighbors):
-        for other in beside:
-            both = p[np.concatenate([triangles[k], triangles[other]])]
-            if all(np.abs(both @ normals[n] + offsets[n]).max() <= planar for n in (k, other)):
-                face[root(k)] = root(int(other))
-    side = {(int(t[n]), int(t[n - 2])): root(k) for k, t in enumerate(triangles) for n in range(3)}
+    _, one, face = np.unique(found.equations, axis=0, return_index=True, return_inverse=True)
+    side = {(int(t[n - 2]), int(t[n])): int(face[k]) for k, t in enumerate(triangles) for n in range(3)}
     edges: dict[tuple[int, int], set[int]] = {}
     for (a, b), f in side.items():
         g = side[b, a]
@@ -92,7 +83,7 @@ def _polygons(p: Any, found: Any, planar: float) -> tuple[Any, tuple[tuple[int, 
             ends.setdefault(f, set()).update((first, last))
     used = sorted(set().union(*ends.values()))
     number = {n: k for k, n in enumerate(used)}
-    return p[used], tuple(_in_turn(p, on, normals[f], number) for f, on in sorted(ends.items()))
+    return p[used], tuple(_in_turn(p, on, normals[one[f]], number) for f, on in sorted(ends.items()))
 
 
 def _in_turn(p: Any, corners: set[int], normal: Any, number: dict[int, int]) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def read_mesh(path: Path) -> tuple[tuple[Vec3, ...], Triangles, str]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise MeshError("is neither OBJ nor STL: neither text nor a binary STL of the length that it tells") from error
+        raise MeshError("neither OBJ nor STL: no text, nor a binary STL of the length that it tells") from error
     lines = [line.split() for line in text.splitlines()]
     if any(line[:1] == ["facet"] for line in lines):
         points, triangles = _joined(_facets(lines))
@@ -69,7 +69,7 @@ def _facets(lines: list[list[str]]) -> list[Vec3]:
     """Return the corners of an STL of text, three for each triangle."""
     found = [_vector(line, n) for n, line in enumerate(lines, start=1) if line[:1] == ["vertex"]]
     if len(found) % 3:
-        raise MeshError(f"has {len(found)} lines 'vertex', which is no multiple of 3")
+        raise MeshError(f"{len(found)} lines 'vertex', which is no multiple of 3")
     return found
 
 
@@ -101,7 +101,7 @@ def _obj(lines: list[list[str]]) -> tuple[tuple[Vec3, ...], Triangles]:
                 raise MeshError(f"line {n}: '{' '.join(line)}' is no face of points that stand before it")
             triangles += [(face[0], face[k], face[k + 1]) for k in range(1, len(face) - 1)]
     if not points:
-        raise MeshError("is neither OBJ nor STL: it has no line 'v x y z' and no 'facet'")
+        raise MeshError("neither OBJ nor STL: no line 'v x y z' and no 'facet'")
     return tuple(points), tuple(triangles)
 
 

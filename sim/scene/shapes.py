@@ -15,6 +15,7 @@ from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
 
 _KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane")
+_SUFFIXES = (".obj", ".OBJ", ".stl", ".STL")
 _CONVEX = 1e-3  # share of volume that a hull may add to a mesh without a word
 
 
@@ -105,14 +106,14 @@ def _of_file(solid: Block) -> tuple[tuple[Vec3, ...], Triangles] | None:
     folder, name = solid.reader.scope.folder, solid.get("file")
     path = folder / name
     if not path.is_file():
-        known = sorted(other.name for other in path.parent.glob("*") if other.suffix.lower() in (".obj", ".stl"))
+        known = [os.path.relpath(other, folder) for other in path.parent.glob("*") if other.suffix in _SUFFIXES]
         shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
-        solid.problem("file", f"there is no file '{name}' in {shown}", nearest(path.name, known))
+        solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
         return None
     try:
         points, triangles, text = read_mesh(path)
     except MeshError as error:
-        solid.problem("file", f"'{name}' {error}", "meshes are OBJ or STL files")
+        solid.problem("file", f"'{name}': {error}", "meshes are OBJ or STL files")
         return None
     outer = solid.where("file").file
     solid.reader.findings.open(os.path.normpath(os.path.join(os.path.dirname(outer), name)), text)
