@@ -285,32 +285,41 @@ def best_of_corners(shapes, hulls, i, j, pose, side, best, height):
 
     Where they are apart that can only be the corner that is nearest; where they overlap, one that is inside.
     """
-    nearest, n, solid = math.inf, best, shapes.kind[j] == ELLIPSOID or shapes.kind[j] == CYLINDER
-    a, start = half_axes_of(shapes, j), in_shape(pose, 1 - side, best)
-    reach = max(a[0], a[1], a[2]) if shapes.kind[j] == ELLIPSOID else math.inf
-    for row in range(shapes.first[i], shapes.first[i] + shapes.corners[i]):
+    nearest, n, ahead, start = math.inf, best, best, in_shape(pose, 1 - side, best)
+    y = farthest(shapes, hulls, j, pose, 1 - side, times(-1.0, best))
+    front = farthest_corner(shapes, hulls, i, in_shape(pose, side, best))
+    for k in range(-1, shapes.corners[i]):  # that in front first: few others can be nearer then
+        row = front if k < 0 else shapes.first[i] + k
         p = plus(three(pose, side), out_of_shape(pose, side, three(hulls.p, row)))
+        if dot(ahead, minus(y, p)) > max(nearest, 0.0):
+            continue
         q = in_shape(pose, 1 - side, minus(p, three(pose, 1 - side)))
-        if shapes.kind[j] == MESH:
-            for other in range(shapes.first[j], shapes.first[j] + shapes.corners[j]):
-                way = minus(three(hulls.p, other), q)
-                if length(way) < nearest:
-                    nearest, n = length(way), out_of_shape(pose, 1 - side, way)
-            continue
-        if length(q) - reach > max(nearest, 0.0):
-            continue
-        way = from_corner(shapes, j, pose, 1 - side, q, start)
-        if dot(way, way) == 0.0:
-            continue
-        found = out_of_shape(pose, 1 - side, unit(way))
-        if solid:  # a corner may be inside
+        if half_axes_of(shapes, j)[0] > 0.0:  # a corner may be inside: its own distance tells
+            way = from_corner(shapes, j, pose, 1 - side, q, start)
+            found = out_of_shape(pose, 1 - side, unit(way))
             away = dot(found, minus(farthest(shapes, hulls, j, pose, 1 - side, times(-1.0, found)), p))
-            if away < max(nearest, 0.0):
+            if away < max(nearest, 0.0) and dot(way, way) > 0.0:
                 nearest = away
                 best, height = better(shapes, hulls, i, j, pose, side, found, best, height)
-        elif length(way) < nearest:
-            nearest, n = length(way), found
+            continue
+        way = corner_to(shapes, hulls, j, q)
+        if 0.0 < length(way) < nearest:
+            nearest, n = length(way), out_of_shape(pose, 1 - side, way)
     return better(shapes, hulls, i, j, pose, side, unit(n), best, height)
+
+
+@kernel
+def corner_to(shapes, hulls, j, q):
+    """From the place q, shape axes, to the nearest corner of a mesh, or point of another shape that is not round."""
+    if shapes.kind[j] != MESH:
+        return minus(nearest_inside(shapes, j, q), q)
+    found, least = q, math.inf
+    for row in range(shapes.first[j], shapes.first[j] + shapes.corners[j]):
+        way = minus(three(hulls.p, row), q)
+        square = dot(way, way)
+        if square < least:
+            found, least = way, square
+    return found
 
 
 @kernel

@@ -150,10 +150,11 @@ def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side
     if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
         count = rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
-        floor = floor_of(shapes, hulls, his, pose, 1 - side, inward, margin - low)
+        v = in_shape(pose, 1 - side, inward)
+        floor = floor_of(shapes, hulls, his, v, margin - low)
         for which in range(corners(shapes, his, his_cosine)):
             signs = corner(shapes, his, g, w, which)
-            if not is_front(shapes, hulls, his, pose, 1 - side, inward, floor, signs) or not over_face(
+            if not is_front(shapes, hulls, his, v, floor, signs) or not over_face(
                 shapes, hulls, mine, his, pose, side, f, normal, signs, low - slack, margin + slack
             ):
                 continue
@@ -226,10 +227,11 @@ def lines_over_cap(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side,
     f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
     g, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     radius, r = shapes.dimensions[mine, 0], ball_of(shapes, his) + half_axes_of(shapes, his)[0]
-    floor = floor_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out), margin - low)
+    v = in_shape(pose, 1 - side, times(-1.0, out))
+    floor = floor_of(shapes, hulls, his, v, margin - low)
     for which in range(edges(shapes, his)):
         signs = edge(shapes, his, g, w, which)
-        if not is_front(shapes, hulls, his, pose, 1 - side, times(-1.0, out), floor, signs):
+        if not is_front(shapes, hulls, his, v, floor, signs):
             continue
         k = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
         place, (along, half) = (
@@ -267,17 +269,18 @@ def edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count
     f, s, _ = front_of(shapes, hulls, i, pose, 0, n)
     back = times(-1.0, n)
     g, w, _ = front_of(shapes, hulls, j, pose, 1, back)
-    floor_a = floor_of(shapes, hulls, i, pose, 0, n, margin - low)
-    floor_b = floor_of(shapes, hulls, j, pose, 1, back, margin - low)
+    v_a, v_b = in_shape(pose, 0, n), in_shape(pose, 1, back)
+    floor_a = floor_of(shapes, hulls, i, v_a, margin - low)
+    floor_b = floor_of(shapes, hulls, j, v_b, margin - low)
     for seldom in range(2):
         for one in range(edges(shapes, i)):
             a = edge(shapes, i, f, s, one)
-            if not is_front(shapes, hulls, i, pose, 0, n, floor_a, a):
+            if not is_front(shapes, hulls, i, v_a, floor_a, a):
                 continue
             along_a, _ = along_edge(shapes, hulls, i, pose, 0, a)
             for other in range(edges(shapes, j)):
                 b = edge(shapes, j, g, w, other)
-                if not is_front(shapes, hulls, j, pose, 1, back, floor_b, b):
+                if not is_front(shapes, hulls, j, v_b, floor_b, b):
                     continue
                 along_b, _ = along_edge(shapes, hulls, j, pose, 1, b)
                 normal = cross(along_a, along_b)
@@ -395,9 +398,9 @@ def exchange(k, other, touch_work, point_work):
 
 @kernel
 def spread(count, slack, touch_work, point_work):
-    """Keep the nearest point, and then always the one that is farthest from those kept, up to eight.
+    """Keep those as near as the nearest, but for `slack`, before others, each as far from those kept as may be; eight.
 
-    Those that are as near as the first, but for `slack`, come before others; of equal ones the first in order.
+    Equally far from the next, farther from all goes first, then the order: closed points are the same in every call.
     """
     if count <= POINTS:
         return count
@@ -405,9 +408,11 @@ def spread(count, slack, touch_work, point_work):
     for kept in range(POINTS):
         chosen, best, flush = kept, -1.0, False
         for k in range(kept, count):
-            away = 0.0 if kept == 0 else math.inf
+            away, total = (0.0 if kept == 0 else math.inf), 0.0
             for other in range(kept):
-                away = min(away, length(minus(three(point_work.p, k), three(point_work.p, other))))
+                reach = length(minus(three(point_work.p, k), three(point_work.p, other)))
+                away, total = min(away, reach), total + reach
+            away += SELDOM * total
             nearer = point_work.gap[k] <= near
             if (nearer and not flush) or (nearer == flush and away > best + slack):
                 chosen, best, flush = k, away, nearer

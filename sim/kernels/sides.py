@@ -143,20 +143,19 @@ def normal_of(shapes, hulls, pose, i, side, f, s):
 
 
 @kernel
-def floor_of(shapes, hulls, i, pose, side, n, reach):
-    """How far along n from its centre a feature of a mesh stands at least that may touch within reach [m]."""
+def floor_of(shapes, hulls, i, v, reach):
+    """How far along v, shape axes, a feature of a mesh stands at least that may touch within reach [m]."""
     if shapes.kind[i] != MESH:
         return 0.0
-    v = in_shape(pose, side, n)
     return max(dot(v, three(hulls.p, farthest_corner(shapes, hulls, i, v))) - reach, 0.0)
 
 
 @kernel
-def is_front(shapes, hulls, i, pose, side, n, floor, signs):
+def is_front(shapes, hulls, i, v, floor, signs):
     """Tell whether a corner or edge of a mesh reaches that floor; other shapes list those in front alone."""
     if shapes.kind[i] != MESH:
         return True
-    v, row = in_shape(pose, side, n), signs[0]
+    row = signs[0]
     return dot(v, three(hulls.p, row)) + hulls.half[row] * abs(dot(v, three(hulls.d, row))) >= floor
 
 

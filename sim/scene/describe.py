@@ -122,6 +122,7 @@ def _type(schema: Schema) -> list[str]:
     if "array" in types:
         items = resolve(schema["items"])
         what = "numbers" if "number" in str(items.get("type", "")) or "oneOf" in items else "names"
+        what = "points" if "array" in str(items.get("type", "")) else what
         what = "whole numbers" if "integer" in str(items.get("type", "")) else what
         what = "maps" if kinds(items) == {"map"} else what
         count = schema.get("minItems")
