@@ -400,7 +400,7 @@ def exchange(k, other, touch_work, point_work):
 def spread(count, slack, touch_work, point_work):
     """Keep those as near as the nearest, but for `slack`, before others, each as far from those kept as may be; eight.
 
-    Equally far from the next, farther from all goes first, then the order: closed points are the same in every call.
+    Of those that are equally far the last in order: closed points are the same in every call.
     """
     if count <= POINTS:
         return count
@@ -408,13 +408,11 @@ def spread(count, slack, touch_work, point_work):
     for kept in range(POINTS):
         chosen, best, flush = kept, -1.0, False
         for k in range(kept, count):
-            away, total = (0.0 if kept == 0 else math.inf), 0.0
+            away = 0.0 if kept == 0 else math.inf
             for other in range(kept):
-                reach = length(minus(three(point_work.p, k), three(point_work.p, other)))
-                away, total = min(away, reach), total + reach
-            away += SELDOM * total
+                away = min(away, length(minus(three(point_work.p, k), three(point_work.p, other))))
             nearer = point_work.gap[k] <= near
-            if (nearer and not flush) or (nearer == flush and away > best + slack):
+            if (nearer and not flush) or (nearer == flush and away > best - slack):
                 chosen, best, flush = k, away, nearer
         exchange(kept, chosen, touch_work, point_work)
     return POINTS
