@@ -193,7 +193,7 @@ def _corners(motion: Motion, shape: int) -> np.ndarray:
     """Return the corners (8, 3) of the box around a shape, in its body's axes."""
     shapes = motion.shapes
     half = np.array(shapes.size[shape], float)
-    if shapes.kind[shape] == "box":
+    if shapes.kind[shape] in ("box", "mesh"):
         half = 0.5 * half
     elif shapes.kind[shape] in ("capsule", "cylinder"):
         half[2] = 0.5 * half[2] + (half[0] if shapes.kind[shape] == "capsule" else 0.0)

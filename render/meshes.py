@@ -1,4 +1,4 @@
-"""Triangle meshes of the five solids: smooth where they are round, hard where they have edges."""
+"""Triangle meshes of solids: smooth where they are round, hard where they have edges."""
 
 from __future__ import annotations
 
@@ -50,6 +50,15 @@ def box(size: np.ndarray) -> Mesh:
             normals += [n] * 4
             faces += [[first, first + 1, first + 2], [first, first + 2, first + 3]]
     return Mesh(0.5 * np.array(vertices) * size, np.array(normals), np.array(faces))
+
+
+def polyhedron(vertices: np.ndarray, triangles: np.ndarray) -> Mesh:
+    """Return triangles that each have their own vertices, so that faces are flat and edges sharp."""
+    corners = np.asarray(vertices, float)[np.asarray(triangles)]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    count = len(corners)
+    return Mesh(corners.reshape(-1, 3), np.repeat(normals, 3, axis=0), np.arange(3 * count).reshape(count, 3))
 
 
 def ellipsoid(size: np.ndarray) -> Mesh:

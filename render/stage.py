@@ -23,7 +23,7 @@ from render import rotation, shaders
 from render.arrows import Arrows
 from render.camera import Camera
 from render.floors import Floors
-from render.meshes import mesh
+from render.meshes import mesh, polyhedron
 from render.palette import colors, rgb
 from render.springs import COLOR, Coils
 from render.touches import Touches
@@ -89,7 +89,7 @@ class Stage:
         for s in range(len(shapes)):
             if shapes.kind[s] == "plane":
                 continue
-            made = mesh(shapes.kind[s], shapes.size[s])
+            made = polyhedron(*shapes.hulls[s]) if s in shapes.hulls else mesh(shapes.kind[s], shapes.size[s])
             R_BS = rotation.matrix(shapes.quat[s])
             vertices.append(shapes.position[s] + made.vertices @ R_BS.T)
             normals.append(made.normals @ R_BS.T)

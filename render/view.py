@@ -28,12 +28,14 @@ class Shapes:
     """Solids to draw, one row each.
 
     body : (s,) int, index of the body, -1 for the world
-    kind : (s,) box, sphere, capsule, cylinder, ellipsoid, plane
+    kind : (s,) box, sphere, capsule, cylinder, ellipsoid, mesh, plane
     position : (s, 3) m, of the shape's centre from the body's origin, body axes
     quat : (s, 4) shape axes to body axes
     size : (s, 3) m; box: full edges; sphere, ellipsoid: half axes; capsule, cylinder: (r, r, length
-        between the end centres) along z; plane: (edge, edge, 0) of the square that is drawn, its solid is below z = 0
+        between the end centres) along z; plane: (edge, edge, 0) of the square that is drawn, its solid is below z = 0;
+        mesh: full edges of a box that holds it
     color : (s, 4) red, green, blue, opacity in [0, 1]; not-a-number where the body has no colour of its own
+    hulls : of each mesh its vertices (v, 3) m and triangles (f, 3)
     """
 
     body: np.ndarray
@@ -42,6 +44,7 @@ class Shapes:
     quat: np.ndarray
     size: np.ndarray
     color: np.ndarray
+    hulls: Mapping[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -324,6 +327,7 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         quat=table["quat_wxyz"][:],
         size=table["size"][:],
         color=table["color"][:],
+        hulls=_hulls(table),
     )
     com = file["bodies/com"][:]
     if not len(shapes):
@@ -346,6 +350,16 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
     )
+
+
+def _hulls(table: h5py.Group) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Return vertices and triangles of all meshes of a recording."""
+    if "vertices" not in table:
+        return {}
+    vertices, triangles, of, by = (
+        table[name][:] for name in ("vertices", "triangles", "vertex_shape", "triangle_shape")
+    )
+    return {int(shape): (vertices[of == shape], triangles[by == shape]) for shape in np.unique(of)}
 
 
 def _springs(file: h5py.File) -> Springs:

@@ -187,6 +187,7 @@ def build(
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=acting.columns, stops=acting.stops,
         points=tree.points, forces=acting.forces, touches=closed, shapes=tree.shapes if meetings else table(SHAPE, 0),
+        hulls=tree.hulls,
         meetings=_meetings(model, link_of, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip

@@ -124,9 +124,9 @@ ROW = np.dtype(
 )  # fmt: skip
 
 # Contact geometry.  Kinds of shapes; sizes as in `sim.scene.spec.Shape`, a plane is the half-space z <= 0 of its frame.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID = range(6)
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID, MESH = range(7)
 
-SHAPE_KIND = {"plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5}
+SHAPE_KIND = {"plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6}
 
 SHAPE = np.dtype(
     [
@@ -134,6 +134,8 @@ SHAPE = np.dtype(
         ("kind", "i8"),
         ("p_KS", "f8", (3,)), ("R_KS", "f8", (9,)),  # m, the shape's centre and axes in K of its link
         ("dimensions", "f8", (3,)),  # m
+        ("first", "i8"),  # of a mesh: its first row of HULL; then so many of each kind
+        ("corners", "i8"), ("edges", "i8"), ("faces", "i8"),
     ],
     align=True,
 )  # fmt: skip
@@ -141,6 +143,18 @@ SHAPE = np.dtype(
 # What touches.  FACE: a plane; LINE: a straight line with a radius; BALL: a point with a radius; ROUND: an ellipsoid,
 # or a rim where one of its half axes is zero.  A pair is read with the lower code first.
 FACE, LINE, BALL, ROUND = range(4)
+
+# One feature of a convex mesh, in the shape's axes from its centre: a corner (BALL), edge (LINE) or FACE.
+HULL = np.dtype(
+    [
+        ("kind", "i8"),
+        ("p", "f8", (3,)),  # m, the corner, the middle of the edge, a point of the face
+        ("d", "f8", (3,)),  # unit: direction of the edge, outward normal of the face
+        ("half", "f8"),  # m, half the length of the edge
+        ("a", "i8"), ("b", "i8"),  # rows of the two faces that meet in the edge
+    ],
+    align=True,
+)  # fmt: skip
 
 # One contact point: two features, each in K of its link; side 0 is a, side 1 is b.
 TOUCH = np.dtype(
@@ -464,6 +478,7 @@ class Tables(NamedTuple):
     one: Annotated[Any, ONE]  # (1,)
     touches: Annotated[Any, TOUCH]  # (points of contact,) closed ones
     shapes: Annotated[Any, SHAPE]  # (shapes,) of what may touch
+    hulls: Annotated[Any, HULL]  # (features of meshes,)
     meetings: Annotated[Any, MEETING]  # (pairs of shapes,)
     fronts: Annotated[Any, FRONT]  # (links,)
     entries: Annotated[Any, "i8"]  # (sides of rows,)

@@ -29,7 +29,7 @@ from sim.recording import (
     load_recording,
 )
 from sim.scene.load import load
-from sim.scene.spec import Scene
+from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
 
@@ -183,32 +183,29 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
     return f"the motion up to t = {simulator.t:.6g} s ({recorder.count} rows) is kept in {recorder.path}"
 
 
+def _shape_entry(body: int, shape: Shape, position: Any) -> ShapeEntry:
+    """Return a shape as it is recorded; faces of a mesh are cut into triangles from their first corners."""
+    faces = shape.hull.faces if shape.hull else ()
+    triangles = tuple((face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1))
+    return ShapeEntry(
+        body=body, kind=shape.kind, position=position, quat_wxyz=shape.orientation, size=shape.size,
+        color=shape.color, vertices=shape.hull.corners if shape.hull else (), triangles=triangles,
+    )  # fmt: skip
+
+
 def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) -> Layout:
     """Return everything about a model that a recording says once."""
     scene = model.scene
     origins = model.drawing.origins
     bodies, shapes = [], []
     for shape in scene.world.shapes:
-        shapes.append(
-            ShapeEntry(
-                body=-1,
-                kind=shape.kind,
-                position=shape.position,
-                quat_wxyz=shape.orientation,
-                size=shape.size,
-                color=shape.color,
-            )
-        )
+        shapes.append(_shape_entry(-1, shape, shape.position))
     for i, body in enumerate(scene.bodies):
         row = model.bodies[i + 1]
         bodies.append(BodyEntry(name=body.name, mass=body.mass, com=_tuple(row.com_B), inertia=_tuple(row.inertia_B)))
         for shape in body.shapes:
             p = _tuple(np.asarray(shape.position) - origins[body.name])
-            shapes.append(
-                ShapeEntry(
-                    body=i, kind=shape.kind, position=p, quat_wxyz=shape.orientation, size=shape.size, color=shape.color
-                )
-            )
+            shapes.append(_shape_entry(i, shape, p))
     joints = [
         JointEntry(
             name=name, type=spec.type if spec else "free",

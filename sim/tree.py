@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from sim.model import (
+    BALL,
+    FACE,
     FREE,
     FREEDOM,
+    HULL,
+    LINE,
     LINEAR,
     LINK,
     NQ,
@@ -57,6 +61,7 @@ class Tree(NamedTuple):
     freedoms: Any
     points: Any
     shapes: Any
+    hulls: Any
     pointers: tuple[np.ndarray, ...]
 
 
@@ -79,8 +84,8 @@ def tree_of(model: Model, frames: Frames, active: Iterable[int], carrier: np.nda
     links, firm = _links(model, frames, carrier, order, link_of), _firm(acting)
     freedoms = _freedoms(firm, links)
     points, shapes = _points(model, link_of, links), _shapes(model, link_of, links)
-    pointers = _pointers(model, loops, links, link_of)
-    return Tree(model, acting, firm, frames, loops, link_of, links, freedoms, points, shapes, pointers)
+    hulls, pointers = _hulls(model), _pointers(model, loops, links, link_of)
+    return Tree(model, acting, firm, frames, loops, link_of, links, freedoms, points, shapes, hulls, pointers)
 
 
 def _of_present(model: Model, present: set[int]) -> Model:
@@ -167,12 +172,29 @@ def _points(model: Model, link_of: np.ndarray, links: Any) -> Any:
 def _shapes(model: Model, link_of: np.ndarray, links: Any) -> Any:
     """Lay out the shapes in the axes of their links; none where none may ever touch."""
     solids = model.solids if model.pairs else ()
-    out = table(SHAPE, len(solids))
+    out, first = table(SHAPE, len(solids)), 0
     for k, solid in enumerate(solids):
         link = int(link_of[solid.body])
         R_KB = links.R_KB[link].reshape(3, 3)
         out.link[k], out.kind[k], out.dimensions[k] = link, SHAPE_KIND[solid.kind], solid.size
         out.p_KS[k], out.R_KS[k] = links.p_KB[link] + R_KB @ solid.p_B, (R_KB @ solid.R_B).ravel()
+        if solid.features is not None:
+            kinds, out.first[k] = solid.features.kind, first
+            out.corners[k], out.edges[k], out.faces[k] = (np.sum(kinds == kind) for kind in (BALL, LINE, FACE))
+            first += len(kinds)
+    return out
+
+
+def _hulls(model: Model) -> Any:
+    """Lay out the features of all meshes, one after the other; edges name the rows of their faces."""
+    found = [solid.features for solid in model.solids if solid.features is not None] if model.pairs else []
+    out, first = table(HULL, sum(len(features) for features in found)), 0
+    for features in found:
+        rows = slice(first, first + len(features))
+        out[rows] = features
+        out.a[rows] += first
+        out.b[rows] += first
+        first += len(features)
     return out
 
 

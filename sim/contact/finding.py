@@ -31,14 +31,14 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
 
 def closed_points(mechanism: Mechanism, rules: dict[int, int]) -> tuple[list[Touch], list[float]]:
     """Return the points of these pairs that touch, as the mechanism was last looked at, and their gaps [m]."""
-    work, shapes = mechanism.work, mechanism.structure.tables.shapes
+    work, tables = mechanism.work, mechanism.structure.tables
     out: list[Touch] = []
     gaps: list[float] = []
     for number, rule in rules.items():
         pair = mechanism.model.pairs[number]
         count, _, _ = touching_points(
-            shapes, pair.first, pair.second, work.links.x, work.links.R, CLOSED, work.near, work.near_points,
-            work.near_poses, work.near_cores,
+            tables.shapes, tables.hulls, pair.first, pair.second, work.links.x, work.links.R, CLOSED, work.near,
+            work.near_points, work.near_poses, work.near_cores,
         )  # fmt: skip
         out += [Touch(number, rule, work.near[k].copy()) for k in range(count)]
         gaps += work.near_points.gap[:count].tolist()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sim.drawing import rotation_of
-from sim.scene.spec import Scene, Shape
+from sim.model import BALL, FACE, HULL, LINE, table
+from sim.scene.hull import plane_of
+from sim.scene.spec import Hull, Scene, Shape
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Solid:
     body : 0 is the world
     size : as in `sim.scene.spec.Shape`
     name : of a shape of the world, or empty
+    features : of a mesh its HULL, corners before edges before faces
     """
 
     body: int
@@ -25,6 +29,7 @@ class Solid:
     R_B: np.ndarray
     size: tuple[float, float, float]
     name: str
+    features: Any = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,27 @@ def solids_of(scene: Scene, origins: dict[str, np.ndarray]) -> tuple[Solid, ...]
 
 def _solid(body: int, shape: Shape, origin: np.ndarray) -> Solid:
     p = np.asarray(shape.position, float) - origin
-    return Solid(body, shape.kind, p, rotation_of(shape.orientation), shape.size, shape.name)
+    features = features_of(shape.hull) if shape.hull else None
+    return Solid(body, shape.kind, p, rotation_of(shape.orientation), shape.size, shape.name, features)
+
+
+def features_of(hull: Hull) -> Any:
+    """Return the corners, edges and faces of a hull as rows of HULL."""
+    corners = np.array(hull.corners)
+    sides = {(face[n - 1], face[n]): f for f, face in enumerate(hull.faces) for n in range(len(face))}
+    edges = [(a, b) for a, b in sides if a < b]
+    first, last = len(corners), len(corners) + len(edges)
+    out = table(HULL, last + len(hull.faces))
+    out.kind[:first], out.kind[first:last], out.kind[last:] = BALL, LINE, FACE
+    out.p[:first] = corners
+    for row, (a, b) in enumerate(edges, start=first):
+        way = corners[b] - corners[a]
+        length = np.linalg.norm(way)
+        out.p[row], out.d[row], out.half[row] = 0.5 * (corners[a] + corners[b]), way / length, 0.5 * length
+        out.a[row], out.b[row] = last + sides[a, b], last + sides[b, a]
+    for row, face in enumerate(hull.faces, start=last):
+        out.d[row], out.p[row] = plane_of(corners[list(face)])
+    return out
 
 
 def pairs_of(scene: Scene, solids: tuple[Solid, ...]) -> tuple[Pair, ...]:

@@ -78,14 +78,14 @@ def contact_guards(tables, work, guards, values_out):
 def open_gap(m, tables, work):
     """Smallest gap [m] of two shapes beside their closed points; -1 where one of these has left its features."""
     return open_gap_of(
-        m, tables.meetings, tables.shapes, work.links, work.touches, work.near, work.near_points, work.near_poses,
-        work.near_cores,
+        m, tables.meetings, tables.shapes, tables.hulls, work.links, work.touches, work.near, work.near_points,
+        work.near_poses, work.near_cores,
     )  # fmt: skip
 
 
 @kernel
 def open_gap_of(
-    m, meetings, shapes, link_work, touches, near_work, near_point_work, pose_work, core_work
+    m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
 ):  # fmt: skip
     """See `open_gap`; of shapes far from each other it is a bound."""
     margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
@@ -93,17 +93,9 @@ def open_gap_of(
     if far > margin:
         return far
     count, s, _ = touching_points(
-        shapes,
-        meetings.a[m],
-        meetings.b[m],
-        link_work.x,
-        link_work.R,
-        margin,
-        near_work,
-        near_point_work,
-        pose_work,
-        core_work,
-    )
+        shapes, hulls, meetings.a[m], meetings.b[m], link_work.x, link_work.R, margin, near_work, near_point_work,
+        pose_work, core_work,
+    )  # fmt: skip
     closed = 0
     for k in range(touches.mode.size):
         if touches.meeting[k] == m:

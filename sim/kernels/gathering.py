@@ -51,8 +51,9 @@ def gather_presses(tables, work, h):
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
             continue
         found = points_within(
-            shapes, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses, work.near_cores
-        )
+            shapes, tables.hulls, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses,
+            work.near_cores,
+        )  # fmt: skip
         if count + found > work.press_P.shape[0]:
             return Status.CROWDED
         for f in range(found):

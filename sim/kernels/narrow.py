@@ -10,6 +10,11 @@ from __future__ import annotations
 import math
 
 from sim.kernels.features import keep_start, place_touch, put_touch
+from sim.kernels.hulls import (
+    crossing_of_hulls,
+    distance_of_hulls,
+    farthest,
+)
 from sim.kernels.jit import door, kernel
 from sim.kernels.separation import (
     axis_of,
@@ -23,6 +28,31 @@ from sim.kernels.separation import (
     signed_distance,
     width_across,
 )
+from sim.kernels.sides import (
+    ALIGNED,
+    FLUSH,
+    OF_MESH,
+    ON_LINE,
+    ON_RIM,
+    along_edge,
+    choose_plane,
+    corner,
+    corners,
+    edge,
+    edges,
+    floor_of,
+    front_of,
+    has_face,
+    is_front,
+    lies_on,
+    normal_of,
+    place_of,
+    put_face,
+    put_feature,
+    put_nearest,
+    put_point,
+    put_rim_point,
+)
 from sim.kernels.vectors import (
     beyond,
     cross,
@@ -30,193 +60,23 @@ from sim.kernels.vectors import (
     inward_axes,
     length,
     minus,
-    outward_axes,
-    plus,
     three,
     times,
 )
-from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, PLANE, ROUND, Status
+from sim.model import BALL, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND, Status
 
 POINTS = 8  # most contact points of a pair
 ROOM = 64  # rows of touch_work and point_work that finding them may need
 OK = int(Status.OK)
-# Of the shapes' size: how far beyond a feature's end its contact point may lie, and what counts as one point.
-# Smaller: corners of boxes that are stacked flush get lost in roundoff.  Larger: points in the air.
-FLUSH = 1e-9
 # Sine of a cylinder's tilt below which its cap is flat on a face: its lowest point is then anywhere on the rim.
 FLAT = 1e-9
 # Sine of the angle of two lines below which their crossing is no point (NEVER), or only where nothing else is nearer.
 NEVER, SELDOM = 1e-6, 1e-3
-# Cosine of the largest angle between a point's normal and the pair's.
-ALIGNED = 0.5
 # Of the shapes' size: what two ways to the same distance may differ by.
 SAME = 1e-12
-# Components of a normal below which a feature extends along that axis.
-STRAIGHT = 1e-9
-# Keys of features: below 27 by the signs along three axes (0: it extends that way); caps; points of rims (4 fixed,
-# then crossings), points of lines, and a plane or point chosen where features meet that have no normal together.
-CAP, ON_RIM, ON_LINE, CHOSEN = 27, 29, 64, 128
-
-
-# Features of a shape, put into one side of a row.
-
-
-@kernel
-def put_vector(side, k, a, array_out):
-    """Write a vector into array_out[k, side]."""
-    array_out[k, side, 0], array_out[k, side, 1], array_out[k, side, 2] = a
-
-
-@kernel
-def put_kind(shapes, i, kind, key, r, k, side, touch_work):
-    """Write which feature it is, of which link."""
-    touch_work.link[k, side], touch_work.kind[k, side], touch_work.key[k, side] = shapes.link[i], kind, key
-    touch_work.r[k, side] = r
-
-
-@kernel
-def put_feature(shapes, i, signs, k, side, touch_work):
-    """Write a corner, edge or face of a shape: `signs` tells where along its segments, 0: it extends along them."""
-    h = halves_of(shapes, i)
-    at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
-    put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
-    free = (1 if signs[0] == 0 else 0) + (1 if signs[1] == 0 else 0) + (1 if signs[2] == 0 else 0)
-    # An axis along which the shape has no length has no sides either: rolling over one changes no key.
-    s0, s1, s2 = (signs[0] if h[0] > 0.0 else 1), (signs[1] if h[1] > 0.0 else 1), (signs[2] if h[2] > 0.0 else 1)
-    key = int(s0 + 1 + 3 * (s1 + 1) + 9 * (s2 + 1))
-    a, r = half_axes_of(shapes, i), ball_of(shapes, i)
-    R = shapes.R_KS
-    if free == 0:
-        put_kind(shapes, i, ROUND if a[0] > 0.0 else BALL, key, r, k, side, touch_work)
-        put_vector(side, k, (0.0, 0.0, 0.0), touch_work.d)
-        for n in range(3):
-            for m in range(3):
-                touch_work.axes[k, side, 3 * n + m] = R[i, 3 * m + n] * a[n]
-    elif free == 1:
-        put_kind(shapes, i, LINE, key, r + a[0], k, side, touch_work)
-        n = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
-        put_vector(side, k, (R[i, n], R[i, 3 + n], R[i, 6 + n]), touch_work.d)
-    else:
-        put_kind(shapes, i, FACE, key, 0.0, k, side, touch_work)
-        n = 0 if signs[0] != 0 else (1 if signs[1] != 0 else 2)
-        s = signs[0] + signs[1] + signs[2]
-        put_vector(side, k, (s * R[i, n], s * R[i, 3 + n], s * R[i, 6 + n]), touch_work.d)
-
-
-@kernel
-def put_cap(shapes, i, s, k, side, touch_work):
-    """Write the flat end of a cylinder on the side s of its axis, or the face of a plane."""
-    h, R = halves_of(shapes, i), shapes.R_KS
-    put_kind(shapes, i, FACE, CAP + (1 if s > 0 else 0), 0.0, k, side, touch_work)
-    at = plus(three(shapes.p_KS, i), outward_axes(R, i, (0.0, 0.0, s * h[2])))
-    put_vector(side, k, at, touch_work.p)
-    put_vector(side, k, (s * R[i, 2], s * R[i, 5], s * R[i, 8]), touch_work.d)
-
-
-@kernel
-def put_point(shapes, i, at, r, key, k, side, touch_work):
-    """Write a ball of radius r fixed at a place of the shape, given in the shape's axes from its centre."""
-    put_kind(shapes, i, BALL, key, r, k, side, touch_work)
-    put_vector(side, k, plus(three(shapes.p_KS, i), outward_axes(shapes.R_KS, i, at)), touch_work.p)
-
-
-# What of a shape is in front, seen along n.
-
-
-@kernel
-def signs_at(f, s, g_sign, h_sign):
-    """Signs along the three axes: s on axis f, then the other two in cyclic order."""
-    if f == 0:
-        return s, g_sign, h_sign
-    if f == 1:
-        return h_sign, s, g_sign
-    return g_sign, h_sign, s
-
-
-@kernel
-def front_of(shapes, i, pose, side, n):
-    """Axis and sign of the side of a shape that looks along n most, and the cosine of the angle."""
-    v = in_shape(pose, side, n)
-    f = 2
-    if shapes.kind[i] == BOX:
-        f = 0 if abs(v[0]) >= max(abs(v[1]), abs(v[2])) else (1 if abs(v[1]) >= abs(v[2]) else 2)
-    along = v[0] if f == 0 else (v[1] if f == 1 else v[2])
-    return f, (1 if along >= 0.0 else -1), abs(along)
-
-
-@kernel
-def corners(shapes, i, cosine):
-    """How many corners (points with what is round about them) the front has."""
-    kind = shapes.kind[i]
-    if kind == PLANE:
-        return 0
-    if kind == BOX:
-        return 4
-    if kind == CAPSULE:
-        return 2
-    if kind == CYLINDER:
-        return 1 if cosine > ALIGNED else 2
-    return 1
-
-
-@kernel
-def corner(shapes, i, f, s, which):
-    """Signs of a corner of the front."""
-    if shapes.kind[i] == BOX:
-        return signs_at(f, s, 1 if which % 2 == 0 else -1, 1 if which < 2 else -1)
-    return 1, 1, (s if which == 0 else -s)
-
-
-@kernel
-def edges(shapes, i):
-    """How many edges the front has."""
-    kind = shapes.kind[i]
-    if kind == BOX:
-        return 4
-    return 1 if kind == CAPSULE or kind == CYLINDER else 0
-
-
-@kernel
-def edge(shapes, i, f, s, which):
-    """Signs of an edge of the front."""
-    if shapes.kind[i] != BOX:
-        return 1, 1, 0
-    other = 1 if which % 2 == 0 else -1
-    return signs_at(f, s, 0, other) if which < 2 else signs_at(f, s, other, 0)
-
-
-@kernel
-def has_face(shapes, i, cosine):
-    """Tell whether the front is a face."""
-    kind = shapes.kind[i]
-    return kind == BOX or kind == PLANE or (kind == CYLINDER and cosine > ALIGNED)
-
-
-@kernel
-def put_face(shapes, i, f, s, k, side, touch_work):
-    """Write the face of the front."""
-    if shapes.kind[i] == BOX:
-        put_feature(shapes, i, signs_at(f, s, 0, 0), k, side, touch_work)
-    else:
-        put_cap(shapes, i, 1 if shapes.kind[i] == PLANE else s, k, side, touch_work)
 
 
 # Keeping points.
-
-
-@kernel
-def lies_on(shapes, i, pose, side, kind, y, slack):
-    """Tell whether the point y of a feature lies within the feature's ends."""
-    shape = shapes.kind[i]
-    if kind >= BALL or shape == PLANE:
-        return True
-    h = halves_of(shapes, i)
-    v = in_shape(pose, side, minus(y, three(pose, side)))
-    if shape == BOX:
-        return abs(v[0]) <= h[0] + slack and abs(v[1]) <= h[1] + slack and abs(v[2]) <= h[2] + slack
-    if kind == LINE:
-        return abs(v[2]) <= h[2] + slack
-    return math.sqrt(v[0] * v[0] + v[1] * v[1]) <= half_axes_of(shapes, i)[0] + slack
 
 
 @kernel
@@ -243,13 +103,15 @@ def within(x, R, n, low, high, k, touch_work, point_work):
 
 
 @kernel
-def admit(shapes, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
+def admit(shapes, hulls, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
     """Evaluate row `count`; keep it, by counting one more, if it is a contact point that is not there yet."""
     k = count
-    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
-    if not good or not lies_on(shapes, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+    if k == ROOM - 1:  # the last row is that of the nearest pair
         return count
-    if not lies_on(shapes, j, pose, 1, touch_work.kind[k, 1], yb, slack):
+    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
+    if not good or not lies_on(shapes, hulls, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+        return count
+    if not lies_on(shapes, hulls, j, pose, 1, touch_work.kind[k, 1], yb, slack):
         return count
     p = three(point_work.p, k)
     for other in range(count):
@@ -271,86 +133,79 @@ def least_gap(point_work, count):
 
 
 @kernel
-def corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points between the front face of shape `side` (0: i, 1: j) and the front corners of the other."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, cosine = front_of(shapes, mine, pose, side, out)
+    f, s, cosine = front_of(shapes, hulls, mine, pose, side, out)
     if not has_face(shapes, mine, cosine):
         return count
-    normal = times(s, axis_of(pose, side, f))
+    if shapes.kind[mine] == PLANE:
+        s = 1
+    normal = normal_of(shapes, hulls, pose, mine, side, f, s)
     inward = times(-1.0, normal if shapes.kind[mine] == PLANE else out)
-    g, w, his_cosine = front_of(shapes, his, pose, 1 - side, inward)
-    tilt = length(cross(normal, axis_of(pose, 1 - side, g)))
+    g, w, his_cosine = front_of(shapes, hulls, his, pose, 1 - side, inward)
     rim = shapes.kind[his] == CYLINDER
+    tilt = length(cross(normal, axis_of(pose, 1 - side, 2))) if rim else 1.0
     if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
-        count = rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
-        outward = times(1 if shapes.kind[mine] == PLANE else s, axis_of(pose, side, f))
+        v = in_shape(pose, 1 - side, inward)
+        floor = floor_of(shapes, hulls, his, v, margin - low)
         for which in range(corners(shapes, his, his_cosine)):
             signs = corner(shapes, his, g, w, which)
-            if not over_face(shapes, mine, his, pose, side, f, outward, signs, low - slack, margin + slack):
+            if not is_front(shapes, hulls, his, v, floor, signs) or not over_face(
+                shapes, hulls, mine, his, pose, side, f, normal, signs, low - slack, margin + slack
+            ):
                 continue
-            put_face(shapes, mine, f, s, count, side, touch_work)
-            put_feature(shapes, his, signs, count, 1 - side, touch_work)
-            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            put_face(shapes, hulls, mine, f, s, count, side, touch_work)
+            put_feature(shapes, hulls, his, signs, count, 1 - side, touch_work)
+            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:
-        count = lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = lines_over_cap(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
     return count
 
 
 @kernel
-def place_of(shapes, i, pose, side, signs):
-    """Centre of a corner, edge or face of a shape, world axes."""
-    h, place = halves_of(shapes, i), three(pose, side)
-    for k in range(3):
-        sign = signs[0] if k == 0 else (signs[1] if k == 1 else signs[2])
-        place = beyond(place, sign * (h[0] if k == 0 else (h[1] if k == 1 else h[2])), axis_of(pose, side, k))
-    return place
-
-
-@kernel
-def over_face(shapes, mine, his, pose, side, f, outward, signs, low, high):
+def over_face(shapes, hulls, mine, his, pose, side, f, outward, signs, low, high):
     """Tell whether a corner may be so far from a face, before it is evaluated; one that is round may."""
     if half_axes_of(shapes, his)[0] > 0.0:
         return True
     h = halves_of(shapes, mine)
-    away = minus(place_of(shapes, his, pose, 1 - side, signs), three(pose, side))
-    gap = dot(outward, away) - (h[0] if f == 0 else (h[1] if f == 1 else h[2])) - ball_of(shapes, his)
+    away = minus(place_of(shapes, hulls, his, pose, 1 - side, signs), three(pose, side))
+    if shapes.kind[mine] == MESH:
+        out = dot(three(hulls.d, f), three(hulls.p, f))
+    else:
+        out = h[0] if f == 0 else (h[1] if f == 1 else h[2])
+    gap = dot(outward, away) - out - ball_of(shapes, his)
     return low <= gap <= high
 
 
 @kernel
-def put_rim_point(shapes, i, s, angle, key, k, side, touch_work):
-    """Write the point at an angle of the rim on the side s of a cylinder."""
-    radius, h = shapes.dimensions[i, 0], halves_of(shapes, i)
-    at = (radius * math.cos(angle), radius * math.sin(angle), s * h[2])
-    put_point(shapes, i, at, 0.0, key, k, side, touch_work)
-
-
-@kernel
-def rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of a flat cap over the front face of shape `side`: four fixed ones; more where the face ends below."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, _ = front_of(shapes, mine, pose, side, out)
-    _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
+    _, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     if shapes.kind[mine] == PLANE:
         s = 1
-        _, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, axis_of(pose, side, 2)))
+        _, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, axis_of(pose, side, 2)))
     before, key = count, ON_RIM + 16 * (1 if w > 0 else 0)
     for which in range(4):
-        put_face(shapes, mine, f, s, count, side, touch_work)
+        put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         put_rim_point(shapes, his, w, 0.5 * math.pi * which, key + which, count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if count == before + 4 or shapes.kind[mine] == PLANE:
         return count
     toward = in_shape(pose, 1 - side, minus(three(pose, side), three(pose, 1 - side)))
     if toward[0] != 0.0 or toward[1] != 0.0:
-        put_face(shapes, mine, f, s, count, side, touch_work)
+        put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         middle = math.atan2(toward[1], toward[0])
         put_rim_point(shapes, his, w, middle, key + 4, count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     if shapes.kind[mine] == CYLINDER:  # where the two rims cross
         away = math.hypot(toward[0], toward[1])
         r, r_mine = shapes.dimensions[his, 0], shapes.dimensions[mine, 0]
@@ -358,29 +213,33 @@ def rim_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, to
         if abs(cosine) < 1.0:
             for which in range(2):
                 angle = middle + (1.0 - 2.0 * which) * math.acos(cosine)
-                put_face(shapes, mine, f, s, count, side, touch_work)
+                put_face(shapes, hulls, mine, f, s, count, side, touch_work)
                 put_rim_point(shapes, his, w, angle, key + 5 + which, count, 1 - side, touch_work)
-                count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+                count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def lines_over_cap(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of the other's edges, fixed on them, where they leave the cap of the cylinder `side`, nearly parallel."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
-    f, s, _ = front_of(shapes, mine, pose, side, out)
-    g, w, _ = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
-    radius, h = shapes.dimensions[mine, 0], halves_of(shapes, his)
+    f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
+    g, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
+    radius, r = shapes.dimensions[mine, 0], ball_of(shapes, his) + half_axes_of(shapes, his)[0]
+    v = in_shape(pose, 1 - side, times(-1.0, out))
+    floor = floor_of(shapes, hulls, his, v, margin - low)
     for which in range(edges(shapes, his)):
         signs = edge(shapes, his, g, w, which)
+        if not is_front(shapes, hulls, his, v, floor, signs):
+            continue
         k = 0 if signs[0] == 0 else (1 if signs[1] == 0 else 2)
-        at = (signs[0] * h[0], signs[1] * h[1], signs[2] * h[2])
-        place = three(pose, 1 - side)
-        for m in range(3):
-            place = beyond(place, at[m], axis_of(pose, 1 - side, m))
+        place, (along, half) = (
+            place_of(shapes, hulls, his, pose, 1 - side, signs),
+            along_edge(shapes, hulls, his, pose, 1 - side, signs),
+        )
         q = in_shape(pose, side, minus(place, three(pose, side)))
-        d = in_shape(pose, side, axis_of(pose, 1 - side, k))
+        d = in_shape(pose, side, along)
         if 2.0 * radius * abs(d[2]) > max(margin, FLAT * radius):
             continue
         # |q + t d| = radius across the cylinder's axis
@@ -389,52 +248,61 @@ def lines_over_cap(shapes, i, j, x, R, pose, n, low, margin, slack, side, count,
             continue
         for end in range(2):
             t = (-b + (1.0 - 2.0 * end) * math.sqrt(b * b - a * c)) / a
-            half = h[0] if k == 0 else (h[1] if k == 1 else h[2])
+            short = 0.0
             if shapes.kind[his] == CYLINDER:  # at its ends a cylinder is a rim
-                half -= half_axes_of(shapes, his)[0] * abs(d[2]) + slack
-            if abs(t) > half + slack:
+                short = half_axes_of(shapes, his)[0] * abs(d[2]) + slack
+            if abs(t) > half - short + slack:
                 continue
-            on = (t if k == 0 else at[0], t if k == 1 else at[1], t if k == 2 else at[2])
-            r = ball_of(shapes, his) + half_axes_of(shapes, his)[0]
+            on = in_shape(pose, 1 - side, minus(beyond(place, t, along), three(pose, 1 - side)))
             key = ON_LINE + 8 * k + 2 * which + end
-            put_face(shapes, mine, f, s, count, side, touch_work)
+            if shapes.kind[his] == MESH:
+                key = OF_MESH + shapes.corners[his] + shapes.edges[his] + shapes.faces[his] + 2 * which + end
+            put_face(shapes, hulls, mine, f, s, count, side, touch_work)
             put_point(shapes, his, on, r, key, count, 1 - side, touch_work)
-            count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
+def edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
     """Points where front edges cross; nearly parallel ones only where they are nearer than all others."""
-    f, s, _ = front_of(shapes, i, pose, 0, n)
-    g, w, _ = front_of(shapes, j, pose, 1, times(-1.0, n))
+    f, s, _ = front_of(shapes, hulls, i, pose, 0, n)
+    back = times(-1.0, n)
+    g, w, _ = front_of(shapes, hulls, j, pose, 1, back)
+    v_a, v_b = in_shape(pose, 0, n), in_shape(pose, 1, back)
+    floor_a = floor_of(shapes, hulls, i, v_a, margin - low)
+    floor_b = floor_of(shapes, hulls, j, v_b, margin - low)
     for seldom in range(2):
         for one in range(edges(shapes, i)):
             a = edge(shapes, i, f, s, one)
-            k = 0 if a[0] == 0 else (1 if a[1] == 0 else 2)
+            if not is_front(shapes, hulls, i, v_a, floor_a, a):
+                continue
+            along_a, _ = along_edge(shapes, hulls, i, pose, 0, a)
             for other in range(edges(shapes, j)):
                 b = edge(shapes, j, g, w, other)
-                m = 0 if b[0] == 0 else (1 if b[1] == 0 else 2)
-                normal = cross(axis_of(pose, 0, k), axis_of(pose, 1, m))
+                if not is_front(shapes, hulls, j, v_b, floor_b, b):
+                    continue
+                along_b, _ = along_edge(shapes, hulls, j, pose, 1, b)
+                normal = cross(along_a, along_b)
                 sine = length(normal)
                 if sine < NEVER or (sine < SELDOM) != (seldom == 1):
                     continue
                 if seldom == 0 and not may_cross(
-                    shapes, i, j, pose, n, a, b, k, m, normal, low - slack, margin + slack, 2.0 * slack
+                    shapes, hulls, i, j, pose, n, a, b, normal, low - slack, margin + slack, 2.0 * slack
                 ):
                     continue
                 limit = margin
                 if seldom == 1:
                     limit = min(margin, least_gap(point_work, count) - slack)
-                put_feature(shapes, i, a, count, 0, touch_work)
-                put_feature(shapes, j, b, count, 1, touch_work)
-                count = admit(shapes, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
+                put_feature(shapes, hulls, i, a, count, 0, touch_work)
+                put_feature(shapes, hulls, j, b, count, 1, touch_work)
+                count = admit(shapes, hulls, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
     return count
 
 
 @kernel
-def may_cross(shapes, i, j, pose, n, a, b, k, m, normal, low, high, slack):
-    """Tell whether the edges a of i, along its axis k, and b of j, along m, may cross so far apart, across near n.
+def may_cross(shapes, hulls, i, j, pose, n, a, b, normal, low, high, slack):
+    """Tell whether the edges a of i and b of j may cross so far apart, across near n.
 
     Before they are evaluated: most do not.  normal: across both.
     """
@@ -442,56 +310,34 @@ def may_cross(shapes, i, j, pose, n, a, b, k, m, normal, low, high, slack):
     sine = math.sqrt(square)
     if abs(cosine) < 0.99 * ALIGNED * sine:
         return False
-    between = minus(place_of(shapes, j, pose, 1, b), place_of(shapes, i, pose, 0, a))
+    between = minus(place_of(shapes, hulls, j, pose, 1, b), place_of(shapes, hulls, i, pose, 0, a))
     gap = dot(between, normal) * (1.0 if cosine >= 0.0 else -1.0) / sine
     gap -= ball_of(shapes, i) + half_axes_of(shapes, i)[0] + ball_of(shapes, j) + half_axes_of(shapes, j)[0]
     if not low <= gap <= high:
         return False
-    h, w = halves_of(shapes, i), halves_of(shapes, j)
-    on_a = dot(cross(between, axis_of(pose, 1, m)), normal) / square
-    on_b = dot(cross(between, axis_of(pose, 0, k)), normal) / square
-    half_a = h[0] if k == 0 else (h[1] if k == 1 else h[2])
-    half_b = w[0] if m == 0 else (w[1] if m == 1 else w[2])
+    along_a, half_a = along_edge(shapes, hulls, i, pose, 0, a)
+    along_b, half_b = along_edge(shapes, hulls, j, pose, 1, b)
+    on_a = dot(cross(between, along_b), normal) / square
+    on_b = dot(cross(between, along_a), normal) / square
     return abs(on_a) <= half_a + slack and abs(on_b) <= half_b + slack
 
 
 @kernel
-def corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def corners_on_line(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
     """Points of capsules and cylinders side by side: ends of one over the line of the other."""
     mine, his = (i, j) if side == 0 else (j, i)
     out = n if side == 0 else times(-1.0, n)
     kind = shapes.kind[his]
     if edges(shapes, mine) != 1 or (kind != CAPSULE and kind != CYLINDER):
         return count
-    _, w, cosine = front_of(shapes, his, pose, 1 - side, times(-1.0, out))
+    _, w, cosine = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     if cosine > ALIGNED:
         return count
     for which in range(2):
-        put_feature(shapes, mine, (1, 1, 0), count, side, touch_work)
-        put_feature(shapes, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
-        count = admit(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        put_feature(shapes, hulls, mine, (1, 1, 0), count, side, touch_work)
+        put_feature(shapes, hulls, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
+        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
     return count
-
-
-@kernel
-def nearest_signs(shapes, i, pose, side, n):
-    """Signs of the feature of a shape whose points support it along n."""
-    v, h = in_shape(pose, side, n), halves_of(shapes, i)
-    return (
-        1 if h[0] == 0.0 else (0 if abs(v[0]) <= STRAIGHT else (1 if v[0] > 0.0 else -1)),
-        1 if h[1] == 0.0 else (0 if abs(v[1]) <= STRAIGHT else (1 if v[1] > 0.0 else -1)),
-        1 if h[2] == 0.0 else (0 if abs(v[2]) <= STRAIGHT else (1 if v[2] > 0.0 else -1)),
-    )
-
-
-@kernel
-def put_nearest(shapes, i, pose, side, n, k, touch_work):
-    """Write the feature of a shape that supports it along n."""
-    v = in_shape(pose, side, n)
-    if shapes.kind[i] == CYLINDER and math.sqrt(v[0] * v[0] + v[1] * v[1]) <= STRAIGHT:
-        put_cap(shapes, i, 1 if v[2] > 0.0 else -1, k, side, touch_work)
-    else:
-        put_feature(shapes, i, nearest_signs(shapes, i, pose, side, n), k, side, touch_work)
 
 
 @kernel
@@ -501,11 +347,11 @@ def is_sharp(touches, k, side):
 
 
 @kernel
-def nearest_pair(shapes, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
+def nearest_pair(shapes, hulls, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
     """Add the point of the two features that are nearest; a plane across n where they have no normal together."""
     back = times(-1.0, n)
-    put_nearest(shapes, i, pose, 0, n, count, touch_work)
-    put_nearest(shapes, j, pose, 1, back, count, touch_work)
+    put_nearest(shapes, hulls, i, pose, 0, n, count, touch_work)
+    put_nearest(shapes, hulls, j, pose, 1, back, count, touch_work)
     a, b = touch_work.kind[count, 0], touch_work.kind[count, 1]
     lines = a == LINE and b == LINE
     rim = (a == ROUND and shapes.kind[i] == CYLINDER) or (b == ROUND and shapes.kind[j] == CYLINDER)
@@ -519,45 +365,9 @@ def nearest_pair(shapes, i, j, x, R, pose, n, s, size, count, touch_work, point_
         good, _, _ = within(x, R, n, s - same, s + same, count, touch_work, point_work)
         if good:
             return count + 1
-    choose_plane(shapes, i, j, pose, n, count, touch_work)
+    choose_plane(shapes, hulls, i, j, pose, n, count, touch_work)
     good, _, _ = within(x, R, n, -math.inf, math.inf, count, touch_work, point_work)
     return count + 1 if good else count
-
-
-@kernel
-def supported(shapes, i, pose, side, n, toward):
-    """Point of the supporting feature of a shape along n that is nearest to the place `toward`; shape's axes, m."""
-    v, h, a = in_shape(pose, side, n), halves_of(shapes, i), half_axes_of(shapes, i)
-    signs = nearest_signs(shapes, i, pose, side, n)
-    q = in_shape(pose, side, minus(toward, three(pose, side)))
-    z = (a[0] * v[0], a[1] * v[1], a[2] * v[2])
-    k = length(z)
-    if k > STRAIGHT * a[0]:
-        z = (a[0] * z[0] / k, a[1] * z[1] / k, a[2] * z[2] / k)
-    else:  # anywhere on a disc
-        out = math.hypot(q[0], q[1])
-        k = 1.0 if out <= a[0] else a[0] / out
-        z = (k * q[0] if a[0] > 0.0 else 0.0, k * q[1] if a[0] > 0.0 else 0.0, 0.0)
-    r = ball_of(shapes, i)
-    return (
-        z[0] + r * v[0] + (signs[0] * h[0] if signs[0] != 0 else min(max(q[0], -h[0]), h[0])),
-        z[1] + r * v[1] + (signs[1] * h[1] if signs[1] != 0 else min(max(q[1], -h[1]), h[1])),
-        z[2] + r * v[2] + (signs[2] * h[2] if signs[2] != 0 else min(max(q[2], -h[2]), h[2])),
-    )
-
-
-@kernel
-def choose_plane(shapes, i, j, pose, n, k, touch_work):
-    """Write the plane across n that supports a, fixed on a, and a point that it meets on b."""
-    on_b = supported(shapes, j, pose, 1, times(-1.0, n), three(pose, 0))
-    world = three(pose, 1)
-    for m in range(3):
-        world = beyond(world, on_b[m], axis_of(pose, 1, m))
-    on_a = supported(shapes, i, pose, 0, n, world)
-    put_point(shapes, i, on_a, 0.0, CHOSEN, k, 0, touch_work)
-    put_vector(0, k, outward_axes(shapes.R_KS, i, in_shape(pose, 0, n)), touch_work.d)
-    put_kind(shapes, i, FACE, CHOSEN, 0.0, k, 0, touch_work)
-    put_point(shapes, j, on_b, 0.0, CHOSEN, k, 1, touch_work)
 
 
 # The whole.
@@ -587,53 +397,61 @@ def exchange(k, other, touch_work, point_work):
 
 
 @kernel
-def spread(count, touch_work, point_work):
-    """Keep the nearest point, and then always the one that is farthest from those kept, up to eight."""
+def spread(count, slack, touch_work, point_work):
+    """Keep those as near as the nearest, but for `slack`, before others, each as far from those kept as may be; eight.
+
+    Of those that are equally far the last in order: closed points are the same in every call.
+    """
     if count <= POINTS:
         return count
-    least = 0
-    for k in range(1, count):
-        if point_work.gap[k] < point_work.gap[least]:
-            least = k
-    exchange(0, least, touch_work, point_work)
-    for kept in range(1, POINTS):
-        farthest, best = kept, -1.0
+    near = least_gap(point_work, count) + slack
+    for kept in range(POINTS):
+        chosen, best, flush = kept, -1.0, False
         for k in range(kept, count):
-            away = math.inf
+            away = 0.0 if kept == 0 else math.inf
             for other in range(kept):
                 away = min(away, length(minus(three(point_work.p, k), three(point_work.p, other))))
-            if away > best:
-                farthest, best = k, away
-        exchange(kept, farthest, touch_work, point_work)
+            nearer = point_work.gap[k] <= near
+            if (nearer and not flush) or (nearer == flush and away > best - slack):
+                chosen, best, flush = k, away, nearer
+        exchange(kept, chosen, touch_work, point_work)
     return POINTS
 
 
 @kernel
-def over_plane(shapes, i, j, pose, core_work):
+def over_plane(shapes, hulls, i, j, pose, core_work):
     """Signed distance of a plane and another shape, its normal from a to b, and the other's size."""
     r, size = put_cores(shapes, i, j, pose, core_work)
     side = 0 if shapes.kind[i] == PLANE else 1
-    n = times(1.0 - 2.0 * side, axis_of(pose, side, 2))
+    up, other = axis_of(pose, side, 2), j if side == 0 else i
+    n = times(1.0 - 2.0 * side, up)
+    if shapes.kind[other] == MESH:
+        low = farthest(shapes, hulls, other, pose, 1 - side, times(-1.0, up))
+        return dot(up, minus(low, three(pose, side))), n, size
     return width_across(core_work, n, 0.0) - r, n, size
 
 
 @kernel
-def points_in_front(shapes, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
+def points_in_front(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
     """Find the points of all features in front; return how many."""
     count = 0
     for side in range(2):
-        count = corners_on_face(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = corners_on_face(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
     for side in range(2):
-        count = corners_on_line(shapes, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
-    return edges_on_edges(shapes, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = corners_on_line(
+            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
+        )
+    return edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
 
 
 @door
-def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+def touching_points(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """Find where two shapes touch: up to eight points, all with a gap of at most `margin` [m].
 
-    shapes: SHAPE.  link_x (links, 3), link_R (links, 9): poses p_WK, R_WK.  touch_work, point_work: TOUCH and
-    TOUCH_WORK, ROOM rows; the first ones are filled, of point_work gap, p and n.  pose_work: (2, 12), core_work:
+    shapes: SHAPE, hulls: HULL.  link_x (links, 3), link_R (links, 9): poses p_WK, R_WK.  touch_work, point_work: TOUCH
+    and TOUCH_WORK, ROOM rows; the first ones are filled, of point_work gap, p and n.  pose_work: (2, 12), core_work:
     (13, 3), scratch.  Two planes do not touch.
 
     Returns how many points there are, the signed distance [m], and the normal from shape i to shape j.
@@ -641,54 +459,79 @@ def touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
-        s, n, size = over_plane(shapes, i, j, pose_work, core_work)
-        return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+        s, n, size = over_plane(shapes, hulls, i, j, pose_work, core_work)
+        return (
+            points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
+            s,
+            n,
+        )
     r, size = put_cores(shapes, i, j, pose_work, core_work)
-    n, s = best_crossing(core_work)
+    n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
     return points_from(
-        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
     )
 
 
 @kernel
-def points_from(shapes, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work):
-    """Do the same where n, s is the best of `best_crossing`: it may be the distance."""
-    if -FLUSH * size <= s <= margin:
-        low = min(s, 3.0 * s) - FLUSH * size
-        count = points_in_front(
-            shapes, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
-        )
-        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
-            return spread(count, touch_work, point_work), s, n
-    s, n = signed_distance(core_work, size)
-    s -= r
-    return points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work), s, n
+def best_of_kinks(shapes, hulls, i, j, pose, core_work):
+    """The highest s of two cores among the directions where two kinks of it meet, and that direction."""
+    if shapes.kind[i] == MESH or shapes.kind[j] == MESH:
+        return crossing_of_hulls(shapes, hulls, i, j, pose)
+    return best_crossing(core_work)
 
 
 @kernel
-def points_across(shapes, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
+def points_from(
+    shapes, hulls, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work
+):  # fmt: skip
+    """Do the same where n, s is the best of `best_of_kinks`: it may be the distance."""
+    if -FLUSH * size <= s <= margin:
+        low = min(s, 3.0 * s) - FLUSH * size
+        count = points_in_front(
+            shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
+        )
+        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+            return spread(count, FLUSH * size, touch_work, point_work), s, n
+    if shapes.kind[i] == MESH or shapes.kind[j] == MESH:
+        s, n = distance_of_hulls(shapes, hulls, i, j, pose_work, n, s + r)
+    else:
+        s, n = signed_distance(core_work, size)
+    s -= r
+    return (
+        points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
+        s,
+        n,
+    )
+
+
+@kernel
+def points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
     """Find the points of two shapes whose distance is s, across n; returns how many there are."""
     if s > margin:
         return 0
     slack = FLUSH * size
     low = min(s, 3.0 * s) - slack
-    count = points_in_front(shapes, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work)
+    count = points_in_front(
+        shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work
+    )
     if least_gap(point_work, count) > s + 0.5 * slack:
-        count = nearest_pair(shapes, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
-    return spread(count, touch_work, point_work)
+        count = nearest_pair(shapes, hulls, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
+    return spread(count, slack, touch_work, point_work)
 
 
 @kernel
-def points_within(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+def points_within(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """`touching_points` without the distance, which costs most where shapes are apart.  Returns how many there are."""
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
-        return touching_points(shapes, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]
+        return touching_points(
+            shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work
+        )[0]
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     r, size = put_cores(shapes, i, j, pose_work, core_work)
-    n, s = best_crossing(core_work)
+    n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
     if s - r > margin:  # they are no nearer than that
         return 0
     return points_from(
-        shapes, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
+        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
     )[0]

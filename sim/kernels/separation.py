@@ -31,7 +31,7 @@ from sim.kernels.vectors import (
     times,
     unit,
 )
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, SPHERE
+from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, SPHERE
 
 # Widths that the kinks of s are rounded by, one after the other, of each segment's length.
 FIRST_WIDTH, LAST_WIDTH, NARROWER = 0.3, 1e-9, 0.1
@@ -73,9 +73,9 @@ def in_shape(pose, side, a):
 
 @kernel
 def halves_of(shapes, i):
-    """Half lengths of a shape's segments along its three axes [m]."""
+    """Half lengths of a shape's segments along its three axes [m]; of a mesh those of a box that holds it."""
     kind, size = shapes.kind[i], three(shapes.dimensions, i)
-    if kind == BOX:
+    if kind == BOX or kind == MESH:
         return 0.5 * size[0], 0.5 * size[1], 0.5 * size[2]
     if kind == CAPSULE or kind == CYLINDER:
         return 0.0, 0.0, 0.5 * size[2]

@@ -28,11 +28,14 @@ class ShapeEntry:
     """A solid that is drawn with a body, resolved to body axes."""
 
     body: int  # index of the body; -1: the world
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid, plane
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid, mesh, plane
     position: tuple[float, float, float]  # m, from the body's origin, body axes
     quat_wxyz: tuple[float, float, float, float]  # shape axes to body axes
-    size: tuple[float, float, float]  # m; box, plane full edges, sphere, ellipsoid half axes, else (r, r, length)
+    # m; box, plane full edges, mesh those of a box that holds it, sphere, ellipsoid half axes, else (r, r, length)
+    size: tuple[float, float, float]
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
+    vertices: tuple[tuple[float, float, float], ...] = ()  # m, of a mesh, shape axes
+    triangles: tuple[tuple[int, int, int], ...] = ()  # of vertices, counter-clockwise from outside
 
 
 @dataclass(frozen=True, kw_only=True)

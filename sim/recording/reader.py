@@ -179,9 +179,24 @@ class Recording:
         names = ("body", "position", "quat_wxyz", "size", "color")
         fields = [self._get(f"shapes/{name}")[()] for name in names]
         return tuple(
-            ShapeEntry(kind=kind, body=int(body), **dict(zip(names[1:], map(_numbers, rest), strict=True)))
-            for kind, body, *rest in zip(self._texts("shapes/kind"), *fields, strict=True)
+            ShapeEntry(
+                kind=kind, body=int(body), **dict(zip(names[1:], map(_numbers, rest), strict=True)), **self._mesh(n)
+            )
+            for n, (kind, body, *rest) in enumerate(zip(self._texts("shapes/kind"), *fields, strict=True))
         )
+
+    def _mesh(self, shape: int) -> dict[str, Any]:
+        """Return vertices and triangles of a shape, none where it is no mesh."""
+        if "shapes/vertices" not in self._file:
+            return {}
+        vertices, triangles = (
+            self._get(f"shapes/{name}")[()][self._get(f"shapes/{of}_shape")[()] == shape]
+            for name, of in (("vertices", "vertex"), ("triangles", "triangle"))
+        )
+        return {
+            "vertices": tuple(_numbers(vertex) for vertex in vertices),
+            "triangles": tuple((int(a), int(b), int(c)) for a, b, c in triangles),
+        }
 
     @functools.cached_property
     def joints(self) -> tuple[JointEntry, ...]:

@@ -31,6 +31,8 @@ def write_static(file: h5py.File, layout: Layout, program: str) -> None:
     for name, width in (("position", 3), ("quat_wxyz", 4), ("size", 3), ("color", 4)):
         file[f"shapes/{name}"] = np.array([getattr(s, name) for s in layout.shapes], "<f8").reshape(-1, width)
 
+    _write_meshes(file, layout)
+
     for name in ("name", "type", "parent", "child"):
         file[f"joints/{name}"] = strings([getattr(joint, name) for joint in layout.joints])
     names = tuple(ColumnEntry.__dataclass_fields__)
@@ -45,6 +47,16 @@ def write_static(file: h5py.File, layout: Layout, program: str) -> None:
         for name in ("a", "b"):
             file[f"contacts/pairs/{name}"] = strings([getattr(pair, name) for pair in layout.pairs])
         file["contacts/pairs/shapes"] = np.array([pair.shapes for pair in layout.pairs], "<i8")
+
+
+def _write_meshes(file: h5py.File, layout: Layout) -> None:
+    """Write the corners and triangles of all meshes, one after the other, where there are any."""
+    meshes = [(n, shape) for n, shape in enumerate(layout.shapes) if shape.triangles]
+    if meshes:
+        file["shapes/vertex_shape"] = np.concatenate([np.full(len(s.vertices), n, "<i8") for n, s in meshes])
+        file["shapes/vertices"] = np.concatenate([np.array(s.vertices, "<f8") for _, s in meshes])
+        file["shapes/triangle_shape"] = np.concatenate([np.full(len(s.triangles), n, "<i8") for n, s in meshes])
+        file["shapes/triangles"] = np.concatenate([np.array(s.triangles, "<i8") for _, s in meshes])
 
 
 def write_run(file: h5py.File, attributes: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.colors import color_of
-from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume
+from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume_of
 from sim.scene.shapes import build_shapes
 from sim.scene.spec import Body, Shape, Vec3
 
@@ -47,7 +47,7 @@ def _mass_properties(block: Block, shapes: list[Shape], name: str) -> MassProper
     if block.get("density") is not None:
         if not shapes:
             block.problem("density", f"body '{name}' has a density but no shapes", "give its mass, or shapes")
-        mass = block.get("density") * sum(volume(shape.kind, shape.size) for shape in shapes)
+        mass = block.get("density") * sum(volume_of(shape) for shape in shapes)
     own = of_shapes(shapes, mass) if shapes else None
     com = block.get("com") or (own.com if own else block.get("position"))
     if com is None:

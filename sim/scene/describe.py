@@ -33,6 +33,7 @@ _BLOCKS = (
     ("sphere", "#/$defs/shape/properties/sphere"),
     ("capsule and cylinder", "#/$defs/rod"),
     ("ellipsoid", "#/$defs/shape/properties/ellipsoid"),
+    ("mesh", "#/$defs/shape/properties/mesh"),
     ("plane", "#/$defs/shape/properties/plane"),
     ("joints", "#/$defs/joint"),
     ("limits", "#/$defs/limits/oneOf/1"),
@@ -119,6 +120,7 @@ def _type(schema: Schema) -> list[str]:
     if "array" in types:
         items = resolve(schema["items"])
         what = "numbers" if "number" in str(items.get("type", "")) or "oneOf" in items else "names"
+        what = "points" if "array" in str(items.get("type", "")) else what
         what = "whole numbers" if "integer" in str(items.get("type", "")) else what
         what = "maps" if kinds(items) == {"map"} else what
         count = schema.get("minItems")

@@ -58,6 +58,20 @@ def principal_moments(kind: str, size: Vec3) -> Vec3:
     return ((b**2 + c**2) / 5, (a**2 + c**2) / 5, (a**2 + b**2) / 5)
 
 
+def volume_of(shape: Shape) -> float:
+    """Return the volume (m^3) of a shape."""
+    return shape.hull.volume if shape.hull else volume(shape.kind, shape.size)
+
+
+def moments_of(shape: Shape, mass: float) -> Inertia:
+    """Return the moments of inertia (kg m^2) of a shape of a mass (kg) about its centre, in its file's axes."""
+    if shape.hull:
+        xx, yy, zz, xy, xz, yz = (mass * moment for moment in shape.hull.moments)
+        return turned_tensor((xx, yy, zz, xy, xz, yz), shape.orientation)
+    a, b, c = principal_moments(shape.kind, shape.size)
+    return turned((mass * a, mass * b, mass * c), shape.orientation)
+
+
 def turned(moments: Vec3, orientation: Quat) -> Inertia:
     """Return principal moments as xx yy zz xy xz yz in the axes that `orientation` turns into."""
     axes = [rotate(orientation, axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
@@ -66,6 +80,15 @@ def turned(moments: Vec3, orientation: Quat) -> Inertia:
         return sum(moment * axis[i] * axis[j] for moment, axis in zip(moments, axes, strict=True))
 
     return (entry(0, 0), entry(1, 1), entry(2, 2), entry(0, 1), entry(0, 2), entry(1, 2))
+
+
+def turned_tensor(inertia: Inertia, orientation: Quat) -> Inertia:
+    """Return moments xx yy zz xy xz yz in the axes that `orientation` turns into."""
+    xx, yy, zz, xy, xz, yz = inertia
+    rows: tuple[Vec3, Vec3, Vec3] = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+    half = [rotate(orientation, row) for row in rows]  # its columns are turned next
+    columns = [rotate(orientation, (half[0][k], half[1][k], half[2][k])) for k in range(3)]
+    return (columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2])
 
 
 def shifted(inertia: Inertia, mass: float, offset: Vec3) -> Inertia:
@@ -83,14 +106,13 @@ def of_shapes(shapes: Sequence[Shape], mass: float) -> MassProperties:
 
     Shapes that overlap count twice where they do.
     """
-    volumes = [volume(shape.kind, shape.size) for shape in shapes]
+    volumes = [volume_of(shape) for shape in shapes]
     total = sum(volumes)
     com = tuple(sum(v * s.position[k] for v, s in zip(volumes, shapes, strict=True)) / total for k in range(3))
     inertia = (0.0,) * 6
     for v, shape in zip(volumes, shapes, strict=True):
         share = mass * v / total
-        moments = principal_moments(shape.kind, shape.size)
-        own = turned((share * moments[0], share * moments[1], share * moments[2]), shape.orientation)
+        own = moments_of(shape, share)
         offset = (shape.position[0] - com[0], shape.position[1] - com[1], shape.position[2] - com[2])
         inertia = tuple(a + b for a, b in zip(inertia, shifted(own, share, offset), strict=True))  # type: ignore[assignment]
     return MassProperties(mass, com, inertia)  # type: ignore[arg-type]

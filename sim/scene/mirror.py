@@ -57,8 +57,16 @@ class Mirror:
 
     def shape(self, shape: Shape) -> Shape:
         """Return a mirrored shape."""
+        hull = shape.hull
+        if hull is not None:
+            hull = dataclasses.replace(
+                hull,
+                corners=tuple(self.vector(corner) for corner in hull.corners),
+                faces=tuple(face[::-1] for face in hull.faces),
+                moments=self.inertia(hull.moments),
+            )
         return dataclasses.replace(
-            shape, position=self.vector(shape.position), orientation=self.quaternion(shape.orientation)
+            shape, position=self.vector(shape.position), orientation=self.quaternion(shape.orientation), hull=hull
         )
 
     def body(self, body: Body) -> Body:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any
 
 from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
+from sim.scene.hull import HullError, hull_of
+from sim.scene.meshes import MeshError, Triangles, enclosed, read_mesh
+from sim.scene.names import nearest
 from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
 
-_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "plane")
+_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane")
+_SUFFIXES = (".obj", ".OBJ", ".stl", ".STL")
+_CONVEX = 1e-3  # share of volume that a hull may add to a mesh without a word
 
 
 def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shape]:
@@ -40,6 +46,8 @@ def build_shape(block: Block, color: Color) -> Shape | None:
         return _rod(kind, solid, own, block.get("name", ""))
     if kind == "plane":
         return _plane(solid, own, block.get("name", ""))
+    if kind == "mesh":
+        return _mesh(solid, own, block.get("name", ""))
     size = {"box": solid.get("size"), "ellipsoid": solid.get("radii"), "sphere": (solid.get("radius"),) * 3}[kind]
     if size is None or size[0] is None:
         return None
@@ -58,6 +66,58 @@ def _plane(solid: Block, color: Color, name: str) -> Shape | None:
         kind="plane", position=solid.get("center"), orientation=along_z(unit(normal)), size=(edge, edge, 0.0),
         color=color, name=name,
     )  # fmt: skip
+
+
+def _mesh(solid: Block, color: Color, name: str) -> Shape | None:
+    """Return the convex hull of a file or of points."""
+    if solid.wrote("file") == solid.wrote("vertices"):
+        what = "'file' and 'vertices' at once" if solid.wrote("file") else "neither 'file' nor 'vertices'"
+        solid.problem(None, f"{what}; expected one of them")
+        return None
+    scale = solid.get("scale")
+    found = _of_file(solid) if solid.wrote("file") else (solid.get("vertices"), ())
+    if found is None or scale is None:
+        return None
+    written = "file" if solid.wrote("file") else "vertices"
+    points = tuple((scale * x, scale * y, scale * z) for x, y, z in found[0])
+    try:
+        (x, y, z), hull = hull_of(points)
+    except HullError as error:
+        solid.problem(written, f"no solid: {error}", "a mesh is taken as its convex hull, which has a volume")
+        return None
+    volume = enclosed(points, found[1])
+    if volume is not None and hull.volume > (1.0 + _CONVEX) * volume:
+        added = 100.0 * (hull.volume / volume - 1.0)
+        solid.problem(
+            written, f"the mesh is not convex: its hull, which is taken for it, has {added:.3g} % more volume",
+            "take several shapes for its parts", severity="warning",
+        )  # fmt: skip
+    orientation = orientation_of(solid, "orientation")
+    centre, origin = rotate(orientation, (x, y, z)), solid.get("position")
+    size = tuple(2.0 * max(abs(corner[k]) for corner in hull.corners) for k in range(3))
+    return Shape(
+        kind="mesh", position=(centre[0] + origin[0], centre[1] + origin[1], centre[2] + origin[2]),
+        orientation=orientation, size=(size[0], size[1], size[2]), color=color, name=name, hull=hull,
+    )  # fmt: skip
+
+
+def _of_file(solid: Block) -> tuple[tuple[Vec3, ...], Triangles] | None:
+    """Return points and triangles of a mesh's file, or None if it cannot be had (reported)."""
+    folder, name = solid.reader.scope.folder, solid.get("file")
+    path = folder / name
+    if not path.is_file():
+        known = [os.path.relpath(other, folder) for other in path.parent.glob("*") if other.suffix in _SUFFIXES]
+        shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
+        solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
+        return None
+    try:
+        points, triangles, text = read_mesh(path)
+    except MeshError as error:
+        solid.problem("file", f"'{name}': {error}", "meshes are OBJ or STL files")
+        return None
+    outer = solid.where("file").file
+    solid.reader.findings.open(os.path.normpath(os.path.join(os.path.dirname(outer), name)), text)
+    return points, triangles
 
 
 def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:

@@ -42,17 +42,29 @@ class Expression:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hull:
+    """A convex solid with flat faces, about its centre of mass."""
+
+    corners: tuple[Vec3, ...]  # m
+    faces: tuple[tuple[int, ...], ...]  # corners of each, counter-clockwise from outside
+    volume: float  # m^3
+    moments: tuple[float, float, float, float, float, float]  # m^2, of a mass of 1 kg: xx yy zz xy xz yz
+
+
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """A solid that is drawn, weighed and touched."""
 
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid; plane: of the world alone
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid, mesh; plane: of the world alone
     position: Vec3  # m, centre, file coordinates
     orientation: Quat  # shape axes to file axes; capsules and cylinders lie along their z
     # m; box: full edges; sphere: (r, r, r); ellipsoid: half axes; capsule, cylinder: (r, r, length between
-    # the end centres); plane (all below z = 0 of its axes): (edge, edge, 0) of the square that is drawn
+    # the end centres); plane (all below z = 0 of its axes): (edge, edge, 0) of the square that is drawn;
+    # mesh: full edges of the box about its centre that holds it
     size: Vec3
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]; not-a-number: the film chooses
     name: str = ""  # of a shape of the world, for contacts
+    hull: Hull | None = None  # of a mesh, in the shape's axes
 
 
 @dataclass(frozen=True, kw_only=True)

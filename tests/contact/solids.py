@@ -10,8 +10,10 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from sim import model
+from sim.contact.solids import features_of
 from sim.kernels import features, narrow
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, table
+from sim.model import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, MESH, PLANE, SPHERE, table
+from sim.scene.hull import hull_of
 
 NAMES = {PLANE: "plane", SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", CYLINDER: "cylinder", ELLIPSOID: "ellipsoid"}
 PAIRS = [(a, b) for a in NAMES for b in NAMES if (a, b) != (PLANE, PLANE)]
@@ -24,9 +26,10 @@ class Solid:
     size: np.ndarray  # (3,) m
     x: np.ndarray  # (3,) m, centre
     R: np.ndarray  # (3, 3), axes
+    corners: np.ndarray | None = None  # (n, 3) m, of a mesh, from its centre
 
     def moved(self, x: np.ndarray, R: np.ndarray) -> Solid:
-        return Solid(self.kind, self.size, x + R @ self.x, R @ self.R)
+        return Solid(self.kind, self.size, x + R @ self.x, R @ self.R, self.corners)
 
     def support(self, n: np.ndarray) -> np.ndarray:
         """The largest n . y of the solid's points, for directions (..., 3)."""
@@ -43,6 +46,8 @@ class Solid:
             width = c / 2 * np.abs(v[..., 2]) + a * np.hypot(v[..., 0], v[..., 1])
         elif self.kind == ELLIPSOID:
             width = np.linalg.norm(v * self.size, axis=-1)
+        elif self.kind == MESH:
+            width = (v @ self.corners.T).max(axis=-1)
         else:
             width = np.where(v[..., 2] > 1 - 1e-14, 0.0, np.inf)
         return n @ self.x + width
@@ -106,13 +111,33 @@ def shape_table(solids: list[Solid], rng: np.random.Generator | None) -> tuple[A
     return shapes, x, R
 
 
+def hull_table(solids: list[Solid], shapes: Any) -> Any:
+    """The features of all meshes."""
+    found = []
+    for n, solid in enumerate(solids):
+        if solid.kind == MESH:
+            centre, hull = hull_of(tuple(map(tuple, solid.corners.tolist())))
+            assert np.abs(centre).max() < 1e-12  # corners are from the centre
+            rows = features_of(hull)
+            shapes.first[n] = sum(map(len, found))
+            shapes.corners[n], shapes.edges[n], shapes.faces[n] = ((rows.kind == k).sum() for k in (BALL, LINE, FACE))
+            rows.a += shapes.first[n]
+            rows.b += shapes.first[n]
+            found.append(rows)
+    out = table(model.HULL, sum(map(len, found)))
+    if found:
+        out[:] = np.concatenate(found)
+    return out
+
+
 def meet(a: Solid, b: Solid, margin: float, rng: np.random.Generator | None = None) -> Meeting:
     shapes, x, R = shape_table([a, b], rng)
+    hulls = hull_table([a, b], shapes)
     touches, points = table(model.TOUCH, narrow.ROOM), table(model.TOUCH_WORK, narrow.ROOM)
     for name in points.dtype.names:
         points[name] = np.nan
     count, distance, n = narrow.touching_points(
-        shapes, 0, 1, x, R, margin, touches, points, np.zeros((2, 12)), np.zeros((13, 3))
+        shapes, hulls, 0, 1, x, R, margin, touches, points, np.zeros((2, 12)), np.zeros((13, 3))
     )
     return Meeting(touches, points, count, distance, np.array(n), a, b, x, R)
 

@@ -16,7 +16,7 @@ WANTED = {
     "governor", "andrews", "slider_crank", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
     "rope_net", "forest",
     "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
-    "dominoes", "figure_falls", "woodpecker", "slider_crank_clearance",
+    "dice", "dominoes", "figure_falls", "woodpecker", "slider_crank_clearance",
     "figure_stands", "ragdoll_stairs", "high_bar_dismount", "swing_ground",
 }  # fmt: skip
 
