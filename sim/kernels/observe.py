@@ -145,7 +145,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
 
 
 @door
-def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rate, link_work, one_work):
+def energies(columns, stops, forces, points, gravity_W, coordinate, rate, link_work, one_work):
     """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J]."""
     kinetic, potential = 0.0, 0.0
     I, V, x, g = link_work.I, link_work.V, link_work.x, gravity_W  # noqa: E741
@@ -161,9 +161,8 @@ def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rat
         kinetic += 0.5 * columns.armature[c] * rate[c] ** 2
         if columns.stiffness[c] != 0.0:
             potential += 0.5 * columns.stiffness[c] * (coordinate[c] - columns.rest[c]) ** 2
-    for s in range(engaged.size):
-        if engaged[s]:
-            potential += 0.5 * stops.stiffness[s] * stop_depth(stops, coordinate, s) ** 2
+    for s in range(stops.joint.size):
+        potential += 0.5 * stops.stiffness[s] * max(stop_depth(stops, coordinate, s), 0.0) ** 2
     potential += spring_energy(forces, points, coordinate, link_work)
     one_work.energy[0, 0], one_work.energy[0, 1] = kinetic, potential
 
@@ -313,7 +312,7 @@ def observation(question, system, t, a, b):
     columns(system, q, v)
     body_poses(tables.links, work.links, work.bodies)
     energies(
-        tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
+        tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
     if question == SAMPLE or guards.forces[0]:

@@ -8,7 +8,8 @@ At each point, with u = W v+ and Coulomb's cone:
 
 so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that would close faster
 than its rest speed gets Newton's restitution of its speed before the step instead.  Overlaps are taken back by moving
-the bodies, not by speeds: no energy comes from them.  Joints at their stops press like frictionless points.
+the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press like frictionless points; soft stops
+and friction of joints are rows of the same problem, see `sim.kernels.gathering`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from __future__ import annotations
 import math
 
 from sim.kernels.articulated import outward
+from sim.kernels.augmented import bounded
+from sim.kernels.constraints import block_frames
 from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.features import place_touch
-from sim.kernels.gathering import gather_presses
+from sim.kernels.forces import closing_rate, stop_depth
+from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, rate_of
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
@@ -46,6 +50,7 @@ SAME_POINT = 0.5
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
+ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
 @entry
@@ -53,7 +58,7 @@ def stepping(question, system, t, a, b):
     """Answer STEPPING, PUSH and TELL.  Returns a status."""
     tables, _, work, _ = unpack(system)
     if question == PUSH:
-        push_links(work)
+        push_links(tables, work)
         return Status.OK
     if question == TELL:
         tell(work, t)
@@ -85,16 +90,12 @@ def step_pressed(system, t, h, y, slope, y_out):
         y_out[i] = y[i] + h * slope[i]
     v_out = y_out[nq : nq + nv]
     spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
+    status = press_on(system, q, v, h, v_out)
+    if status != Status.OK:
+        return status
     points = work.stepped.points[0]
     if points > 0:
-        press_rows(system)
-        state_targets(tables, work, v_out, h)
-        start_warm(work.stepped.before[0], points, work.pressed, h, tables.one.length[0], work.presses, work.press_P)
-        press(system, points)
-        respond_to_push(system)
-        for i in range(nv):
-            v_out[i] += work.freedoms.vdot[i]
-        y_out[nq + nv + 1] += lost_in(points, work.presses, work.press_P, work.press_z)
+        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
     add_freedoms(tables.links, v_out, h, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
@@ -102,41 +103,103 @@ def step_pressed(system, t, h, y, slope, y_out):
     return Status.OK
 
 
-@chapter
-def state_targets(tables, work, v_free, h):
-    """Rates of all presses before the step and without impulses, and from these what the laws speak of."""
-    points, press = work.stepped.points[0], work.presses
+@story
+def press_on(system, q, v, h, v_out):
+    """Add to v_out what all presses change; what is reached by that change only presses, too.  Returns a status."""
+    tables, _, work, _ = unpack(system)
+    known, v_new = 0, work.moved
+    for i in range(v.size):
+        v_new[i] = v_out[i]
+    for _ in range(ROUNDS):
+        points = work.stepped.points[0]
+        if points > known:
+            press_rows(system)
+            state_targets(tables, work, known, v_out, h)
+            start_warm(tables, work, known, h)
+            press(system, points)
+            respond_to_push(system)
+            known = points
+            for i in range(v.size):
+                v_new[i] = v_out[i] + work.freedoms.vdot[i]
+        status = add_overrun(system, q, v, v_new, h)
+        if status != Status.OK:
+            return status
+        if work.stepped.points[0] == known:
+            break
+    for i in range(v.size):
+        v_out[i] = v_new[i]
+    return Status.OK
+
+
+@story
+def add_overrun(system, q, v, v_new, h):
+    """Add what v_new takes bodies and joints beyond and does not press yet; then velocities are those of v again.
+
+    Returns a status.
+    """
+    tables, _, work, _ = unpack(system)
+    stops, points = tables.stops, work.stepped.points[0]
+    velocities(tables.links, tables.freedoms, v_new, work.links, work.freedoms)
+    if tables.meetings.a.size > 0:
+        status = gather_reached(tables, work, h)
+        if status != Status.OK:
+            return status
+    if stops.joint.size > 0:
+        if tables.blocks.rows.size > 0:
+            block_frames(tables.blocks, work.links, work.blocks)
+        columns(system, q, v_new)
+    for s in range(stops.joint.size):
+        depth = stop_depth(stops, work.coordinate, s) + h * closing_rate(stops, work.coordinate, work.rate, s)
+        if depth > 0.0 and not is_pressed(work.presses, points, s) and not add_stop(tables, work, s, h):
+            return Status.CROWDED
+    if work.stepped.points[0] > points:
+        velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
+    return Status.OK
+
+
+@kernel
+def is_pressed(press, points, s):
+    """Tell whether stop s is among the first presses."""
     for k in range(points):
+        if press.meeting[k] < 0 and press.key[k, 0] == s:
+            return True
+    return False
+
+
+@chapter
+def state_targets(tables, work, first, v_free, h):
+    """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of."""
+    points, press = work.stepped.points[0], work.presses
+    for k in range(first, points):
         for r in range(3):
             press.before[k, r] = rate_of(press, k, r, work.links.V)
     velocities(tables.links, tables.freedoms, v_free, work.links, work.freedoms)
-    for k in range(points):
+    for k in range(first, points):
         for r in range(3):
             press.free[k, r] = rate_of(press, k, r, work.links.V)
         closes = press.gap[k] + h * press.free[k, 0] < 0.0
-        press.shift[k] = max(press.gap[k], 0.0) / h
+        if press.soft[k] == 0.0:
+            press.shift[k] = max(press.gap[k], 0.0) / h
         if closes and press.restitution[k] > 0.0 and press.before[k, 0] < -press.rest_speed[k]:
             press.shift[k] = press.restitution[k] * press.before[k, 0]
         press.free[k, 0] += press.shift[k]
 
 
-@kernel
-def rate_of(press, k, r, V):
-    """Rate of row r of press k at the links' velocities V."""
-    if r >= press.rows[k]:
-        return 0.0
-    a, b, K, s = press.link[k, 0], press.link[k, 1], press.K, 0.0
-    for i in range(6):
-        s += K[k, r, i] * V[b, i] + K[k, r, 6 + i] * V[a, i]
-    return s
+@chapter
+def start_warm(tables, work, known, h):
+    """Begin with the forces of the last step, or of what was known to press in this one."""
+    stepped, P = work.stepped, work.press_P
+    for k in range(known, stepped.points[0]):
+        P[k, 0] = P[k, 1] = P[k, 2] = 0.0
+    if known == 0:
+        warm(stepped.before[0], stepped.points[0], work.pressed, h, tables.one.length[0], work.presses, P)
 
 
 @kernel
-def start_warm(before, points, pressed_out, h, length, press, P_out):
+def warm(before, points, pressed_out, h, length, press, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
-        P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
         nearest, best = (SAME_POINT * length) ** 2, -1
         while first < before and pressed_out.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
             first += 1
@@ -160,15 +223,15 @@ def start_warm(before, points, pressed_out, h, length, press, P_out):
                     for i in range(3):
                         share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
                         P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
-            keep_in_cone(press.friction[k], P_out, k)
+            keep_in_law(press, P_out, k)
             pressed_out.rows[best] = 0
 
 
 @kernel
-def keep_in_cone(friction, P_out, k):
-    """Let impulse k press, with the friction that this allows."""
-    P_out[k, 0] = max(P_out[k, 0], 0.0)
-    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), friction * P_out[k, 0]
+def keep_in_law(press, P_out, k):
+    """Let impulse k be within its bounds, with the friction that this allows."""
+    P_out[k, 0] = bounded(press, k, P_out[k, 0])
+    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), press.friction[k] * P_out[k, 0]
     if size > most:
         P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
@@ -207,13 +270,20 @@ def respond_to_push(system):
 
 
 @kernel
-def lost_in(points, press, P, z):
-    """Energy that presses take [J]: impulses times the mean of speeds before and after; z holds the shift, too."""
+def lost_in(stops, points, h, press, P, z):
+    """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
+
+    z holds the shift, and what soft stops give way, too.  These keep what springs do.
+    """
     lost = 0.0
     for k in range(points):
-        lost += 0.5 * P[k, 0] * press.shift[k]
-        for r in range(press.rows[k]):
+        rate = z[k, 0] - press.shift[k] - press.soft[k] * P[k, 0]
+        lost -= 0.5 * P[k, 0] * (press.before[k, 0] + rate)
+        for r in range(1, press.rows[k]):
             lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r])
+        if press.soft[k] > 0.0:
+            old, new = min(press.gap[k], 0.0), min(press.gap[k] + h * rate, 0.0)
+            lost -= 0.5 * stops.stiffness[press.key[k, 0]] * (new * new - old * old)
     return lost
 
 
@@ -254,14 +324,15 @@ def move_apart(system, points, h, q_out):
 def overlaps(step_work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
 
-    Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
+    Soft stops and friction have no gap to keep.  Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
     presses, deepest, worst = step_work.presses, 0.0, 0.0
     for k in range(points):
         if presses.meeting[k] >= 0:
             deepest = max(deepest, -presses.gap[k])
         there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
-        presses.before[k, 0] = gap_at_end(step_work, k, h) + LEFT - there
+        gives = presses.soft[k] > 0.0 or presses.low[k] < 0.0
+        presses.before[k, 0] = math.inf if gives else gap_at_end(step_work, k, h) + LEFT - there
         step_work.press_off[k], step_work.press_d[k, 0] = -presses.before[k, 0], 0.0
         worst = max(worst, step_work.press_off[k])
     return deepest, worst
@@ -319,16 +390,40 @@ def remember(work, points, h):
 
 
 @chapter
-def push_links(work):
-    """Add the forces of the last step's presses to the links' wrenches."""
+def push_links(tables, work):
+    """Add the forces of the last step's presses to the links' wrenches, those of joints to their torques."""
     pressed = work.pressed
     for k in range(work.stepped.before[0]):
         a, b = pressed.link[k, 0], pressed.link[k, 1]
+        if pressed.meeting[k] < 0 and push_joint(tables, work, k):
+            continue
         for r in range(pressed.rows[k]):
             f = pressed.impulse[k, r] / pressed.h[k]
             for i in range(6):
                 work.links.wrench[b, i] += f * pressed.K[k, r, i]
                 work.links.wrench[a, i] += f * pressed.K[k, r, 6 + i]
+
+
+@kernel
+def push_joint(tables, work, k):
+    """Add the force of press k, a stop or friction, to the torques of its columns; tells whether that is all."""
+    pressed, stops = work.pressed, tables.stops
+    s, f = pressed.key[k, 0], pressed.impulse[k, 0] / pressed.h[k]
+    stopped = s < stops.joint.size
+    c = stops.column[s] if stopped else s - stops.joint.size
+    angle = stopped and stops.angle[s] == 1
+    for i in range(3 if angle else 1):
+        torque = f * pressed.axes[k, 3 + i]
+        work.torque[c + i] += torque
+        if stopped:
+            work.stopping[c + i] += torque
+        else:
+            work.rubbing[c + i] += torque
+    block = block_of(tables.blocks, tables.columns.joint[c])
+    first = 3 if tables.columns.linear[c] == 1 and not angle else 0
+    for i in range(3 if block >= 0 else 0):
+        work.blocks.own[block, first + i] += f * pressed.axes[k, i]
+    return block < 0
 
 
 @chapter

@@ -70,7 +70,7 @@ def test_tolerances_agree_until_the_third_event() -> None:
 
 def test_steps_find_the_first_three_impacts() -> None:
     """Toes, heels, hands (both sides at once): within 2 dt of the events, and half as far off at half the step."""
-    scene = with_one_kind_of_stops(figure())
+    scene = figure()
     run = events(scene).to(0.545)
     exact = [e.time for e in run.told.events if e.kind == "impact" and "ground" in e.text]
     assert len(exact) == 3
