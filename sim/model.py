@@ -329,11 +329,11 @@ TOUCH_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
-# What may press within a time step: a point of contact, a joint at its stop, or its friction.  The force on b is P / h.
+# What may press within a time step: a point of contact, a joint at its stop, its friction.  The force on b is P / h.
 PRESS = np.dtype(
     [
         ("meeting", "i8"),  # of which pair of shapes, or -1
-        ("key", "i8", (2,)),  # features of the two shapes; of a stop its number; of friction its column, after all stops
+        ("key", "i8", (2,)),  # features of the two shapes; number of a stop; of friction its column, after all stops
         ("link", "i8", (2,)),
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
@@ -346,7 +346,7 @@ PRESS = np.dtype(
         ("axes", "f8", (9,)),
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
         ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
-        ("shift", "f8"),  # m/s: what the law asks the normal rate to exceed, with the other sign
+        ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"), ("t", "f8"),  # N s along n, t1, t2; s: its step, and when it ended
     ],
     align=True,
@@ -714,7 +714,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
     return {
-        "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes), "reached": np.zeros(shapes),
+        "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "reached": np.zeros(shapes),
         "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),

@@ -262,8 +262,11 @@ def add_stiffness(problem_work, count, size, rho):
     for n in range(count):
         k = problem_work.chosen[n]
         nn, xn, yn, xx, xy, yy = slopes_of_law(
-            problem_work.press, stiffness_of(problem_work.press, rho, problem_work.G, k), problem_work.P,
-            problem_work.z, k,
+            problem_work.press,
+            stiffness_of(problem_work.press, rho, problem_work.G, k),
+            problem_work.P,
+            problem_work.z,
+            k,
         )
         if nn != 0.0 or xx != 0.0 or yy != 0.0:
             add_press(problem_work, k, nn, xn, yn, xx, xy, yy)

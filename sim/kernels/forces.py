@@ -135,7 +135,7 @@ def stop_depth(stops, coordinate, s):
 
 
 @kernel
-def outward_at(stops, coordinate, s):
+def deepening(stops, coordinate, s):
     """Return which way depth grows at stop s, over the columns that it acts on: one, or the three of an angle."""
     c, side = stops.column[s], stops.side[s]
     if not stops.angle[s]:
@@ -149,7 +149,7 @@ def outward_at(stops, coordinate, s):
 @kernel
 def closing_rate(stops, coordinate, rate, s):
     """Rate of the depth of stop s."""
-    c, n = stops.column[s], outward_at(stops, coordinate, s)
+    c, n = stops.column[s], deepening(stops, coordinate, s)
     if not stops.angle[s]:
         return n[0] * rate[c]
     return n[0] * rate[c] + n[1] * rate[c + 1] + n[2] * rate[c + 2]
@@ -168,7 +168,7 @@ def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one
         depth, closing = stop_depth(stops, coordinate, s), closing_rate(stops, coordinate, rate, s)
         # depth is negative only in stages past the guard that lets go: going on smoothly there finds it better
         grip = 1.0 + stops.dissipation[s] * closing
-        push, n = k * depth * (grip if grip > 0.0 else 0.0), outward_at(stops, coordinate, s)
+        push, n = k * depth * (grip if grip > 0.0 else 0.0), deepening(stops, coordinate, s)
         for i in range(3 if stops.angle[s] else 1):
             torque_out[c + i] -= push * n[i]
             stopping_out[c + i] -= push * n[i]
@@ -218,7 +218,7 @@ def control_torques(tables, control, work, t):
 
 
 @part
-def axis_of(frame, kind, n, i):
+def freedom_axis(frame, kind, n, i):
     """Axis of freedom i of the joint of block n, of this kind, and whether it slides along it; world axes."""
     turns = 0 if kind == SPHERICAL else 3  # freedoms before those about M's axes
     if (kind == SPHERICAL or kind == FREE) and i >= turns:
@@ -244,7 +244,7 @@ def loop_wrenches(blocks, torque, block_work, link_work):
             tau = torque[c + i]
             if tau == 0.0:
                 continue
-            e, slides = axis_of(frame, k, n, i)
+            e, slides = freedom_axis(frame, k, n, i)
             if slides:
                 f0, f1, f2 = f0 + tau * e[0], f1 + tau * e[1], f2 + tau * e[2]
             else:

@@ -17,7 +17,7 @@ import math
 
 from sim.kernels.broad import can_meet, sweep_boxes
 from sim.kernels.features import speed_at, tangents_of
-from sim.kernels.forces import axis_of, closing_rate, outward_at, stop_depth
+from sim.kernels.forces import closing_rate, deepening, freedom_axis, stop_depth
 from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.narrow import points_within
 from sim.kernels.separation import ball_of, half_axes_of, halves_of
@@ -119,10 +119,10 @@ def gather_reached(tables, work, h):
 @kernel
 def further(reach, reached, spare):
     """Tell whether a shape reaches further than before by more than what may be."""
+    found = False
     for i in range(reach.size):
-        if reached[i] > reach[i] + 0.5 * spare:
-            return True
-    return False
+        found = found or reached[i] > reach[i] + 0.5 * spare
+    return found
 
 
 @kernel
@@ -282,14 +282,14 @@ def add_stop(tables, work, s, h):
     stops, press, k = tables.stops, work.presses, work.stepped.points[0]
     if k == work.press_P.shape[0]:
         return False
-    inward = times(-1.0, outward_at(stops, work.coordinate, s))
+    inward = times(-1.0, deepening(stops, work.coordinate, s))
     if put_joint(tables, work, stops.joint[s], stops.column[s], stops.angle[s], inward, k):
         depth = stop_depth(stops, work.coordinate, s)
         press.key[k, 0], press.gap[k], press.low[k], press.high[k] = s, -depth, 0.0, math.inf
         press.restitution[k], press.rest_speed[k], press.soft[k] = stops.restitution[s], stops.rest_speed[s], 0.0
         if not stops.rigid[s]:
             span = h + stops.dissipation[s] * max(depth, 0.0)
-            press.soft[k], press.shift[k] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
+            press.soft[k], press.shift[k, 0] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
         work.stepped.points[0] += 1
     return True
 
@@ -325,11 +325,14 @@ def put_joint(tables, work, joint, c, angle, n, k):
         a, b, at = blocks.a[block], blocks.b[block], three(work.blocks.frame, block)
         slides = tables.columns.linear[c] == 1 and not angle
         for j in range(3 if angle else 1):
-            e = beyond(e, n[j], axis_of(work.blocks.frame, blocks.kind[block], block, c - blocks.column[block] + j)[0])
+            e = beyond(
+                e, n[j], freedom_axis(work.blocks.frame, blocks.kind[block], block, c - blocks.column[block] + j)[0]
+            )
     else:
         return False
     press.meeting[k], press.placed[k], press.key[k, 1] = -1, 0, 0
     press.link[k, 0], press.link[k, 1], press.rows[k], press.friction[k] = a, b, 1, 0.0
+    press.shift[k, 1] = press.shift[k, 2] = 0.0
     put_axis(press, k, 0, e)
     put_axis(press, k, 1, n)
     for i in range(3):

@@ -6,10 +6,11 @@ At each point, with u = W v+ and Coulomb's cone:
 
     0 <= P_n  _|_  u_n + gap / h >= 0          (dynamics-filter-1999, "Collisions and Contacts", for a step)
 
-so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that would close faster
-than its rest speed gets Newton's restitution of its speed before the step instead.  Overlaps are taken back by moving
-the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press like frictionless points; soft stops
-and friction of joints are rows of the same problem, see `sim.kernels.gathering`.
+so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that comes with speed is
+open for the share s = gap / (h |u_n*|) of the step, and slides freely for it: friction then is asked of u_t - s u_t*.
+One that would close faster than its rest speed gets Newton's restitution of its speed before the step instead.
+Overlaps are taken back by moving the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press
+like frictionless points; soft stops and friction of joints are rows of the same problem, see `sim.kernels.gathering`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
+# Of its rate without impulses: what a point has before a step if it comes with speed, and does not rest.
+OWN = 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
@@ -160,10 +163,10 @@ def add_overrun(system, q, v, v_new, h):
 @kernel
 def is_pressed(press, points, s):
     """Tell whether stop s is among the first presses."""
+    found = False
     for k in range(points):
-        if press.meeting[k] < 0 and press.key[k, 0] == s:
-            return True
-    return False
+        found = found or (press.meeting[k] < 0 and press.key[k, 0] == s)
+    return found
 
 
 @chapter
@@ -177,12 +180,25 @@ def state_targets(tables, work, first, v_free, h):
     for k in range(first, points):
         for r in range(3):
             press.free[k, r] = rate_of(press, k, r, work.links.V)
-        closes = press.gap[k] + h * press.free[k, 0] < 0.0
         if press.soft[k] == 0.0:
-            press.shift[k] = max(press.gap[k], 0.0) / h
-        if closes and press.restitution[k] > 0.0 and press.before[k, 0] < -press.rest_speed[k]:
-            press.shift[k] = press.restitution[k] * press.before[k, 0]
-        press.free[k, 0] += press.shift[k]
+            shift_open(press, k, h)
+        for r in range(3):
+            press.free[k, r] += press.shift[k, r]
+
+
+@kernel
+def shift_open(press_out, k, h):
+    """Say what the law asks of the rates of press k, whose gap closes within the step at most.
+
+    One that comes with speed slides for the share of the step that is over by then: its friction stops the rest.
+    """
+    gap, free, before, shift = max(press_out.gap[k], 0.0), press_out.free[k, 0], press_out.before[k, 0], press_out.shift
+    closes = press_out.gap[k] + h * free < 0.0
+    shift[k, 0] = gap / h
+    share = gap / (h * -free) if closes and before < OWN * free else 0.0
+    shift[k, 1], shift[k, 2] = -share * press_out.free[k, 1], -share * press_out.free[k, 2]
+    if closes and press_out.restitution[k] > 0.0 and before < -press_out.rest_speed[k]:
+        shift[k, 0], shift[k, 1], shift[k, 2] = press_out.restitution[k] * before, 0.0, 0.0
 
 
 @chapter
@@ -277,10 +293,10 @@ def lost_in(stops, points, h, press, P, z):
     """
     lost = 0.0
     for k in range(points):
-        rate = z[k, 0] - press.shift[k] - press.soft[k] * P[k, 0]
+        rate = z[k, 0] - press.shift[k, 0] - press.soft[k] * P[k, 0]
         lost -= 0.5 * P[k, 0] * (press.before[k, 0] + rate)
         for r in range(1, press.rows[k]):
-            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r])
+            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r] - press.shift[k, r])
         if press.soft[k] > 0.0:
             old, new = min(press.gap[k], 0.0), min(press.gap[k] + h * rate, 0.0)
             lost -= 0.5 * stops.stiffness[press.key[k, 0]] * (new * new - old * old)
@@ -324,7 +340,9 @@ def move_apart(system, points, h, q_out):
 def overlaps(step_work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
 
-    Soft stops and friction have no gap to keep.  Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
+    Soft stops and friction have no gap to keep.
+
+    Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
     presses, deepest, worst = step_work.presses, 0.0, 0.0
     for k in range(points):
@@ -347,7 +365,7 @@ def gap_at_end(work, k, h):
         side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
         if status == Status.OK and side * dot(m, three(presses.axes, k)) > SAME_WAY:
             return gap
-    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k])
+    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k, 0])
 
 
 @kernel
@@ -405,24 +423,24 @@ def push_links(tables, work):
 
 
 @kernel
-def push_joint(tables, work, k):
+def push_joint(tables, step_work, k):
     """Add the force of press k, a stop or friction, to the torques of its columns; tells whether that is all."""
-    pressed, stops = work.pressed, tables.stops
+    pressed, stops = step_work.pressed, tables.stops
     s, f = pressed.key[k, 0], pressed.impulse[k, 0] / pressed.h[k]
     stopped = s < stops.joint.size
     c = stops.column[s] if stopped else s - stops.joint.size
     angle = stopped and stops.angle[s] == 1
     for i in range(3 if angle else 1):
         torque = f * pressed.axes[k, 3 + i]
-        work.torque[c + i] += torque
+        step_work.torque[c + i] += torque
         if stopped:
-            work.stopping[c + i] += torque
+            step_work.stopping[c + i] += torque
         else:
-            work.rubbing[c + i] += torque
+            step_work.rubbing[c + i] += torque
     block = block_of(tables.blocks, tables.columns.joint[c])
     first = 3 if tables.columns.linear[c] == 1 and not angle else 0
     for i in range(3 if block >= 0 else 0):
-        work.blocks.own[block, first + i] += f * pressed.axes[k, i]
+        step_work.blocks.own[block, first + i] += f * pressed.axes[k, i]
     return block < 0
 
 
