@@ -13,7 +13,7 @@ import numpy as np
 
 from sim.closing import close
 from sim.compiler import Model
-from sim.connectivity import Frames, Structure, build, choose_tree
+from sim.connectivity import Structure, build, choose_tree
 from sim.drives import (
     against_motions,
     held_by,
@@ -29,6 +29,7 @@ from sim.mechanism import Mechanism, state_from_bodies
 from sim.model import FREE
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene, Value
+from sim.tree import Frames
 
 CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word

@@ -26,13 +26,14 @@ from sim.assembly import (
     unplaceable,
 )
 from sim.compiler import Model, relative_pose
-from sim.connectivity import Frames, Structure, build, choose_tree
+from sim.connectivity import Structure, build, choose_tree
 from sim.drawing import Pose
 from sim.mechanism import Mechanism, coordinates_of, rates_of
 from sim.model import NQ, NV, TORSION, Control
 from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
 from sim.striking import strike
+from sim.tree import Frames
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
 
@@ -325,9 +326,10 @@ def generalised_impulse(
 
 def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Control) -> None:
     """Set which soft stops are touched from the coordinates as last looked at."""
-    present = {int(j) for j in structure.carrier[1:]} | set(structure.loops)
-    for n, stop in enumerate(model.stops):
-        c = int(stop.column)
-        x = float(np.linalg.norm(mechanism.work.coordinate[c : c + 3])) if stop.angle else mechanism.work.coordinate[c]
-        touched = not stop.rigid and stop.side * (x - stop.bound) > 0.0
-        control.engaged[n] = int(int(stop.joint) in present and touched)
+    stops, coordinate = model.stops, mechanism.work.coordinate
+    present = np.isin(stops.joint, [*structure.carrier[1:].tolist(), *structure.loops])
+    x = coordinate[stops.column]
+    for n in np.flatnonzero(stops.angle):
+        c = int(stops.column[n])
+        x[n] = np.linalg.norm(coordinate[c : c + 3])
+    control.engaged[:] = present & (stops.rigid == 0) & (stops.side * (x - stops.bound) > 0.0)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sim.connectivity import Frames
 from sim.contact.solids import Pair, Solid, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.spec import Body, Joint, Limits, Scene
+from sim.tree import Frames
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def compile(scene: Scene) -> Model:
             {n: i for i, n in enumerate(names)},
             {n: i for i, n in enumerate(body_names)},
             point_names.__getitem__,
+            {contact.name: i for i, contact in enumerate(scene.contacts)},
         )
     )
     forces = compile_forces(scene, poses, points, programs)

@@ -8,8 +8,8 @@ child to another active joint in which it is the child, else to a free joint (se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,27 +17,19 @@ import numpy as np
 from sim.model import (
     BLOCK,
     CREEP,
-    FREE,
-    FREEDOM,
     FREEDOM_ROWS,
     FRONT,
     HARD_ROWS,
-    LINEAR,
-    LINK,
     MEETING,
     NQ,
     NV,
     ONE,
     OPEN,
     PAIR,
-    POINT,
     ROW,
     SHAPE,
-    SHAPE_KIND,
     SLIP,
-    SPHERICAL,
     STICK,
-    TORSION,
     TOUCH,
     UNIVERSAL_ROW,
     Numbers,
@@ -45,25 +37,12 @@ from sim.model import (
     Waiting,
     table,
 )
+from sim.tree import Frames, Tree, tree_of
 
 if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.contact.hold import Hold
     from sim.contact.touch import Touch
-
-
-@dataclass(frozen=True)
-class Frames:
-    """Joint frames that are bound: F in B of the parent, M in B of the child."""
-
-    p_PF: np.ndarray  # (joints, 3) m
-    R_PF: np.ndarray  # (joints, 3, 3)
-    p_CM: np.ndarray  # (joints, 3) m
-    R_CM: np.ndarray  # (joints, 3, 3)
-
-    def copy(self) -> Frames:
-        """Return a copy that an event may bind anew."""
-        return Frames(self.p_PF.copy(), self.R_PF.copy(), self.p_CM.copy(), self.R_CM.copy())
 
 
 @dataclass(frozen=True)
@@ -78,17 +57,42 @@ class Structure:
     """
 
     carrier: np.ndarray
-    loops: tuple[int, ...]
-    link_of: np.ndarray
-    parent: np.ndarray
-    child: np.ndarray
-    brother: np.ndarray
-    real: np.ndarray
+    tree: Tree
     tables: Tables
     sizes: Numbers
     touches: tuple[Touch, ...] = ()  # closed points of contact
-    meetings: tuple[int, ...] = ()  # pairs of shapes that may touch
+    meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
     holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """Joints that close loops."""
+        return self.tree.loops
+
+    @property
+    def link_of(self) -> np.ndarray:
+        """Link of each body."""
+        return self.tree.link_of
+
+    @property
+    def parent(self) -> np.ndarray:
+        """Pointer to the parent of each link."""
+        return self.tree.pointers[0]
+
+    @property
+    def child(self) -> np.ndarray:
+        """Pointer to the first child of each link."""
+        return self.tree.pointers[1]
+
+    @property
+    def brother(self) -> np.ndarray:
+        """Pointer to the next child of each link's parent."""
+        return self.tree.pointers[2]
+
+    @property
+    def real(self) -> np.ndarray:
+        """Pointer from each virtual link to the link that it stands for."""
+        return self.tree.pointers[3]
 
     def q_of(self, model: Model, joint: int) -> slice:
         """Return the addresses in q of a tree joint."""
@@ -144,44 +148,28 @@ def build(
     active: Iterable[int],
     carrier: np.ndarray,
     touches: Sequence[Touch] = (),
-    meetings: Sequence[int] = (),
+    meetings: Mapping[int, int] | None = None,
     holds: Sequence[Hold] = (),
+    like: Structure | None = None,
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
 
     Springs, dampers, armatures and stops of joints that are not connected are taken out.
-    touches : closed points of contact; meetings : pairs of shapes that may touch
+    touches : closed points of contact; meetings : pairs of shapes that may touch, and their rules
     holds : freedoms at rest at their stops or by friction, driven to stay where they are
+    like : a structure of the same joints, whose tree is taken over where model and frames are the same
     """
-    model = _of_present(model, {int(j) for j in carrier[1:]} | set(active))
+    tree, meetings = like.tree if like else None, meetings or {}
+    if tree is None or tree.model is not model or tree.frames is not frames:
+        tree = tree_of(model, frames, active, carrier)
     arrays = model.programs.tables([hold.at for hold in holds])
     first_hold = len(arrays["programs"]) - len(holds)
-    model.columns.motion[[hold.column for hold in holds]] = first_hold + np.arange(len(holds))
-    n = len(model.bodies)
-    parent_body = np.array([-1] + [int(model.joints.parent[carrier[b]]) for b in range(1, n)])
-    below: list[list[int]] = [[] for _ in range(n)]
-    for body in range(1, n):
-        below[parent_body[body]].append(body)
-    order, stack = [], [0]
-    while stack:
-        body = stack.pop()
-        order.append(body)
-        stack.extend(reversed(below[body]))
-    link_of = np.full(n, -1)
-    link_of[order] = np.arange(n)
-    loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
-    links = _links(model, frames, carrier, order, link_of)
-    firm = _firm(model)
-    freedoms = _freedoms(firm, links)
+    acting, firm = (_held(one, holds, first_hold) for one in (tree.acting, tree.firm))
+    links, freedoms, loops, link_of = tree.links, tree.freedoms, tree.loops, tree.link_of
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
     _share(touches, closed, blocks, rows)
     _bound(holds, first_hold, rows)
-    points = table(POINT, len(model.points))
-    for i in range(len(points)):
-        link = link_of[model.points.body[i]]
-        R_KB, p_KB = links.R_KB[link].reshape(3, 3), links.p_KB[link]
-        points.body[i], points.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
     fronts, entries, waiting = _fronts(links, blocks, rows)
     one = table(ONE, 1)
     one.along[0] = cheaper_along(links, blocks, pairs, fronts)
@@ -189,47 +177,28 @@ def build(
     one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
     tables = Tables(
-        links=links, blocks=blocks, rows=rows, pairs=pairs, columns=model.columns, stops=model.stops, points=points,
-        forces=model.forces.copy(), touches=closed, shapes=_shapes(model, link_of, links, len(meetings)),
-        meetings=_meetings(model, meetings),
+        links=links, blocks=blocks, rows=rows, pairs=pairs, columns=acting.columns, stops=acting.stops,
+        points=tree.points, forces=acting.forces, touches=closed, shapes=tree.shapes if meetings else table(SHAPE, 0),
+        meetings=_meetings(model, link_of, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(bool(np.any(rows.motion >= 0)))
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
-    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:]), len(freedoms)
+    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
     sizes = Numbers(
-        links=n, q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
-        bodies=n, columns=len(model.columns), joints=len(model.joints), waiting=waiting if one.along[0] else None,
+        links=len(links), q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
+        bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
+        waiting=waiting if one.along[0] else None,
     )  # fmt: skip
-    parent, child, brother, real = _pointers(model, loops, links, link_of)
-    return Structure(
-        carrier, loops, link_of, parent, child, brother, real, _frozen(tables), sizes, tuple(touches), tuple(meetings),
-        tuple(holds),
-    )  # fmt: skip
+    return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(holds))
 
 
-def _of_present(model: Model, present: set[int]) -> Model:
-    """Return the model with nothing acting on joints that are absent."""
-    columns, stops = model.columns.copy(), model.stops.copy()
-    absent = ~np.isin(columns.joint, list(present))
-    for name in ("stiffness", "damping", "armature"):
-        columns[name][absent] = 0.0
-    stops.stiffness[~np.isin(stops.joint, list(present))] = 0.0
-    forces = model.forces.copy()
-    gone = (forces.kind == TORSION) & np.isin(forces.column, np.flatnonzero(absent))
-    forces.stiffness[gone] = forces.damping[gone] = 0.0
-    return replace(model, columns=columns, stops=stops, forces=forces)
-
-
-def _firm(model: Model) -> Model:
-    """Return the model with what springs and dampers of joints add to inertia in a time step h, h d + h^2 k.
-
-    M (v+ - v) = h (tau - d (v+ - v) - h k v+) but for h^2 k v: forces at the end of a step, which do not blow up.
-    """
-    if not model.step:
+def _held(model: Model, holds: Sequence[Hold], first: int) -> Model:
+    """Return the model with programs for the freedoms that are held; first: program of the first of them."""
+    if not holds:
         return model
     columns = model.columns.copy()
-    columns.armature += model.step * columns.damping + model.step**2 * columns.stiffness
+    columns.motion[[hold.column for hold in holds]] = first + np.arange(len(holds))
     return replace(model, columns=columns)
 
 
@@ -237,52 +206,6 @@ def _frozen(tables: Tables) -> Tables:
     for array in tables:
         array.flags.writeable = False
     return tables
-
-
-def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
-    links = table(LINK, len(order))
-    links.kind[0], links.parent[0], links.body[0], links.column[0], links.ball[0] = 0, 0, 0, 0, -1
-    links.R_PF[0] = links.R_KB[0] = np.eye(3).ravel()
-    q = v = 0
-    for link, body in enumerate(order[1:], start=1):
-        joint = int(carrier[body])
-        kind = int(model.joints.kind[joint])
-        above = int(link_of[model.joints.parent[joint]])
-        R_CM, p_CM = frames.R_CM[joint], frames.p_CM[joint]
-        R_up, p_up = links.R_KB[above].reshape(3, 3), links.p_KB[above]
-        links.parent[link], links.kind[link], links.body[link] = above, kind, body
-        links.q[link], links.v[link], links.nv[link] = q, v, NV[kind]
-        links.column[link], links.joint[link] = model.joints.column[joint], joint
-        links.p_PF[link] = p_up + R_up @ frames.p_PF[joint]
-        links.R_PF[link] = (R_up @ frames.R_PF[joint]).ravel()
-        links.R_KB[link] = R_CM.T.ravel()
-        links.p_KB[link] = -(R_CM.T @ p_CM)
-        links.mass[link] = model.bodies.mass[body]
-        links.com_K[link] = R_CM.T @ (model.bodies.com_B[body] - p_CM)
-        xx, yy, zz, xy, xz, yz = model.bodies.inertia_B[body]
-        J = R_CM.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R_CM
-        links.inertia_K[link] = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]
-        q, v = q + NQ[kind], v + NV[kind]
-    links.leaf = ~np.isin(np.arange(len(order)), links.parent[1:])
-    links.leads[[np.flatnonzero(links.parent == above)[-1] for above in np.unique(links.parent[1:])]] = 1
-    return links
-
-
-def _freedoms(model: Model, links: Any) -> Any:
-    """Owner, kind and armature of every freedom; marks the balls among the links."""
-    linear: list[int] = []
-    armature, owner = [], []
-    for link in range(1, len(links)):
-        kind, column = int(links.kind[link]), int(links.column[link])
-        for i in range(NV[kind]):
-            linear.append(LINEAR[kind][i])
-            armature.append(float(model.columns.armature[column + i]))
-            owner.append(link)
-        last = armature[-3:] if kind in (SPHERICAL, FREE) else [1.0]
-        links.ball[link] = -1 if any(last) else len(armature) - 3
-    freedoms = table(FREEDOM, len(linear))
-    freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
-    return freedoms
 
 
 class _Paths:
@@ -344,40 +267,34 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     return out
 
 
-def _shapes(model: Model, link_of: np.ndarray, links: Any, meetings: int) -> Any:
-    """Lay out the shapes in the axes of their links; none where none may touch."""
-    solids = model.solids if meetings else ()
-    out = table(SHAPE, len(solids))
-    for k, solid in enumerate(solids):
-        link = int(link_of[solid.body])
-        R_KB = links.R_KB[link].reshape(3, 3)
-        out.link[k], out.kind[k], out.dimensions[k] = link, SHAPE_KIND[solid.kind], solid.size
-        out.p_KS[k], out.R_KS[k] = links.p_KB[link] + R_KB @ solid.p_B, (R_KB @ solid.R_B).ravel()
-    return out
-
-
-def _touches(model: Model, touches: Sequence[Touch], meetings: Sequence[int]) -> Any:
+def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
     """Lay out the closed points of contact."""
-    out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
-    for k, touch in enumerate(touches):
-        out[k] = touch.features
-        out.meeting[k], out.mode[k], out.slip_W[k] = place[touch.pair], touch.mode, touch.slip_W
-        out.friction[k], out.block[k] = model.scene.contacts[touch.rule].friction, -1
+    out, place, rules = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}, model.scene.contacts
+    if touches:
+        out[:] = [touch.features for touch in touches]
+        out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
+        out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
+        out.friction[:] = [rules[touch.rule].friction for touch in touches]
     return out
 
 
-def _meetings(model: Model, meetings: Sequence[int]) -> Any:
-    out = table(MEETING, len(meetings))
-    out.a, out.b = [model.pairs[n].first for n in meetings], [model.pairs[n].second for n in meetings]
+def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) -> Any:
+    out, link = table(MEETING, len(meetings)), link_of.tolist()
+    pairs = [model.pairs[n] for n in meetings]
+    named = [pair.second if n in pair.turned else pair.first for pair, n in zip(pairs, meetings.values(), strict=True)]
+    out.a[:], out.b[:] = [pair.first for pair in pairs], [pair.second for pair in pairs]
+    out.rule[:], out.named[:] = list(meetings.values()), [link[model.solids[n].body] for n in named]
     return out
 
 
 def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> None:
     """Give the rows of closed points what they are to share of forces that are not unique."""
-    for k, touch in enumerate(touches):
-        block = closed.block[k]
-        for r in range(blocks.row[block], blocks.row[block] + blocks.rows[block]) if block >= 0 else ():
-            rows.share[r] = touch.share[rows.code[r]]
+    block = closed.block.tolist()
+    first, count, code = blocks.row.tolist(), blocks.rows.tolist(), rows.code.tolist()
+    share = rows.share
+    for touch, n in zip(touches, block, strict=True):
+        for r in range(first[n], first[n] + count[n]) if n >= 0 else ():
+            share[r] = touch.share[code[r]]
 
 
 def _bound(holds: Sequence[Hold], first: int, rows: Any) -> None:
@@ -396,10 +313,12 @@ def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
 def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
     """Lay out the rows: a block for each loop, for each driven joint of the tree, for each closed point of contact."""
     motors = _motors(model, links)
-    closed = [k for k in range(len(touches)) if touches.mode[k] != OPEN]
+    mode, ends = touches.mode.tolist(), touches.link.tolist()
+    closed = [k for k, m in enumerate(mode) if m != OPEN]
     joints = [*loops, *motors]
     blocks = table(BLOCK, len(joints) + len(closed))
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
+    numbers: list[tuple[int, ...]] = []
     support: list[int] = []
     jacobian = 0
     paths = _Paths(links)
@@ -413,30 +332,37 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             _bind(blocks, n, frames, joint, links, a, b)
         else:
             joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
-            a, b = (int(link) for link in touches.link[touch])
-            row_list += [(n, *row) for row in _rows_of_touch(int(touches.mode[touch]))]
-            touches.block[touch] = n
+            a, b = ends[touch]
+            row_list += [(n, *row) for row in _rows_of_touch(mode[touch])]
         fork = paths.fork(a, b)
         below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
-        for name, value in (
-            ("kind", 0 if motor else kind), ("freedoms", 0 if motor else NV[kind]), ("joint", joint),
-            ("column", column), ("a", a), ("b", b), ("motor", int(motor)), ("touch", touch),
-            ("row", first_row), ("rows", len(row_list) - first_row), ("hard", hard), ("support", len(support)),
-            ("nb", len(below_b)), ("na", len(below_a)), ("nc", len(above)), ("jacobian", jacobian), ("fork", fork),
-        ):  # fmt: skip
-            blocks[name][n] = value
+        numbers.append((
+            0 if motor else kind, 0 if motor else NV[kind], joint, column, a, b, int(motor), touch, first_row,
+            len(row_list) - first_row, hard, len(support), len(below_b), len(below_a), len(above), jacobian, fork,
+        ))  # fmt: skip
         support.extend(entries)
         jacobian += len(entries) * (len(row_list) - first_row)
     rows = table(ROW, len(row_list))
-    for i, row in enumerate(row_list):
-        for name, number in zip(
-            ("block", "code", "scale", "compliance", "locked", "motion", "column"), row, strict=True
-        ):
-            rows[name][i] = number
+    touches.block[closed] = len(joints) + np.arange(len(closed))
+    _fill(blocks, _OF_BLOCK, numbers)
+    _fill(rows, _OF_ROW, row_list)
     pairs, shared = _pairs(blocks, support) if len(blocks) <= MANY else (table(PAIR, 0), np.zeros((0, 2), np.int64))
     return blocks, rows, np.array(support, np.int64), pairs, shared
+
+
+_OF_BLOCK = (
+    "kind", "freedoms", "joint", "column", "a", "b", "motor", "touch", "row", "rows", "hard", "support", "nb", "na",
+    "nc", "jacobian", "fork",
+)  # fmt: skip
+_OF_ROW = ("block", "code", "scale", "compliance", "locked", "motion", "column")
+
+
+def _fill(table_out: Any, names: tuple[str, ...], numbers: Sequence[tuple[float, ...]]) -> None:
+    """Write some fields of a table, from a tuple for each of its rows."""
+    for name, column in zip(names, zip(*numbers, strict=True), strict=False):
+        table_out[name] = column
 
 
 def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b: int) -> None:
@@ -454,9 +380,8 @@ def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
     """Where two loops share freedoms, for the products between them."""
     users: dict[int, list[tuple[int, int]]] = {}  # of each freedom the loops and its place there
     both: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for high in range(len(blocks)):
-        first = int(blocks.support[high])
-        count = int(blocks.nb[high] + blocks.na[high] + blocks.nc[high])
+    counts = (blocks.nb + blocks.na + blocks.nc).tolist()
+    for high, (first, count) in enumerate(zip(blocks.support.tolist(), counts, strict=True)):
         for s, k in enumerate(support[first : first + count]):
             for low, place in users.setdefault(k, []):
                 both.setdefault((high, low), []).append((s, place))
@@ -468,14 +393,13 @@ def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
         found.append((high, low, len(shared), len(places)))
         shared.extend(places)
     pairs = table(PAIR, len(found))
-    for i, values in enumerate(found):
-        for name, value in zip(("first", "second", "start", "count"), values, strict=True):
-            pairs[name][i] = value
+    _fill(pairs, ("first", "second", "start", "count"), found)
     return pairs, np.array(shared, np.int64).reshape(-1, 2)
 
 
 # Closed rows that may wait at a link for a better pivot, beyond those that are open there.
 PATIENCE = 64
+_OF_FRONTS = ("a", "b", "fork", "row", "rows")
 MANY = 100  # loops that are never eliminated all at once
 
 
@@ -488,11 +412,10 @@ def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waitin
     for link in range(1, n):
         root[link] = link if parent[link] == 0 else root[parent[link]]
     crossing = np.zeros(n + 1, int)  # rows between two roots: open in the rim from the later root to the earlier one
-    for block in blocks:
-        a, b, fork, count = int(block.a), int(block.b), int(block.fork), int(block.rows)
+    for a, b, fork, row, count in zip(*(blocks[name].tolist() for name in _OF_FRONTS), strict=True):
         for link, side in ((b, 0), (a, 1)):
             if link > 0:
-                begin[link] += [2 * (int(block.row) + i) + side for i in range(count)]
+                begin[link] += [2 * (row + i) + side for i in range(count)]
         below[[a, b]] += count
         below[fork] -= count if a and b else 0
         if a and b:
@@ -510,8 +433,7 @@ def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waitin
     sizes = np.array([len(rows_here) for rows_here in begin])
     fronts.count[:], fronts.first[1:] = sizes, np.cumsum(sizes)[:-1]
     front = sizes.copy()
-    for link in range(1, n):
-        front[parent[link]] += fronts.limit[link]
+    np.add.at(front, parent[1:], fronts.limit[1:])
     front = np.minimum(front[1:], below[1:])
     most = int(np.cumsum(crossing).max(initial=0))
     fronts.open[0], fronts.limit[0] = most, min(m, most + PATIENCE)
@@ -527,15 +449,16 @@ def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waitin
 
 def _most_piled(parent: np.ndarray, limit: np.ndarray) -> int:
     """Return how many numbers wait for parents at once, at most."""
+    above, wide = parent.tolist(), limit.tolist()
     stack: list[int] = []
     size = most = 0
-    for link in range(len(parent) - 1, 0, -1):
-        while stack and parent[stack[-1]] == link:
-            size -= int(limit[stack[-1]] * (6 + limit[stack[-1]]))
+    for link in range(len(above) - 1, 0, -1):
+        while stack and above[stack[-1]] == link:
+            size -= wide[stack[-1]] * (6 + wide[stack[-1]])
             stack.pop()
-        if parent[link] > 0:
+        if above[link] > 0:
             stack.append(link)
-            size += int(limit[link] * (6 + limit[link]))
+            size += wide[link] * (6 + wide[link])
             most = max(most, size)
     return most
 
@@ -555,22 +478,3 @@ def cheaper_along(links: Any, blocks: Any, pairs: Any, fronts: Any) -> bool:
     wait = fronts.open[1:] + fronts.count[1:]
     along = float((11 * wait + 0.15 * wait**2 * links.nv[1:]).sum()) + 0.1 * m * int(fronts.open[0]) ** 2
     return along < together
-
-
-def _pointers(model: Model, loops: tuple[int, ...], links: Any, link_of: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The papers' parent, child, brother and real pointers, virtual links last."""
-    real_links, total = len(links), len(links) + len(loops)
-    parent, child, brother, real = (np.full(total, -1) for _ in range(4))
-    parent[1:real_links] = links.parent[1:]
-    for n, joint in enumerate(loops):
-        parent[real_links + n] = link_of[model.joints.parent[joint]]
-        real[real_links + n] = link_of[model.joints.child[joint]]
-    last = np.full(total, -1)
-    for link in range(1, total):
-        above = parent[link]
-        if child[above] < 0:
-            child[above] = link
-        else:
-            brother[last[above]] = link
-        last[above] = link
-    return parent, child, brother, real

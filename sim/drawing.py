@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.connectivity import Frames
 from sim.model import KIND, NQ
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Joint, Part, Quat, Scene, Vec3
+from sim.tree import Frames
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from sim.agenda import Agenda
 from sim.changes import Instant, engage
 from sim.compiler import Model
-from sim.connectivity import Frames, Structure
+from sim.connectivity import Structure
 from sim.contact.hold import key_of
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
@@ -67,6 +67,7 @@ from sim.model import (
 )
 from sim.programs import Condition
 from sim.rows import Rows
+from sim.tree import Frames
 
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
@@ -326,6 +327,10 @@ class Flow:
         self.time_stepping = True
         count[METHOD], count[AUTO], clock[STEP_FIXED] = METHODS["stepping"], 0, self.model.scene.simulate.dt
         self.turns.append(Turn(self.t, "stepping", int(count[ACCEPTED]), why))
+
+    def renew(self) -> None:
+        """Let the kernels be handed anew what was replaced."""
+        self._system = None
 
     def follow_laws(self, rules: tuple[int, ...]) -> None:
         """Let each meeting of the structure follow a rule of the scene, in time steps."""

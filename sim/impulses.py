@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sim.mechanism import Mechanism
+from sim.mechanism import Mechanism, crossed
 
 
 def joint_impulses(
@@ -29,27 +29,28 @@ def joint_impulses(
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     links, blocks = structure.tables.links, structure.tables.blocks
+    row, frame, origin, moved = work.rows.row, work.blocks.frame, work.links.x, work.links.d
+    parent, carrier = links["parent"].tolist(), links["joint"].tolist()
     through = mechanism.momenta(change)
     out = np.zeros((len(model.joints), 6))
-    for n, block in enumerate(blocks):
-        if block.motor:  # its impulse goes through the tree
+    of_blocks = (blocks[name].tolist() for name in ("motor", "row", "rows", "touch", "joint", "a", "b"))
+    for n, (motor, first, count, touch, joint, a, b) in enumerate(zip(*of_blocks, strict=True)):
+        if motor:  # its impulse goes through the tree
             continue
-        r = slice(int(block.row), int(block.row + block.rows))
-        wrench = rows[r] @ work.rows.row[r]
-        if block.touch < 0:
-            out[block.joint] = wrench
-        for link, sign in ((int(block.b), 1.0), (int(block.a), -1.0)):
-            through[link] -= sign * _moved(wrench, work.blocks.frame[n, :3] - work.links.x[link])
+        wrench = rows[first : first + count] @ row[first : first + count]
+        if touch < 0:
+            out[joint] = wrench
+        for link, sign in ((b, 1.0), (a, -1.0)):
+            through[link] -= sign * _moved(wrench, frame[n, :3] - origin[link])
     for body, wrench in (applied or {}).items():
         through[structure.link_of[body]] -= wrench
     for link in range(len(links) - 1, 0, -1):
-        out[links.joint[link]] = through[link]
-        parent = int(links.parent[link])
-        if parent:
-            through[parent] += _moved(through[link], work.links.d[link])
+        out[carrier[link]] = through[link]
+        if parent[link]:
+            through[parent[link]] += _moved(through[link], moved[link])
     return out
 
 
 def _moved(wrench: np.ndarray, arm: np.ndarray) -> np.ndarray:
     """Return a wrench about another point; arm: from that point to the old one."""
-    return np.concatenate([wrench[:3] + np.cross(arm, wrench[3:]), wrench[3:]])
+    return np.concatenate([wrench[:3] + crossed(arm, wrench[3:]), wrench[3:]])

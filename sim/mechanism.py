@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.compiler import Model
-from sim.connectivity import Frames, Structure
+from sim.connectivity import Structure
 from sim.drawing import Pose, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
 from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
+from sim.tree import Frames
 
 
 def make_control(model: Model, laws: int = 0) -> Control:
@@ -104,16 +105,16 @@ class Mechanism:
         """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
         tables, work = self.structure.tables, self.work
         J = np.zeros((len(tables.rows), self.structure.sizes.v))
-        for n, block in enumerate(tables.blocks):
-            below = int(block.nb + block.na)
-            k = tables.support[block.support : block.support + below]
-            sign = np.where(np.arange(below) < block.nb, 1.0, -1.0)[:, None]
-            axis = sign * work.freedoms.axis[k]
-            r = slice(int(block.row), int(block.row + block.rows))
-            moment, force = work.rows.row[r, :3], work.rows.row[r, 3:6]
-            arm = work.blocks.frame[n, :3] - work.links.x[tables.freedoms.owner[k]]
-            turning = axis @ moment.T + np.cross(axis, arm) @ force.T
-            J[r, k] = np.where(tables.freedoms.linear[k][:, None] == 1, axis @ force.T, turning).T
+        axes, origin, frame, wrench = work.freedoms.axis, work.links.x, work.blocks.frame, work.rows.row
+        linear, owner, blocks = tables.freedoms.linear == 1, tables.freedoms.owner, tables.blocks
+        of_blocks = (blocks[name].tolist() for name in ("support", "nb", "na", "row", "rows"))
+        for n, (support, nb, na, row, rows) in enumerate(zip(*of_blocks, strict=True)):
+            k, r = tables.support[support : support + nb + na], slice(row, row + rows)
+            axis = axes[k]
+            axis[nb:] *= -1.0
+            moment, force = wrench[r, :3], wrench[r, 3:6]
+            turning = axis @ moment.T + crossed(axis, frame[n, :3] - origin[owner[k]]) @ force.T
+            J[r, k] = np.where(linear[k][:, None], axis @ force.T, turning).T
         return J
 
     def loop_motion(self, n: int) -> np.ndarray:
@@ -148,13 +149,14 @@ class Mechanism:
         """Return (links, 6, nv): angular velocity and velocity of every link's origin for v, as last looked at."""
         tables, work = self.structure.tables, self.work
         J = np.zeros((self.structure.sizes.links, 6, self.structure.sizes.v))
+        parent, moved, axis = tables.links["parent"].tolist(), work.links.d, work.freedoms.axis
         for b in range(1, len(J)):
-            link = tables.links[b]
-            J[b] = J[link.parent]
-            J[b, 3:] += np.cross(J[b, :3], work.links.d[b][:, None], axis=0)
-            for k in range(link.v, link.v + link.nv):
-                rows = slice(3, 6) if tables.freedoms.linear[k] else slice(0, 3)
-                J[b, rows, k] = work.freedoms.axis[k]
+            J[b] = J[parent[b]]
+            J[b, 3:] += crossed(J[b, :3].T, moved[b]).T
+            of_b = np.flatnonzero(tables.freedoms["owner"] == b)
+            first = np.where(tables.freedoms["linear"][of_b] == 1, 3, 0)
+            for i in range(3):
+                J[b, first + i, of_b] = axis[of_b, i]
         return J
 
     def twists(self, v: np.ndarray) -> np.ndarray:
@@ -179,8 +181,8 @@ class Mechanism:
         w, u, h = twist[:, :3], twist[:, 3:], I[:, 1:4]
         xx, yy, zz, xy, xz, yz = I[:, 4:].T
         about = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
-        angular = np.einsum("bij,bj->bi", about, w) + np.cross(h, u)
-        return np.hstack([angular, I[:, :1] * u + np.cross(w, h)])
+        angular = np.einsum("bij,bj->bi", about, w) + crossed(h, u)
+        return np.hstack([angular, I[:, :1] * u + crossed(w, h)])
 
     def momentum(self, v: np.ndarray) -> np.ndarray:
         """Return M v (nv,), from the tips to the root, as last looked at."""
@@ -189,7 +191,7 @@ class Mechanism:
         for b in range(len(total) - 1, 0, -1):
             if parent[b]:
                 total[parent[b]] += total[b]
-                total[parent[b], :3] += np.cross(moved[b], total[b, 3:])
+                total[parent[b], :3] += crossed(moved[b], total[b, 3:])
         at = total[tables.freedoms["owner"]]
         along = np.where((tables.freedoms["linear"] == 1)[:, None], at[:, 3:], at[:, :3])
         return np.sum(self.work.freedoms.axis * along, axis=1) + tables.freedoms.armature * v
@@ -226,6 +228,13 @@ class Mechanism:
     def scale(self) -> np.ndarray:
         """Return what rows were multiplied by: metres for rotations."""
         return np.asarray(self.structure.tables.rows.scale)
+
+
+def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a x b along the last axis; what numpy's own does, in a tenth of its time for few vectors."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
 
 
 def coordinates_of(kind: int, X_FM: Pose) -> np.ndarray:

@@ -146,7 +146,8 @@ TOUCH = np.dtype(
 )  # fmt: skip
 OPEN, STICK, SLIP, CREEP = 0, 1, 2, 3  # the two last slide
 
-MEETING = np.dtype([("a", "i8"), ("b", "i8")], align=True)  # two shapes that may touch
+# Two shapes that may touch, the rule that they follow, and the link of the body that it names first.
+MEETING = np.dtype([("a", "i8"), ("b", "i8"), ("rule", "i8"), ("named", "i8")], align=True)
 
 # Rows that begin at a link, in `entries`: twice the row, and 1 more on the parent's side a.  open: rows that wait there
 # in any case, their other side being elsewhere (row 0: in the rim); limit: rows that may wait.
@@ -380,6 +381,8 @@ JOINT_WORK = np.dtype(
     align=True,
 )
 
+CONTACT_WORK = np.dtype([("force", "f8", (3,))], align=True)  # N, world: on the bodies that a rule names first
+
 FORCE_WORK = np.dtype(
     [
         ("length", "f8"), ("tension", "f8"),  # spring: m, N; torsion: rad, N m; against growing length
@@ -500,6 +503,7 @@ class Work(NamedTuple):
     feedback_order: Annotated[Any, "i8"]  # (sliding,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
     joints: Annotated[Any, JOINT_WORK]  # (joints,)
+    contacts: Annotated[Any, CONTACT_WORK]  # (rules of contact,)
     forces: Annotated[Any, FORCE_WORK]  # (forces,)
     one: Annotated[Any, ONE_WORK]  # (1,)
     coordinate: Annotated[Any, "f8"]  # (columns,) m or rad
@@ -630,6 +634,7 @@ class Numbers(NamedTuple):
     bodies: int
     columns: int
     joints: int
+    contacts: int  # rules
     waiting: Waiting | None = None  # where loops are eliminated along the tree
 
 
@@ -656,6 +661,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         near_cores=np.zeros((13, 3)), feedback=np.zeros((sliding + 1, sliding)),
         feedback_order=np.zeros(sliding, np.int64),
         bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        contacts=table(CONTACT_WORK, sizes.contacts),
         forces=table(FORCE_WORK, len(tables.forces)),
         one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
         stopping=np.zeros(c), rubbing=np.zeros(c),
@@ -667,7 +673,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
-        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W
@@ -703,8 +709,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
     """
     shapes, meetings, links = (len(tables.shapes), len(tables.meetings), len(tables.links)) if room else (0, 0, 0)
-    depth, top, tree = np.zeros(len(tables.links), np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
-    for b in range(1, len(depth)):
+    depth, top, tree = np.zeros(links, np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
+    for b in range(1, links):
         above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
         depth[b] = depth[above] + own
         top[b] = top[above] if above > 0 else first

@@ -47,6 +47,7 @@ class Names:
     joints: dict[str, int]
     bodies: dict[str, int]
     point: Callable[[str], int]  # "body", "body.point" or "body.com" -> index into the point table
+    contacts: dict[str, int] = field(default_factory=dict)
     springs: dict[str, Any] = field(default_factory=dict)  # spring between points -> its row of FORCE
 
 
@@ -71,7 +72,7 @@ class Programs:
     def reads_forces(self, program: int) -> bool:
         """Tell whether a program reads forces or torques."""
         first, last = self.spans[program]
-        return any(operation in (op.FORCE, op.TORQUE) for operation, _ in self.codes[first:last])
+        return any(operation in (op.FORCE, op.PRESSING, op.TORQUE) for operation, _ in self.codes[first:last])
 
     def forces_of(self, program: int) -> tuple[int, ...]:
         """Return the joints whose forces a program reads."""
@@ -264,6 +265,8 @@ class Programs:
             point = self.names.point(what)
             return [[(operation, 3 * point + k)] for k in range(3)]
         if name == "force":
+            if what in self.names.contacts:
+                return [[(op.PRESSING, 3 * self.names.contacts[what] + k)] for k in range(3)]
             joint = self.names.joints[what]
             return [[(op.FORCE, 6 * joint + 3 + k)] for k in range(3)]
         if name == "orientation":

@@ -108,7 +108,7 @@ class Rows:
     def presses(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
         """Return the same of points that press in time steps; told: PRESS, each with the time of its row."""
         solids = self.model.solids
-        pair = np.array(structure.meetings, np.int64)[told.meeting]
+        pair = np.array(list(structure.meetings), np.int64)[told.meeting]
         second = np.array([structure.link_of[solids[self.model.pairs[n].second].body] for n in pair], np.int64)
         turned = told.link[:, 1] != second
         sign = np.where(turned, -1.0, 1.0)[:, None]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sim import warming
+from sim import snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.compiler import Model
@@ -25,6 +25,7 @@ from sim.sentences import SimulationError, sentence
 
 if TYPE_CHECKING:
     from sim.contact.touching import Touching
+    from sim.snapshot import Snapshot
 
 STEPS_A_CALL = 100  # a kernel call returns after so many steps, so that Ctrl-C and progress work
 
@@ -141,6 +142,22 @@ class Simulator:
         if self._began and self.journal is not None and self._told != self.t:
             self.flow.sample_now()
             self._tell_rows()
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is needed to go on from now; see `restore`."""
+        return snapshot.take(self)
+
+    def restore(self, kept: Snapshot) -> None:
+        """Go back, or on, to where a snapshot was taken, in this run or another one of the same scene.
+
+        What follows is what followed then, to the last bit.
+
+        Raises
+        ------
+        SnapshotError
+            When it does not fit this scene.
+        """
+        snapshot.put(self, kept)
 
     def _failure(self, status: int, index: int) -> SimulationError:
         fault = self.controllers.fault()

@@ -33,11 +33,13 @@ class Pair:
 
     first, second : of the model's solids
     rules : of the scene's contacts, in file order; the last that is switched on counts
+    turned : of these rules, those that name the second solid first
     """
 
     first: int
     second: int
     rules: tuple[int, ...]
+    turned: frozenset[int]
 
 
 def solids_of(scene: Scene, origins: dict[str, np.ndarray]) -> tuple[Solid, ...]:
@@ -58,7 +60,7 @@ def _solid(body: int, shape: Shape, origin: np.ndarray) -> Solid:
 
 def pairs_of(scene: Scene, solids: tuple[Solid, ...]) -> tuple[Pair, ...]:
     """Return the pairs that rules name, each once."""
-    rules: dict[tuple[int, int], list[int]] = {}
+    rules: dict[tuple[int, int], dict[int, bool]] = {}
     number = {body.name: n for n, body in enumerate(scene.bodies, start=1)}
 
     def meant(names: tuple[str, ...]) -> list[int]:
@@ -74,7 +76,8 @@ def pairs_of(scene: Scene, solids: tuple[Solid, ...]) -> tuple[Pair, ...]:
         for i in meant(contact.between[0]):
             for j in meant(contact.between[1]):
                 if solids[i].body != solids[j].body:
-                    named = rules.setdefault((min(i, j), max(i, j)), [])
-                    if n not in named:
-                        named.append(n)
-    return tuple(Pair(i, j, tuple(named)) for (i, j), named in sorted(rules.items()))
+                    rules.setdefault((min(i, j), max(i, j)), {}).setdefault(n, i > j)
+    return tuple(
+        Pair(i, j, tuple(named), frozenset(n for n, turned in named.items() if turned))
+        for (i, j), named in sorted(rules.items())
+    )

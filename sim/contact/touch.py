@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sim.model import OPEN
@@ -27,7 +28,8 @@ class Touch:
     slip_W: tuple[float, float, float] = (0.0, 0.0, 0.0)
     share: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    @property
+    @cached_property
     def key(self) -> tuple[int, int, int]:
         """Which point it is: the same at all times."""
-        return (self.pair, int(self.features.key[0]), int(self.features.key[1]))
+        first, second = self.features.key.tolist()
+        return (self.pair, first, second)

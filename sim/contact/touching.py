@@ -7,7 +7,7 @@ constraints and give way as forces demand; `sim.contact.problem` is the problem,
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -133,7 +133,7 @@ class Touching:
         if flow.time_stepping:
             self._prepare_steps(flow, now, rules)
             return out
-        bare = _with(now, (), tuple(rules))
+        bare = _with(now, (), rules)
         closed, gaps = closed_points(bare.mechanism, rules)
         stops, more = at_stops(bare.mechanism)
         rough = with_friction(bare.mechanism)
@@ -149,7 +149,7 @@ class Touching:
             self._keep((), out)
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
-        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), tuple(rules), held)
+        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
@@ -171,7 +171,7 @@ class Touching:
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
         for _ in range(len(rough) + 1):
-            flow.take(_with(bare, tuple(closed), tuple(rules), holds_of(bare.mechanism, bounded)), v)
+            flow.take(_with(bare, tuple(closed), rules, holds_of(bare.mechanism, bounded)), v)
             flow.rub(rubbing(self.model, bounded))
             held_before, bounded = bounded, eased(bounded, flow.torques_beyond())
             if bounded == held_before:
@@ -183,7 +183,7 @@ class Touching:
         """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves."""
         if not flow.model.step:
             flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
-            flow.take(_with(flow.instant(), (), tuple(rules)), now.v)
+            flow.take(_with(flow.instant(), (), rules), now.v)
             flow.rub(np.zeros(len(self.model.columns)))
         flow.follow_laws(tuple(rules.values()))
 
@@ -407,10 +407,11 @@ class Touching:
 
 
 def _with(
-    now: Instant, touches: tuple[Touch, ...], pairs: tuple[int, ...], holds: tuple[Hold, ...] = ()
+    now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], holds: tuple[Hold, ...] = ()
 ) -> Instant:  # fmt: skip
-    """Return an instant with these closed points, pairs of shapes that may touch, and freedoms that are held."""
-    structure = build(now.model, now.frames, now.active, now.structure.carrier, touches, pairs, holds)
+    """Return an instant with these closed points, pairs that may touch and their rules, and freedoms that are held."""
+    then = now.structure
+    structure = build(now.model, now.frames, now.active, then.carrier, touches, rules, holds, like=then)
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.look(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)

@@ -22,6 +22,7 @@ from sim.kernels.touches import (
     rub,
     rub_all,
     rubbing_power,
+    sum_forces,
     touch_forces,
     touch_frames,
     touch_guard,
@@ -53,6 +54,7 @@ def contact(question, system, t, a, b):
         remember_starts(work.links.x, work.links.R, work.points, work.touches.mode.size, work.touches)
     elif question == PRESS:
         touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
+        sum_forces(work.touches, tables.meetings, work.points, work.contacts)
     else:
         contact_guards(tables, work, guards.table, vector(b, guards.table.kind.size))
     return Status.OK

@@ -194,6 +194,8 @@ def plain_residuals(system, tables, work):
 def observe(system, tables, work, t, q, v):
     """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
     centres(tables.links, work.links, work.bodies)
+    for c in range(work.contacts.force.shape[0]):
+        work.contacts.force[c, 0] = work.contacts.force[c, 1] = work.contacts.force[c, 2] = 0.0
     apply_forces(system, t, q, v)
     if work.pressed.h.size > 0:
         ask(work.answers, PUSH, system, t, work.reply, work.reply)

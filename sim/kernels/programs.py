@@ -8,9 +8,9 @@ from sim.kernels.jit import chapter, kernel, story_door
 from sim.kernels.system import unpack
 
 # fmt: off
-(CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, TORQUE, ENERGY, COM,
+(CONSTANT, TIME, COORDINATE, RATE, POSITION, VELOCITY, ROTATION, FORCE, PRESSING, TORQUE, ENERGY, COM,
  ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, ATAN2, MIN, MAX,
- NEGATE, SQRT, SIN, COS, TAN, ASIN, ACOS, ATAN, EXP, LOG, ABS) = range(30)
+ NEGATE, SQRT, SIN, COS, TAN, ASIN, ACOS, ATAN, EXP, LOG, ABS) = range(31)
 # fmt: on
 
 
@@ -48,7 +48,8 @@ def total_com(link_work, k):
 
 @kernel
 def load(
-    constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, one_work
+    constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, contact_work,
+    one_work,
 ):  # fmt: skip
     """Value of an instruction that reads the state."""
     if operation == CONSTANT:
@@ -67,6 +68,8 @@ def load(
         return body_work.R_WB[argument // 9, argument % 9]
     if operation == FORCE:
         return joint_work.force[argument // 6, argument % 6]
+    if operation == PRESSING:
+        return contact_work.force[argument // 3, argument % 3]
     if operation == TORQUE:
         return torque[argument]
     if operation == ENERGY:
@@ -132,7 +135,7 @@ def run_program(tables, work, program, t):
         if operation <= COM:
             stack_work[top] = load(
                 tables.constants, tables.points, operation, codes[n, 1], t, work.coordinate, work.rate, work.torque,
-                work.links, work.bodies, work.joints, work.one,
+                work.links, work.bodies, work.joints, work.contacts, work.one,
             )  # fmt: skip
             top += 1
         elif operation <= MAX:

@@ -409,8 +409,8 @@ def remember(work, points, h):
 
 @chapter
 def push_links(tables, work):
-    """Add the forces of the last step's presses to the links' wrenches, those of joints to their torques."""
-    pressed = work.pressed
+    """Add the forces of the last step's presses to wrenches of links and rules; those of joints to torques."""
+    pressed, meetings, contact_out = work.pressed, tables.meetings, work.contacts
     for k in range(work.stepped.before[0]):
         a, b = pressed.link[k, 0], pressed.link[k, 1]
         if pressed.meeting[k] < 0 and push_joint(tables, work, k):
@@ -420,6 +420,11 @@ def push_links(tables, work):
             for i in range(6):
                 work.links.wrench[b, i] += f * pressed.K[k, r, i]
                 work.links.wrench[a, i] += f * pressed.K[k, r, 6 + i]
+            m = pressed.meeting[k]
+            if m >= 0:
+                sign = 1.0 if b == meetings.named[m] else -1.0
+                for i in range(3):
+                    contact_out.force[meetings.rule[m], i] += sign * f * pressed.axes[k, 3 * r + i]
 
 
 @kernel

@@ -278,6 +278,16 @@ def touch_forces(touches, blocks, rows, row_work, point_work):
 
 
 @kernel
+def sum_forces(touches, meetings, point_work, contact_out):
+    """Add the force of every point to its rule's, on the bodies that the rule names first."""
+    for k in range(touches.mode.size):
+        m = touches.meeting[k]
+        sign = 1.0 if touches.link[k, 1] == meetings.named[m] else -1.0
+        for i in range(3):
+            contact_out.force[meetings.rule[m], i] += sign * point_work.force[k, i]
+
+
+@kernel
 def touch_guard(kind, k, touches, point_work):
     """Value of what is watched of closed point k, positive once it has happened: [N] or [m/s]."""
     if kind == GUARD_PULL:

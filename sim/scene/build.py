@@ -230,12 +230,13 @@ class Builder:
         points += [f"world.{name}" for name in world.points] + [f"{name}.com" for name in self.bodies]
         joints = {**self.types, **{name: kind for name, kind in free.items() if name not in self.types}}
         unreadable = self._unreadable()
+        contacts = tuple(thing.full for thing in self.draft.things["contacts"])
         return Names(
-            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable, self._springs()),
+            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable, self._springs(), contacts),
             cuttable=tuple(self.types),
             loose=frozenset(self.loose),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
-            contacts=tuple(thing.full for thing in self.draft.things["contacts"]),
+            contacts=contacts,
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
             unreadable=unreadable,

@@ -55,6 +55,7 @@ class Directory:
     bodies : names
     points : names, ``body.point`` and ``world.point``; ``body.com`` is the centre of mass
     springs : names of springs between points
+    contacts : names of rules of contact
     unreadable : names of things whose blocks could not be read
     """
 
@@ -63,6 +64,7 @@ class Directory:
     points: tuple[str, ...]
     unreadable: Unreadable = field(default_factory=Unreadable)
     springs: tuple[str, ...] = ()
+    contacts: tuple[str, ...] = ()
 
     def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
         """Return the full name of a thing that a file with this prefix calls `name`.
@@ -87,7 +89,7 @@ class Directory:
         raise ExpressionError(f"no {' or '.join(kinds)} named '{full}'", nearest(name, short), name)
 
 
-_PLURAL = {"joint": "joints", "body": "bodies", "point": "points", "spring": "springs"}
+_PLURAL = {"joint": "joints", "body": "bodies", "point": "points", "spring": "springs", "contact": "contacts"}
 
 
 def world_name(name: str, prefix: str) -> str:
@@ -111,7 +113,7 @@ class _FormulaEvaluator(Evaluator):
             "coordinate": ((("joint",),), lambda joint: self.by_joint(joint, "m or rad")),
             "rate": ((("joint",),), lambda joint: self.by_joint(joint, "m/s or rad/s")),
             "torque": ((("joint",),), lambda joint: self.by_joint(joint, "N or N m")),
-            "force": ((("joint",),), lambda joint: Vector([live("N")] * 3)),
+            "force": ((("joint", "contact"),), lambda thing: Vector([live("N")] * 3)),
             "position": ((place,), lambda thing: Vector([live("m")] * 3)),
             "velocity": ((place,), lambda thing: Vector([live("m/s")] * 3)),
             "orientation": ((("body",),), lambda body: Vector([live("rad")] * 3)),
