@@ -195,7 +195,7 @@ def shift_open(press_out, k, h):
     gap, free, before, shift = max(press_out.gap[k], 0.0), press_out.free[k, 0], press_out.before[k, 0], press_out.shift
     closes = press_out.gap[k] + h * free < 0.0
     shift[k, 0] = gap / h
-    share = gap / (h * -free) if closes and before < OWN * free else 0.0
+    share = gap / (h * -free) if closes and gap > 0.0 and before < OWN * free else 0.0
     shift[k, 1], shift[k, 2] = -share * press_out.free[k, 1], -share * press_out.free[k, 2]
     if closes and press_out.restitution[k] > 0.0 and before < -press_out.rest_speed[k]:
         shift[k, 0], shift[k, 1], shift[k, 2] = press_out.restitution[k] * before, 0.0, 0.0
