@@ -88,7 +88,7 @@ BLOCK = np.dtype(
 )  # fmt: skip
 
 # A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M.
-UNIVERSAL_ROW = 6
+UNIVERSAL_ROW, ANGLE_ROW = 6, 10
 HARD_ROWS = ((0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), ())
 FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9))
 

@@ -13,8 +13,8 @@ import math
 
 from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel, part
-from sim.kernels.spatial import multiply
-from sim.model import UNIVERSAL_ROW
+from sim.kernels.spatial import multiply, relative_rotation
+from sim.model import ANGLE_ROW, UNIVERSAL_ROW
 
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
@@ -73,7 +73,9 @@ def block_frames(blocks, link_work, block_work):
 
 @door
 def direction(code, frame, n):
-    """Unit direction of a row: axes of F (codes 0-2 along, 3-5 about), 6 the cross, 7-9 about axes of M."""
+    """Unit direction of a row: axes of F (0-2 along, 3-5 about), 6 the cross, about axes of M (7-9), 10 the turn."""
+    if code == ANGLE_ROW:
+        return turn_between_frames(frame, n)[0]
     if code == UNIVERSAL_ROW:  # z_M x x_F
         z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
         x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
@@ -124,7 +126,9 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         else:
             u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
             d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
-            if c == UNIVERSAL_ROW:
+            if c == ANGLE_ROW:
+                t0, t1, t2 = turning_rate(frame, n, wa0, wa1, wa2)
+            elif c == UNIVERSAL_ROW:
                 t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
             elif c > UNIVERSAL_ROW:
                 t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
@@ -137,6 +141,33 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         if motion[r] >= 0:
             slip_out[r] -= s * want[r, 1]
             gamma_out[r] += s * want[r, 2]
+
+
+@kernel
+def turn_between_frames(frame, n):
+    """Return the axis about which M of block n is turned against F, world axes, and the angle [rad]."""
+    F, M = frame[n, 3:12], frame[n, 12:21]
+    x, y, z = relative_rotation(F, M)
+    angle = math.sqrt(x * x + y * y + z * z)
+    x, y, z = x / angle, y / angle, z / angle
+    axis = (M[0] * x + M[1] * y + M[2] * z, M[3] * x + M[4] * y + M[5] * z, M[6] * x + M[7] * y + M[8] * z)
+    return axis, angle
+
+
+@kernel
+def turning_rate(frame, n, wa0, wa1, wa2):
+    """Time derivative of that axis, as far as it has a part along the relative angular velocity u or across it.
+
+    The axis turns with F, and against it so that its rate times u is cot(angle / 2) / 2 of the square of u across it.
+    """
+    (e0, e1, e2), angle = turn_between_frames(frame, n)
+    u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+    along, k = e0 * u0 + e1 * u1 + e2 * u2, 0.5 / math.tan(0.5 * angle)
+    return (
+        wa1 * e2 - wa2 * e1 + k * (u0 - along * e0),
+        wa2 * e0 - wa0 * e2 + k * (u1 - along * e1),
+        wa0 * e1 - wa1 * e0 + k * (u2 - along * e2),
+    )
 
 
 @kernel
@@ -173,7 +204,7 @@ def residuals(rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
     Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
-    driven freedoms: their coordinate less the wanted one.
+    driven freedoms: their coordinate less the wanted one; turns: their angle less that.
     """
     frame, phi_out = block_work.frame, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
@@ -183,7 +214,9 @@ def residuals(rows, coordinate, block_work, row_work):
             phi_out[r] = 0.0
             continue
         if rows.motion[r] >= 0:
-            value = coordinate[rows.column[r]] - row_work.want[r, 0]
+            value = (
+                turn_between_frames(frame, n)[1] if c == ANGLE_ROW else coordinate[rows.column[r]]
+            ) - row_work.want[r, 0]
         elif c < 3:
             e0, e1, e2 = direction(c, frame, n)
             value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]

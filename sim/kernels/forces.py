@@ -11,7 +11,7 @@ import math
 from sim.kernels.callback import call_law
 from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import run_program
-from sim.kernels.spatial import quaternion_of, rotation_vector
+from sim.kernels.spatial import relative_rotation, rotation_vector
 from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
@@ -99,28 +99,6 @@ def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
             for i in range(3):
                 rate_out[c + i] = M[i] * w0 + M[3 + i] * w1 + M[6 + i] * w2
-
-
-@kernel
-def relative_rotation(F, M):
-    """Rotation vector of F^T M for two row-major matrices (9,)."""
-    r00 = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-    r01 = F[0] * M[1] + F[3] * M[4] + F[6] * M[7]
-    r02 = F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
-    r10 = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
-    r11 = F[1] * M[1] + F[4] * M[4] + F[7] * M[7]
-    r12 = F[1] * M[2] + F[4] * M[5] + F[7] * M[8]
-    r20 = F[2] * M[0] + F[5] * M[3] + F[8] * M[6]
-    r21 = F[2] * M[1] + F[5] * M[4] + F[8] * M[7]
-    r22 = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
-    s0, s1, s2 = r21 - r12, r02 - r20, r10 - r01  # 2 sin(angle) axis
-    s = 0.5 * math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
-    c = 0.5 * (r00 + r11 + r22 - 1.0)
-    if c > -0.5:
-        k = 0.5 if s < 1e-9 else 0.5 * math.atan2(s, c) / s
-        return k * s0, k * s1, k * s2
-    w, x, y, z = quaternion_of((r00, r01, r02, r10, r11, r12, r20, r21, r22))
-    return rotation_vector(w, x, y, z)
 
 
 @kernel

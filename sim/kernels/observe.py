@@ -22,7 +22,7 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
-from sim.model import DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
+from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -42,7 +42,7 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
 
 
 @kernel
-def drive_torques(rows, row_work, stopping_out, rubbing_out, torque_out):
+def drive_torques(rows, coordinate, row_work, stopping_out, rubbing_out, torque_out):
     """Add the forces of drives, and of what holds a freedom, to the torques of their columns.
 
     Where a stop may have given all of it, it has; else friction has.
@@ -50,6 +50,12 @@ def drive_torques(rows, row_work, stopping_out, rubbing_out, torque_out):
     for r in range(rows.motion.size):
         if rows.motion[r] >= 0:
             c, torque = rows.column[r], rows.scale[r] * row_work.force[r]
+            if rows.code[r] == ANGLE_ROW:  # of a stop, about the turn
+                turn = torque / math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
+                for i in range(c, c + 3):
+                    torque_out[i] += turn * coordinate[i]
+                    stopping_out[i] += turn * coordinate[i]
+                continue
             torque_out[c] += torque
             if rows.low[r] < rows.high[r]:
                 if (rows.low[r] == -math.inf and torque < 0.0) or (rows.high[r] == math.inf and torque > 0.0):
@@ -209,7 +215,7 @@ def observe(system, tables, work, t, q, v):
     share_out(work.N, count, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
-    drive_torques(tables.rows, work.rows, work.stopping, work.rubbing, work.torque)
+    drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)

@@ -231,7 +231,7 @@ def warm(before, points, pressed_out, h, length, press, P_out):
                 away += (pressed_out.p[j, i] - press.p[k, i]) ** 2
             if press.meeting[k] < 0:
                 away = 0.0
-            if away < nearest and pressed_out.rows[j] > 0:
+            if away < nearest and pressed_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
             for r in range(press.rows[k]):
@@ -240,7 +240,7 @@ def warm(before, points, pressed_out, h, length, press, P_out):
                         share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
                         P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
             keep_in_law(press, P_out, k)
-            pressed_out.rows[best] = 0
+            pressed_out.count[best] = 0
 
 
 @kernel
