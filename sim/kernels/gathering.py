@@ -117,6 +117,15 @@ def gather_reached(tables, work, h):
 
 
 @kernel
+def goes_on(v, v_new, h, length):
+    """Tell whether rates hardly change: by what no point of a mechanism of less than a hundred metres shows."""
+    total = 0.0
+    for i in range(v.size):
+        total += abs(v_new[i] - v[i])
+    return h * total < WANDERED * length
+
+
+@kernel
 def further(reach, reached, spare):
     """Tell whether a shape reaches further than before by more than what may be."""
     found = False
@@ -273,7 +282,9 @@ def block_of(blocks, joint):
 @kernel
 def near_stop(stops, coordinate, rate, s, h):
     """Tell whether stop s may be reached within h; speeds may double on the way."""
-    return stop_depth(stops, coordinate, s) + 2.0 * h * abs(closing_rate(stops, coordinate, rate, s)) + MARGIN > 0.0
+    return (
+        stop_depth(stops, coordinate, s) + 2.0 * h * max(closing_rate(stops, coordinate, rate, s), 0.0) + MARGIN > 0.0
+    )
 
 
 @chapter
@@ -345,4 +356,4 @@ def put_joint(tables, work, joint, c, angle, n, k):
     return True
 
 
-__all__ = ["add_stop", "block_of", "gather_presses", "gather_reached", "rate_of"]
+__all__ = ["add_stop", "block_of", "gather_presses", "gather_reached", "goes_on", "rate_of"]

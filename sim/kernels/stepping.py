@@ -23,7 +23,7 @@ from sim.kernels.constraints import block_frames
 from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.features import place_touch
 from sim.kernels.forces import closing_rate, stop_depth
-from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, rate_of
+from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
@@ -124,6 +124,8 @@ def press_on(system, q, v, h, v_out):
             known = points
             for i in range(v.size):
                 v_new[i] = v_out[i] + work.freedoms.vdot[i]
+        if goes_on(v, v_new, h, tables.one.length[0]):
+            break
         status = add_overrun(system, q, v, v_new, h)
         if status != Status.OK:
             return status
