@@ -11,9 +11,10 @@ import numpy as np
 from sim.contact.solids import Pair, Solid, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, motion, rotation_of
 from sim.forces import compile_forces
-from sim.model import BODY, COLUMN, JOINT, KIND, LINEAR, NV, POINT, STOP, table
+from sim.model import BODY, COLUMN, CONSTRAINT_KIND, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
-from sim.scene.spec import Body, Joint, Limits, Scene
+from sim.scene.problem import Problem, SceneError
+from sim.scene.spec import Body, Constraint, Joint, Limits, Scene
 from sim.tree import Frames
 
 
@@ -28,7 +29,7 @@ class Model:
     scene: Scene
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
-    joint_specs: tuple[Joint | None, ...]  # None: a free joint that the compiler added
+    joint_specs: tuple[Joint | None, ...]  # None: a constraint, or a free joint that the compiler added
     column_names: tuple[str, ...]
     bodies: Any  # BODY
     joints: Any  # JOINT
@@ -38,6 +39,7 @@ class Model:
     forces: Any  # FORCE
     point_names: dict[str, int]
     free_joint: np.ndarray  # (bodies,) the body's free joint, -1: none
+    constraints: dict[int, Constraint]  # by their rows among the joints, behind those of the scene
     frames: Frames  # bound in the drawing
     drawing: Drawing
     poses: tuple[Pose, ...]  # (bodies,) of frames B in the drawing
@@ -76,10 +78,12 @@ def compile(scene: Scene) -> Model:
     drawing = Drawing(scene, origins)
     body_names = ("world", *(body.name for body in scene.bodies))
     poses = tuple(drawing.pose_of(name) for name in body_names)
-    specs: list[Joint | None] = list(scene.joints)
-    names = [joint.name for joint in scene.joints]
+    specs: list[Joint | None] = [*scene.joints, *(None for _ in scene.constraints)]
+    names = [joint.name for joint in scene.joints] + [constraint.name for constraint in scene.constraints]
+    constraints = dict(enumerate(scene.constraints, start=len(scene.joints)))
+    _refuse_what_is_not_there(scene)
     free_joint = _free_joints(scene, names, specs, body_names)
-    joints, columns, stops, column_names = _joint_tables(scene, names, specs, body_names, free_joint)
+    joints, columns, stops, column_names = _joint_tables(names, specs, constraints, body_names, free_joint)
     frames = _all_frames(drawing.frames, len(names))
     points, point_names = _points(scene, drawing, body_names)
     bodies = _bodies(scene.bodies, origins)
@@ -104,9 +108,12 @@ def compile(scene: Scene) -> Model:
     return Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
         column_names=column_names, bodies=bodies, joints=joints, columns=columns, stops=stops, points=points,
-        forces=forces,
+        forces=forces, constraints=constraints,
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
-        connected=frozenset(i for i, joint in enumerate(scene.joints) if joint.connected),
+        connected=frozenset(
+            [i for i, joint in enumerate(scene.joints) if joint.connected]
+            + [i for i, constraint in constraints.items() if constraint.active]
+        ),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
         solids=solids, pairs=pairs_of(scene, solids),
     )  # fmt: skip
@@ -169,7 +176,11 @@ def _only_in_a_cycle(scene: Scene, body: str) -> bool:
 
 
 def _joint_tables(
-    scene: Scene, names: list[str], specs: list[Joint | None], body_names: tuple[str, ...], free_joint: np.ndarray
+    names: list[str],
+    specs: list[Joint | None],
+    constraints: dict[int, Constraint],
+    body_names: tuple[str, ...],
+    free_joint: np.ndarray,
 ) -> Any:
     body_of = {name: i for i, name in enumerate(body_names)}
     joints = table(JOINT, len(names))
@@ -178,9 +189,14 @@ def _joint_tables(
     column_names: list[str] = []
     freed = {int(joint): body for body, joint in enumerate(free_joint) if joint >= 0}
     for i, (name, spec) in enumerate(zip(names, specs, strict=True)):
-        kind = KIND[spec.type] if spec else KIND["free"]
+        joints.column[i] = len(rows)
+        if i in constraints:
+            joints.kind[i] = _kind_of(constraints[i])
+            joints.parent[i], joints.child[i] = _held_by(constraints[i], names, joints, body_of)
+            continue
+        kind = KIND[spec.type if spec else "free"]
         count = NV[kind]
-        joints.kind[i], joints.nv[i], joints.column[i] = kind, count, len(rows)
+        joints.kind[i], joints.nv[i] = kind, count
         joints.parent[i] = body_of[spec.parent] if spec else 0
         joints.child[i] = body_of[spec.child] if spec else freed[i]
         for k in range(count):
@@ -200,6 +216,34 @@ def _joint_tables(
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
     return joints, columns, stop_table, tuple(column_names)
+
+
+def _refuse_what_is_not_there(scene: Scene) -> None:
+    """Refuse what scenes can say of constraints and the engine does not do."""
+    problems = []
+    for constraint in scene.constraints:
+        path = f"constraints.{constraint.name}"
+        if constraint.type == "gear":
+            problems.append(Problem(where=constraint.place, path=path, what="this version runs no gears"))
+        if np.isfinite(constraint.holds):
+            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what="this version never lets go"))
+        if constraint.type == "rolling" and not constraint.keeps:
+            what = "this version keeps what rolls on its ground"
+            problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what))
+    if problems:
+        raise SceneError(problems)
+
+
+def _kind_of(spec: Constraint) -> int:
+    return ROLLING_OPEN if spec.type == "rolling" and not spec.keeps else CONSTRAINT_KIND[spec.type]
+
+
+def _held_by(spec: Constraint, names: list[str], joints: Any, body_of: dict[str, int]) -> tuple[int, int]:
+    """Return the bodies that a constraint is between: the one that it slides or rolls on first."""
+    if spec.joints:
+        joint = names.index(spec.joints[0])
+        return int(joints.parent[joint]), int(joints.child[joint])
+    return body_of[spec.on], body_of[spec.body]
 
 
 def _of_stop(limits: Limits) -> tuple[float, ...]:

@@ -18,6 +18,7 @@ from sim.model import (
     ANGLE_ROW,
     BLOCK,
     CREEP,
+    FREE,
     FREEDOM_ROWS,
     FRONT,
     HARD_ROWS,
@@ -27,7 +28,13 @@ from sim.model import (
     ONE,
     OPEN,
     PAIR,
+    RATES_ONLY,
+    ROLLING,
+    ROLLING_OPEN,
     ROW,
+    SAME_VELOCITY,
+    SCREW,
+    SCREW_ROW,
     SHAPE,
     SLIP,
     SPHERICAL,
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
     from sim.compiler import Model
     from sim.contact.hold import Hold
     from sim.contact.touch import Touch
+    from sim.scene.spec import Constraint
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,7 @@ def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None,
             body = parent[body]
         return False
 
-    for joint in sorted(active - new):
+    for joint in sorted(j for j in active - new if model.joints.kind[j] <= FREE):
         body, above = int(model.joints.child[joint]), int(model.joints.parent[joint])
         if out[body] < 0 and not hangs_on(above, body):
             out[body], parent[body] = joint, above
@@ -184,7 +192,7 @@ def build(
         meetings=_meetings(model, link_of, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
-    one.driven[0] = int(bool(np.any(rows.motion >= 0)))
+    one.driven[0] = int(bool(np.any((rows.motion >= 0) | (rows.code == SCREW_ROW))))  # both read coordinates
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
     sizes = Numbers(
@@ -256,6 +264,8 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
     def scale(code: int) -> float:
         return 1.0 if code < 3 else model.length
 
+    if kind > FREE:
+        return _rows_of_constraint(model, joint)
     if not motor:
         for code in HARD_ROWS[kind]:
             out.append((code, scale(code), 0.0, int(kind in (0, 2) and code != UNIVERSAL_ROW), -1, 0))
@@ -268,6 +278,27 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
         if armature > 0.0 and not motor:
             out.append((code, float(armature**0.5), 1.0, 0, -1, column))
     return out
+
+
+def _circle(spec: Constraint) -> tuple[float, float]:
+    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube."""
+    return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
+
+
+_COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def _rows_of_constraint(model: Model, joint: int) -> list[tuple[int, float, float, int, int, int]]:
+    """Return the rows of a constraint, as `_rows_of`: but for screws and what is kept on the ground, of rates only."""
+    kind, spec = int(model.joints.kind[joint]), model.constraints[joint]
+    if kind == SAME_VELOCITY:
+        codes = [_COMPONENTS.index(name) for name in spec.components]
+        return [(code, 1.0 if code < 3 else model.length, 0.0, RATES_ONLY, -1, 0) for code in codes]
+    if kind == SCREW:
+        column = int(model.joints.column[model.joint_names.index(spec.joints[0])])
+        return [(SCREW_ROW, 1.0, 0.0, 0, -1, column)]
+    normal = kind == ROLLING
+    return [(code, 1.0, 0.0, 0 if normal and code == 2 else RATES_ONLY, -1, 0) for code in HARD_ROWS[kind]]
 
 
 def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
@@ -333,6 +364,10 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
             row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
             _bind(blocks, n, frames, joint, links, a, b)
+            if kind > FREE:
+                spec = model.constraints[joint]
+                blocks.rolls[n] = int(kind in (ROLLING, ROLLING_OPEN))
+                blocks.ring[n], blocks.tube[n], blocks.ratio[n] = *_circle(spec), spec.ratio
         else:
             joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
             a, b = ends[touch]
@@ -342,8 +377,9 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         hard = sum(row[3] == 0.0 for row in row_list[first_row:])
         entries = [*below_b, *below_a, *above]
         numbers.append((
-            0 if motor else kind, 0 if motor else NV[kind], joint, column, a, b, int(motor), touch, first_row,
-            len(row_list) - first_row, hard, len(support), len(below_b), len(below_a), len(above), jacobian, fork,
+            0 if motor or kind > FREE else kind, 0 if motor else NV[kind], joint, column, a, b, int(motor), touch,
+            first_row, len(row_list) - first_row, hard, len(support), len(below_b), len(below_a), len(above), jacobian,
+            fork,
         ))  # fmt: skip
         support.extend(entries)
         jacobian += len(entries) * (len(row_list) - first_row)

@@ -6,13 +6,14 @@ the *drawing* of an including file has them placed and posed; its own joints bin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from sim.model import KIND, NQ
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Joint, Part, Quat, Scene, Vec3
+from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Vec3
 from sim.tree import Frames
 
 
@@ -112,7 +113,7 @@ class Drawing:
         self.scene = scene
         self.origins = origins  # m, file coordinates of the body's own part
         self.index = {joint.name: i for i, joint in enumerate(scene.joints)}
-        n = len(scene.joints)
+        n = len(scene.joints) + len(scene.constraints)
         self.frames = Frames(
             np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1))
         )
@@ -123,6 +124,15 @@ class Drawing:
             self.bodies_of[body.part].append(body.name)
         self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
+        for i, constraint in self._constraints():
+            if constraint.type == "screw":  # has the frames of its joint
+                k = self.index[constraint.joints[0]]
+                self.frames.p_PF[i], self.frames.R_PF[i] = self.frames.p_PF[k], self.frames.R_PF[k]
+                self.frames.p_CM[i], self.frames.R_CM[i] = self.frames.p_CM[k], self.frames.R_CM[k]
+
+    def _constraints(self) -> Iterator[tuple[int, Constraint]]:
+        """Return the constraints of the scene, each with its row among the joints."""
+        return enumerate(self.scene.constraints, start=len(self.scene.joints))
 
     def _draw(self, part: int) -> list[str]:
         """Draw a part in its own file's coordinates; return the names of its bodies."""
@@ -140,6 +150,9 @@ class Drawing:
         for joint in self.scene.joints:
             if joint.part == part:
                 self.bind(joint)
+        for i, constraint in self._constraints():
+            if constraint.part == part and not constraint.joints:
+                self._bind_constraint(i, constraint)
         if part:
             self._apply_pose(self.scene.parts[part], set(names))
         return names
@@ -149,11 +162,16 @@ class Drawing:
 
         Those of free joints stay: they count from the world's own frame.
         """
-        for i, joint in enumerate(self.scene.joints):
-            inside = joint.part
+        held = [
+            (i, joint.part)
+            for i, joint in enumerate(self.scene.joints)
+            if joint.parent == "world" and joint.type != "free"
+        ]
+        held += [(i, one.part) for i, one in self._constraints() if one.on == "world"]
+        for i, inside in held:
             while inside not in (0, part):
                 inside = self.scene.parts[inside].parent
-            if inside == part and joint.parent == "world" and joint.type != "free":
+            if inside == part:
                 F = place.of(Pose(self.frames.p_PF[i], self.frames.R_PF[i]))
                 self.frames.p_PF[i], self.frames.R_PF[i] = F.p, F.R
 
@@ -180,6 +198,29 @@ class Drawing:
         """Set F and M of a joint at the present pose of its two bodies."""
         i = self.index[joint.name]
         bind(self.frames, i, joint, self.pose_of(joint.parent), self.pose_of(joint.child), self)
+
+    def _bind_constraint(self, i: int, constraint: Constraint) -> None:
+        """Set F (z along the normal, on the ground) and M (the axle along y, the blade along x) of a constraint."""
+        frames = self.frames
+        on, body = self.pose_of(constraint.on), self.pose_of(constraint.body)
+        if constraint.position is not None:
+            p = np.asarray(constraint.position, float)
+        else:
+            p = body.p + body.R @ self._named(constraint.body, constraint.point.rpartition(".")[2])
+        F, M = Pose(np.asarray(constraint.level, float), frame_along(constraint.normal)), Pose(p, np.eye(3))
+        if constraint.type == "same_velocity":
+            F = M
+        elif constraint.axis is not None:
+            M = Pose(p, np.roll(frame_along(constraint.axis), 1 if constraint.type == "knife_edge" else -1, axis=1))
+        F, M = on.inverse().of(F), body.inverse().of(M)
+        frames.p_PF[i], frames.R_PF[i], frames.p_CM[i], frames.R_CM[i] = F.p, F.R, M.p, M.R
+
+    def _named(self, body: str, point: str) -> np.ndarray:
+        """Return a named point or the centre of mass in B of its body [m]."""
+        if point == "com":
+            com = next(one.com for one in self.scene.bodies if one.name == body)
+            return np.asarray(com, float) - self.origins[body]
+        return self.point(body, point)
 
     def _apply_pose(self, part: Part, inside: set[str]) -> None:
         """Turn the part's joints to the pose that the including file asks for."""

@@ -180,8 +180,9 @@ class Flow:
             old = self.work
             new = stepping_work(tables, self.room, len(self.rows.buffer), sizes.v)
             self.work = old._replace(**new | {"stepped": old.stepped})
-            self.work.pressed[: len(old.pressed)] = old.pressed
-            self.work.told[: len(old.told)] = old.told
+            before, told = int(old.stepped.before[0]), int(old.stepped.told[0])
+            self.work.pressed[:before] = old.pressed[:before]
+            self.work.told[:told] = old.told[:told]
             self.mechanism.work = self.work
             self._state_laws()
             self._system = None

@@ -15,7 +15,7 @@ from sim.connectivity import Structure
 from sim.drawing import Pose, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
+from sim.model import FREE, FREEDOM_ROWS, NQ, NV, RATES_ONLY, SPHERICAL, Control, Work, make_work
 from sim.tree import Frames
 
 
@@ -79,7 +79,7 @@ class Mechanism:
                 touches.touch_rows(
                     work.touches, tables.blocks, tables.rows, 1, work.keeps, work.links, work.rows, work.points
                 )
-            constraints.residuals(tables.rows, work.coordinate, work.blocks, work.rows)
+            constraints.residuals(tables.blocks, tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
             tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
@@ -219,6 +219,10 @@ class Mechanism:
     def locked(self) -> np.ndarray:
         """Return the mask of hard rows of loops, drives left out."""
         return self.hard() & ~self.driven()
+
+    def placed(self) -> np.ndarray:
+        """Return the mask of rows of `locked` that bind places, not only rates."""
+        return self.locked() & (np.asarray(self.structure.tables.rows.locked) != RATES_ONLY)
 
     def wanted(self) -> np.ndarray:
         """Return J v that drives want of every row, as last looked at; zero of the others."""

@@ -21,8 +21,15 @@ KIND = {
     "fixed": FIXED, "rotational": ROTATIONAL, "translational": TRANSLATIONAL, "cylindrical": CYLINDRICAL,
     "universal": UNIVERSAL, "planar": PLANAR, "spherical": SPHERICAL, "free": FREE,
 }  # fmt: skip
-NQ = (0, 1, 1, 2, 2, 3, 4, 7)  # coordinates by kind
-NV = (0, 1, 1, 2, 2, 3, 3, 6)  # freedoms by kind
+# Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
+# ROLLING_OPEN: without the row that keeps it on the ground.
+NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, SCREW = range(8, 14)
+CONSTRAINT_KIND = {
+    "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
+    "screw": SCREW,
+}  # fmt: skip
+NQ = (0, 1, 1, 2, 2, 3, 4, 7, 0, 0, 0, 0, 0, 0)  # coordinates by kind
+NV = (0, 1, 1, 2, 2, 3, 3, 6, 0, 0, 0, 0, 0, 0)  # freedoms by kind
 # 1: the freedom is a translation, 0: a rotation; in the order of v.
 LINEAR = ((), (0,), (1,), (1, 0), (0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1, 0, 0, 0))
 
@@ -67,13 +74,16 @@ LINK = np.dtype(
 
 BLOCK = np.dtype(
     [
-        ("kind", "i8"),  # joint kind whose freedoms stay free
+        ("kind", "i8"),  # joint kind whose freedoms stay free; of constraints, which have none, 0
         ("joint", "i8"),  # model joint
         ("column", "i8"),  # first column
         ("a", "i8"), ("b", "i8"),  # links of the parent and of the child side
         ("fork", "i8"),  # lowest common ancestor link of a and b
         ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
+        ("rolls", "i8"),  # 1: b rolls on the plane z_F of a; its axis is y_M, M is its centre
+        ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
+        ("ratio", "f8"),  # m: how far a screw goes in a radian
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
@@ -87,10 +97,17 @@ BLOCK = np.dtype(
     align=True,
 )  # fmt: skip
 
-# A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M.
-UNIVERSAL_ROW, ANGLE_ROW = 6, 10
-HARD_ROWS = ((0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), ())
-FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9))
+# A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M; 10 along the
+# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane, 12 a screw along and about z_F;
+# 13 about the axis that M is turned about.
+UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, SCREW_ROW, ANGLE_ROW = 6, 10, 11, 12, 13
+# Of constraints the components of a same velocity are the scene's.
+HARD_ROWS = (
+    (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), (),
+    (AXLE_ROW,), (EDGE_ROW,), (0, 1, 2), (0, 1), (), (SCREW_ROW,),
+)  # fmt: skip
+FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9), (), (), (), (), (), ())
+LOCKED, RATES_ONLY = 1, 2  # of rows: residual by rotation vector; none: what is bound is a rate
 
 ROW = np.dtype(
     [
@@ -98,7 +115,7 @@ ROW = np.dtype(
         ("code", "i8"),
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
-        ("locked", "i8"),  # 1: residual by rotation vector, 0: by the axes z
+        ("locked", "i8"),  # LOCKED: residual by rotation vector, 0: by the axes z; RATES_ONLY: none
         ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
         ("share", "f8"),  # N, which the force stays nearest to where rows repeat one another
         # N or N m: of a freedom that its stops or its friction hold, between which its torque is; else both are zero
@@ -279,7 +296,7 @@ FREEDOM_WORK = np.dtype(
 
 BLOCK_WORK = np.dtype(
     [
-        ("frame", "f8", (30,)),  # p_WM, R_WF, R_WM, relative angular velocity, velocity, position; world axes
+        ("frame", "f8", (33,)),  # see `sim.kernels.constraints.block_frames`
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
         ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],
@@ -341,7 +358,7 @@ PRESS = np.dtype(
         ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
         ("soft", "f8"),  # 1/kg or 1/(kg m^2): rate by which a soft stop gives way to an impulse of 1
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
-        ("placed", "i8"),  # 1: `press_touch` has its features; 0: it was kept from the last step, or is a stop
+        ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
         ("p", "f8", (3,)),  # m, world
         # n from a to b, t1, t2; world.  Of a joint: its axis, and what its columns get of the impulse.
         ("axes", "f8", (9,)),
@@ -562,6 +579,8 @@ class Work(NamedTuple):
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step
     posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
     wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
+    calm: Annotated[Any, "i8"]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
+    rooted: Annotated[Any, "f8"]  # (m,) `root` of freedoms when that was not so
     end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
     end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
     press_touch: Annotated[Any, TOUCH]  # (room,) features
@@ -583,10 +602,10 @@ class Work(NamedTuple):
     press_tree: Annotated[Any, "i8"]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
     press_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
     press_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
-    push_step: Annotated[Any, "f8", 2]  # (3, m) what others do; what is left of Newton's equations, and his step
-    press_first: Annotated[Any, "i8"]  # (m,) profile of his matrix
-    press_low: Annotated[Any, "f8", 2]  # (m, m) and its factors
-    press_up: Annotated[Any, "f8", 2]
+    press_at: Annotated[Any, "i8", 2]  # (room, width) of each press: these numbers of its support
+    push_step: Annotated[Any, "f8", 2]  # (4, m) by these: what all do, what others do, what is left, a step
+    press_shape: Annotated[Any, "i8", 2]  # (3, m + 1) of each row of his matrix: first column, last one, place
+    press_matrix: Annotated[Any, "f8"]  # (m * m,) and its factors, row by row
     push: Annotated[Any, "f8"]  # (m,) what all impulses do, scaled; with loops: to v
 
 
@@ -722,7 +741,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes),
-        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "end_links": end,
+        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
+        "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
@@ -732,8 +752,8 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "press_best": np.zeros((room, 3)),
         "press_off": np.zeros(room), "press_chosen": np.zeros(room, np.int64), "press_tree": tree,
         "press_awake": np.zeros((2, freedoms), np.int64), "press_place": np.zeros(freedoms, np.int64),
-        "push_step": np.zeros((3, freedoms)), "press_first": np.zeros(freedoms, np.int64),
-        "press_low": np.zeros((freedoms, freedoms)), "press_up": np.zeros((freedoms, freedoms)),
+        "press_at": np.zeros((room, width), np.int64), "push_step": np.zeros((4, freedoms)),
+        "press_shape": np.zeros((3, freedoms + 1), np.int64), "press_matrix": np.zeros(freedoms * freedoms),
         "push": np.zeros(freedoms),
     }  # fmt: skip
 

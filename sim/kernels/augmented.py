@@ -23,14 +23,15 @@ from sim.kernels.cones import off_law
 from sim.kernels.jit import kernel, part
 
 # Stiffness of a press against its own mass, over the step: at first, and where the answer is near; least and most, and
-# how it grows from round to round.  Larger: more steps until it is settled what presses and slides.  Smaller: more
-# rounds.
-FIRST, FIRM, SOFTEST, STIFFEST, GROWTH = 30.0, 1e3, 0.1, 1e6, 3.0
+# how it grows where a round leaves more than SLOW of what there was.  Larger: more steps until it is settled what
+# presses and slides.  Smaller: more rounds.
+FIRST, FIRM, SOFTEST, STIFFEST, GROWTH, SLOW = 15.0, 1e3, 0.1, 1e6, 5.0, 0.5
 # Rounds of multipliers at most; Newton's steps in each, and halvings of one.
-ROUNDS, STEPS, HALVINGS = 12, 8, 6
+ROUNDS, STEPS, HALVINGS = 12, 12, 6
+KEEP = 0.3  # of what was left: a step that leaves less is followed by one with the same factors
 LEAST_PIVOT = 1e-6  # beside 1
 # Where a round ends: of what the law was left by before it, and of the asked accuracy.
-NEARER, FINER = 0.3, 0.05
+NEARER, FINER = 0.5, 0.05
 
 
 class Problem(NamedTuple):
@@ -50,35 +51,37 @@ class Problem(NamedTuple):
     chosen: Any  # presses that are solved together
     place: Any  # number of each freedom among those that they reach, or -1
     awake: Any  # by trees: their presses are chosen; presses of theirs are, and so they move
-    first: Any
+    at: Any  # places of each press's support
+    first: Any  # of each row of Newton's matrix: its first column, its last one, and where column 0 would stand
+    last: Any
+    start: Any
     tried: Any
     best: Any
+    y: Any  # by places, as all that follow
     base: Any  # y0
     left: Any
     turn: Any
-    low: Any
-    up: Any
+    matrix: Any
 
 
 @part
-def rates(problem_work, k):
-    """Fill the rates of press k with the impulses so far: what is free, and U y."""
-    press, support, U, push = problem_work.press, problem_work.support, problem_work.U, problem_work.push
-    width = support.shape[1]
-    for r in range(3):
-        total, first = press.free[k, r], (3 * k + r) * width
-        if r == 0:
-            total += press.soft[k] * problem_work.P[k, 0]
-        if r < press.rows[k]:
-            for i in range(press.count[k]):
-                total += U[first + i] * push[support[k, i]]
-        problem_work.z[k, r] = total
+def rates(problem_work, at, y, k):
+    """Fill the rates of press k: what is free, and U y, y being indexed by `at`."""
+    U, z0, z1, z2 = problem_work.U, problem_work.press.soft[k] * problem_work.P[k, 0], 0.0, 0.0
+    width, free = at.shape[1], problem_work.press.free
+    n, s, t = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
+    for i in range(problem_work.press.count[k]):
+        v = y[at[k, i]]
+        z0 += U[n + i] * v
+        z1 += U[s + i] * v
+        z2 += U[t + i] * v
+    problem_work.z[k, 0], problem_work.z[k, 1], problem_work.z[k, 2] = free[k, 0] + z0, free[k, 1] + z1, free[k, 2] + z2
 
 
 @part
-def off_by(problem_work, k):
+def off_by(problem_work, at, y, k):
     """Fill the rates of press k and return how far it is from its law [m/s]."""
-    rates(problem_work, k)
+    rates(problem_work, at, y, k)
     press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
     if press.rows[k] == 3:
         return off_law(G, k, press.friction[k], 0.0, 0, problem_work.d, P, z, k)
@@ -93,43 +96,69 @@ def bounded(press, k, impulse):
 
 
 @kernel
-def solve_together(problem_work, count, size, near, enough):
-    """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and y = sum P U near them.
+def solve_together(problem_work, count, size, near, again, enough):
+    """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and push = sum P U.
 
-    near: 1 where P is nearly right.  Keeps the best.
+    near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Keeps
+    the best.
 
     Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """
     rho, growth, made = FIRM if near else FIRST, GROWTH, 0
-    quickest, worst = 0.0, 0.0
+    quickest = 0.0
     for n in range(count):
         k = problem_work.chosen[n]
         quickest = max(quickest, problem_work.G[k, 0, 0] + problem_work.G[k, 1, 1] + problem_work.G[k, 2, 2])
-        worst = max(worst, off_by(problem_work, k))
     unit = math.sqrt(max(quickest, 1e-300))
-    find_base(problem_work, count, size)
+    shape_matrix(size, problem_work.first, problem_work.last, problem_work.start)
+    begin_at_push(problem_work, count)
+    worst = look_at_chosen(problem_work, count)
     copy_chosen(problem_work, count, problem_work.P, problem_work.best)
-    best = worst
+    best, held, kept = worst, True, False
     for _ in range(ROUNDS):
-        steps, good = newton(problem_work, count, size, rho, max(NEARER * worst, FINER * enough) / unit)
+        before = worst
+        steps, good, kept = newton(problem_work, count, size, rho, max(NEARER * worst, FINER * enough) / unit, kept)
         made += steps
         if good:
             copy_chosen(problem_work, count, problem_work.tried, problem_work.P)
-            rho = min(rho * growth, STIFFEST)
-        else:  # softer, and slower to become stiff
+            for i in range(size):
+                problem_work.y[i] -= problem_work.left[i]
+        else:
+            add_up(problem_work, count, size)
+        worst = look_at_chosen(problem_work, count)
+        if not good:  # softer, and slower to become stiff
             rho, growth = max(rho / GROWTH, SOFTEST), math.sqrt(growth)
-        add_up(problem_work, count)
-        worst = 0.0
-        for n in range(count):
-            worst = max(worst, off_by(problem_work, problem_work.chosen[n]))
-        if worst < best:
+        elif again or worst > SLOW * before:
+            rho, kept = min(rho * growth, STIFFEST), False
+        held = worst < best
+        if held:
             best = worst
             copy_chosen(problem_work, count, problem_work.P, problem_work.best)
         if best <= enough:
             break
-    copy_chosen(problem_work, count, problem_work.best, problem_work.P)
-    add_up(problem_work, count)
+    if not held:
+        copy_chosen(problem_work, count, problem_work.best, problem_work.P)
+    add_up(problem_work, count, size)
+    for i in range(problem_work.place.size):
+        if problem_work.place[i] >= 0:
+            problem_work.push[i] = problem_work.y[problem_work.place[i]]
     return made, best
+
+
+@kernel
+def shape_matrix(size, first, last_out, start_out):
+    """Find the last columns of rows that begin at `first`, both sides of the diagonal alike, and where rows stand."""
+    for i in range(size):
+        last_out[i] = i
+    for i in range(size):
+        last_out[first[i]] = i
+    count = 0
+    for i in range(size):
+        if i > 0:
+            last_out[i] = max(last_out[i], last_out[i - 1])
+        start_out[i] = count - first[i]
+        count += last_out[i] - first[i] + 1
+    start_out[size] = count
 
 
 @kernel
@@ -142,93 +171,114 @@ def copy_chosen(problem_work, count, P, P_out):
 
 
 @kernel
-def find_base(problem_work, count, size):
-    """y0: what is left of y without the presses chosen."""
-    place, base = problem_work.place, problem_work.base
+def look_at_chosen(problem_work, count):
+    """Fill the rates of the presses chosen; returns the largest distance from the law [m/s]."""
+    worst = 0.0
+    for n in range(count):
+        worst = max(worst, off_by(problem_work, problem_work.at, problem_work.y, problem_work.chosen[n]))
+    return worst
+
+
+@kernel
+def begin_at_push(problem_work, count):
+    """y as in push, and y0: what is left of it without the presses chosen."""
+    place, y, base = problem_work.place, problem_work.y, problem_work.base
     for i in range(place.size):
         if place[i] >= 0:
-            base[place[i]] = problem_work.push[i]
+            y[place[i]] = base[place[i]] = problem_work.push[i]
     for n in range(count):
-        take_away(problem_work, problem_work.chosen[n], problem_work.P, base)
+        k = problem_work.chosen[n]
+        take_away(problem_work, k, problem_work.P[k, 0], problem_work.P[k, 1], problem_work.P[k, 2], base)
 
 
 @part
-def take_away(problem_work, k, P, y_out):
+def take_away(problem_work, k, P0, P1, P2, y_out):
     """y <- y - P U for press k, over the freedoms reached."""
-    press, support, U, place = problem_work.press, problem_work.support, problem_work.U, problem_work.place
-    width = support.shape[1]
-    for r in range(press.rows[k]):
-        if P[k, r] != 0.0:
-            for i in range(press.count[k]):
-                y_out[place[support[k, i]]] -= P[k, r] * U[(3 * k + r) * width + i]
+    at, U = problem_work.at, problem_work.U
+    width = at.shape[1]
+    n, s, t = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
+    for i in range(problem_work.press.count[k]):
+        y_out[at[k, i]] -= P0 * U[n + i] + P1 * U[s + i] + P2 * U[t + i]
 
 
 @kernel
-def add_up(problem_work, count):
+def add_up(problem_work, count, size):
     """y = y0 + sum P U."""
-    place, left = problem_work.place, problem_work.left
-    for i in range(place.size):
-        if place[i] >= 0:
-            left[place[i]] = -problem_work.base[place[i]]
+    y, P = problem_work.y, problem_work.P
+    for i in range(size):
+        y[i] = problem_work.base[i]
     for n in range(count):
-        take_away(problem_work, problem_work.chosen[n], problem_work.P, left)
-    for i in range(place.size):
-        if place[i] >= 0:
-            problem_work.push[i] = -left[place[i]]
+        k = problem_work.chosen[n]
+        take_away(problem_work, k, -P[k, 0], -P[k, 1], -P[k, 2], y)
 
 
 @kernel
-def newton(problem_work, count, size, rho, fine):
-    """Solve y = y0 + sum p(y) U.  Returns the steps made, and whether it is solved as finely as asked."""
+def newton(problem_work, count, size, rho, fine, kept):
+    """Solve y = y0 + sum p(y) U, from y and its rates.
+
+    kept: 1 where there are factors of a matrix that may do.
+
+    Returns the steps made, whether it is solved as finely as asked, and whether its factors may do again.
+    """
     off = answer_all(problem_work, count, size, rho)
     for made in range(STEPS):
         if off <= fine:
-            return made, True
-        add_stiffness(problem_work, count, size, rho)
-        if not factorise_profile(size, problem_work.first, problem_work.low, problem_work.up):
-            return made, False
+            return made, True, kept
+        if not kept:
+            add_stiffness(problem_work, count, size, rho)
+            if not factorise_profile(
+                size, problem_work.first, problem_work.last, problem_work.start, problem_work.matrix
+            ):
+                return made, False, False
         for i in range(size):
             problem_work.turn[i] = -problem_work.left[i]
-        solve_profile(size, problem_work.first, problem_work.low, problem_work.up, problem_work.turn)
-        share, before, nearer = 1.0, off, False
+        solve_profile(
+            size, problem_work.first, problem_work.last, problem_work.start, problem_work.matrix, problem_work.turn
+        )
+        share, before = 1.0, off
+        off = try_share(problem_work, count, size, rho, 1.0)
+        if kept and not off <= KEEP * before:
+            kept = False
+            if not off <= before:
+                off = try_share(problem_work, count, size, rho, -1.0)
+            continue
         for _ in range(HALVINGS):
-            move_on(problem_work, share)
-            off = answer_all(problem_work, count, size, rho)
-            nearer = off <= (1.0 - 0.1 * share) * before
-            if nearer:
+            if off <= (1.0 - 0.1 * share) * before:
                 break
-            move_on(problem_work, -share)
             share *= 0.5
-        if not nearer:
-            return made + 1, False
-    return STEPS, off <= fine
+            off = try_share(problem_work, count, size, rho, -share)
+        if not off <= (1.0 - 0.1 * share) * before:
+            return made + 1, False, False
+        kept = off <= KEEP * before
+    return STEPS, off <= fine, kept
 
 
 @kernel
-def move_on(problem_work, share):
-    """Go a share of Newton's step."""
-    for i in range(problem_work.place.size):
-        if problem_work.place[i] >= 0:
-            problem_work.push[i] += share * problem_work.turn[problem_work.place[i]]
+def try_share(problem_work, count, size, rho, share):
+    """Go a share of Newton's step, or back; returns what `answer_all` does there."""
+    for i in range(size):
+        problem_work.y[i] += share * problem_work.turn[i]
+    for n in range(count):
+        rates(problem_work, problem_work.at, problem_work.y, problem_work.chosen[n])
+    return answer_all(problem_work, count, size, rho)
 
 
 @kernel
 def answer_all(problem_work, count, size, rho):
-    """Fill p(y), the rates z, and what is left of y = y0 + sum p(y) U; returns its length."""
+    """Fill p(y) from the rates, and what is left of y = y0 + sum p(y) U; returns its length."""
     press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
-    p, place, left = problem_work.tried, problem_work.place, problem_work.left
-    for i in range(place.size):
-        if place[i] >= 0:
-            left[place[i]] = problem_work.push[i] - problem_work.base[place[i]]
+    p, y, base, left = problem_work.tried, problem_work.y, problem_work.base, problem_work.left
+    for i in range(size):
+        left[i] = y[i] - base[i]
     for n in range(count):
         k = problem_work.chosen[n]
         stiffness = stiffness_of(press, rho, G, k)
-        rates(problem_work, k)
         p[k, 0] = bounded(press, k, P[k, 0] - stiffness * z[k, 0])
-        x, y, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
+        a, b, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
         share = most / length if length > most else 1.0
-        p[k, 1], p[k, 2] = share * x, share * y
-        take_away(problem_work, k, p, left)
+        p[k, 1], p[k, 2] = share * a, share * b
+        if p[k, 0] != 0.0:
+            take_away(problem_work, k, p[k, 0], p[k, 1], p[k, 2], left)
     square = 0.0
     for i in range(size):
         square += left[i] ** 2
@@ -253,12 +303,12 @@ def friction_asked(press, stiffness, P, z, pressing, k):
 
 @kernel
 def add_stiffness(problem_work, count, size, rho):
-    """Newton's matrix 1 + U^T C U: rows below the diagonal into low, columns above it, and the diagonal, into up."""
-    first, low, up = problem_work.first, problem_work.low, problem_work.up
+    """Newton's matrix 1 + U^T C U."""
+    start, matrix = problem_work.start, problem_work.matrix
+    for i in range(start[size]):
+        matrix[i] = 0.0
     for i in range(size):
-        for j in range(first[i], i):
-            low[i, j] = up[i, j] = 0.0
-        up[i, i] = 1.0
+        matrix[start[i] + i] = 1.0
     for n in range(count):
         k = problem_work.chosen[n]
         nn, xn, yn, xx, xy, yy = slopes_of_law(
@@ -291,73 +341,66 @@ def slopes_of_law(press, stiffness, P, z, k):
 @part
 def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
     """Add U^T C U of press k to Newton's matrix."""
-    press, support, U, place, low, up = (
-        problem_work.press, problem_work.support, problem_work.U, problem_work.place, problem_work.low, problem_work.up,
-    )  # fmt: skip
-    width, rough = support.shape[1], press.rows[k] == 3
+    at, U, start, matrix = problem_work.at, problem_work.U, problem_work.start, problem_work.matrix
+    width, count = at.shape[1], problem_work.press.count[k]
     first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
-    for a in range(press.count[k]):
-        i = place[support[k, a]]
-        n = U[first_n + a]
-        s, t = (U[first_x + a], U[first_y + a]) if rough else (0.0, 0.0)
-        # What column by column of C this freedom's row of U makes.
+    for a in range(0, count, 2):  # two rows at a time; where the number is odd, the last one is added as none
+        b = min(a + 1, count - 1)
+        both = 1.0 if b > a else 0.0
+        n, s, t = U[first_n + a], U[first_x + a], U[first_y + a]
+        m, u, v = both * U[first_n + b], both * U[first_x + b], both * U[first_y + b]
+        # What column by column of C this freedom's row of U makes, and the next one's.
         cn, cx, cy = n * nn + s * xn + t * yn, s * xx + t * xy, s * xy + t * yy
-        for b in range(press.count[k]):
-            j = place[support[k, b]]
-            value = cn * U[first_n + b]
-            if rough:
-                value += cx * U[first_x + b] + cy * U[first_y + b]
-            if j < i:
-                low[i, j] += value
-            else:
-                up[j, i] += value
+        dn, dx, dy = m * nn + u * xn + v * yn, u * xx + v * xy, u * xy + v * yy
+        one, two = start[at[k, a]], start[at[k, b]]
+        for i in range(count):
+            e, f, g, column = U[first_n + i], U[first_x + i], U[first_y + i], at[k, i]
+            matrix[one + column] += cn * e + cx * f + cy * g
+            matrix[two + column] += dn * e + dx * f + dy * g
 
 
 @kernel
-def factorise_profile(size, first, low_out, up_out):
-    """L U in place, L with a unit diagonal, no exchanges; up_out holds columns.  False where a pivot is bad."""
+def factorise_profile(size, first, last, start, matrix_out):
+    """L U in place, L with a unit diagonal, no exchanges; of U's diagonal the reciprocals.  False for a bad pivot.
+
+    Two rows at a time are taken away where they are equally long.
+    """
     for i in range(size):
-        for j in range(first[i], i):
-            start = max(first[i], first[j])
-            s = low_out[i, j] - product_of_rows(low_out, i, up_out, j, start, j)
-            up_out[i, j] -= product_of_rows(low_out, j, up_out, i, start, j)
-            low_out[i, j] = s / up_out[j, j]
-        d = up_out[i, i] - product_of_rows(low_out, i, up_out, i, first[i], i)
-        if not abs(d) > LEAST_PIVOT:  # friction makes the matrix unsymmetric: a pivot may be negative
+        row, j = start[i], first[i]
+        while j < i:
+            one = start[j]
+            f = matrix_out[row + j] * matrix_out[one + j]
+            matrix_out[row + j] = f
+            if j + 1 < i and last[j] == last[j + 1]:
+                two = start[j + 1]
+                g = (matrix_out[row + j + 1] - f * matrix_out[one + j + 1]) * matrix_out[two + j + 1]
+                matrix_out[row + j + 1] = g
+                for m in range(j + 2, last[j] + 1):
+                    matrix_out[row + m] -= f * matrix_out[one + m] + g * matrix_out[two + m]
+                j += 2
+            else:
+                for m in range(j + 1, last[j] + 1):
+                    matrix_out[row + m] -= f * matrix_out[one + m]
+                j += 1
+        if not abs(matrix_out[row + i]) > LEAST_PIVOT:  # friction makes it unsymmetric: a pivot may be negative
             return False
-        up_out[i, i] = d
+        matrix_out[row + i] = 1.0 / matrix_out[row + i]
     return True
 
 
-@part
-def product_of_rows(a, i, b, j, start, end):
-    """Inner product of parts of two rows, in four sums that need not wait for each other."""
-    s0 = s1 = s2 = s3 = 0.0
-    m = start
-    while m + 4 <= end:
-        s0 += a[i, m] * b[j, m]
-        s1 += a[i, m + 1] * b[j, m + 1]
-        s2 += a[i, m + 2] * b[j, m + 2]
-        s3 += a[i, m + 3] * b[j, m + 3]
-        m += 4
-    while m < end:
-        s0 += a[i, m] * b[j, m]
-        m += 1
-    return (s0 + s1) + (s2 + s3)
-
-
 @kernel
-def solve_profile(size, first, low, up, x_out):
+def solve_profile(size, first, last, start, matrix, x_out):
     """x_out <- (L U)^-1 x_out."""
     for i in range(size):
         s = x_out[i]
         for m in range(first[i], i):
-            s -= low[i, m] * x_out[m]
+            s -= matrix[start[i] + m] * x_out[m]
         x_out[i] = s
     for i in range(size - 1, -1, -1):
-        x_out[i] /= up[i, i]
-        for m in range(first[i], i):
-            x_out[m] -= up[i, m] * x_out[i]
+        s = x_out[i]
+        for m in range(i + 1, last[i] + 1):
+            s -= matrix[start[i] + m] * x_out[m]
+        x_out[i] = s * matrix[start[i] + i]
 
 
-__all__ = ["Problem", "off_by", "rates", "solve_together"]
+__all__ = ["Problem", "off_by", "solve_together"]

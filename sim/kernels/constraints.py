@@ -14,7 +14,8 @@ import math
 from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply, relative_rotation
-from sim.model import ANGLE_ROW, UNIVERSAL_ROW
+from sim.kernels.vectors import beyond, cross, dot, length, minus, plus, three, times, unit
+from sim.model import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, SCREW_ROW, UNIVERSAL_ROW
 
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
@@ -29,8 +30,9 @@ SLOW = 1e-3
 def block_frames(blocks, link_work, block_work):
     """Joint frames of every loop and their relative motion.
 
-    block_work.frame: (blocks, 30): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
-    against F's link (3), position of M from F (3), all in world axes.
+    block_work.frame: (blocks, 33): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
+    against F's link (3), position of M from F (3), and the acceleration (3) that comes from M moving along b, all in
+    world axes.  M of what rolls is the lowest point.
     """
     x, R, V, frame_out = link_work.x, link_work.R, link_work.V, block_work.frame
     a_links, b_links = blocks.a, blocks.b
@@ -69,22 +71,85 @@ def block_frames(blocks, link_work, block_work):
         frame_out[n, 24] = V[b, 3] + u1 * s2 - u2 * s1 - (V[a, 3] + w1 * r2 - w2 * r1)
         frame_out[n, 25] = V[b, 4] + u2 * s0 - u0 * s2 - (V[a, 4] + w2 * r0 - w0 * r2)
         frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
+        if blocks.rolls[n]:
+            lowest_point(n, a, b, blocks.ring[n], blocks.tube[n], x, V, frame_out)
+
+
+@kernel
+def lowest_point(n, a, b, ring, tube, x, V, frame_out):
+    """Move M from the centre of a torus (or disc, or sphere) to where it comes nearest to the plane z_F of a.
+
+    With z the normal and y the axis, p = C + ring d - tube z, where d = -(z - (z.y) y) / |...|.  The material at p has
+    no acceleration from p's own motion s along it but (w_b - w_a) x s.
+    """
+    z, y = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11]), (frame_out[n, 13], frame_out[n, 16], frame_out[n, 19])
+    w_a, w_b, C = three(V, a), three(V, b), three(frame_out, n)
+    z_dot, y_dot = cross(w_a, z), cross(w_b, y)
+    arm, arm_dot = times(-tube, z), times(-tube, z_dot)
+    if ring > 0.0:
+        c = dot(z, y)
+        h = beyond(z, -c, y)
+        h_dot = beyond(beyond(z_dot, -(dot(z_dot, y) + dot(z, y_dot)), y), -c, y_dot)
+        size = max(length(h), 1e-30)
+        d = times(-1.0 / size, h)
+        arm = beyond(arm, ring, d)
+        arm_dot = beyond(arm_dot, -ring / size, beyond(h_dot, -dot(h_dot, d), d))
+    p, w = plus(C, arm), minus(w_b, w_a)
+    along = minus(arm_dot, cross(w_b, arm))
+    extra = cross(w, along)
+    u = plus((frame_out[n, 24], frame_out[n, 25], frame_out[n, 26]), cross(w, arm))
+    for i in range(3):
+        frame_out[n, i], frame_out[n, 24 + i] = p[i], u[i]
+        frame_out[n, 27 + i] += arm[i]
+        frame_out[n, 30 + i] = extra[i]
 
 
 @door
 def direction(code, frame, n):
-    """Unit direction of a row: axes of F (0-2 along, 3-5 about), 6 the cross, about axes of M (7-9), 10 the turn."""
+    """Unit direction of a row, by its code; see `sim.model`."""
     if code == ANGLE_ROW:
         return turn_between_frames(frame, n)[0]
     if code == UNIVERSAL_ROW:  # z_M x x_F
         z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
         x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
         return z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
-    if code > UNIVERSAL_ROW:
+    if code == AXLE_ROW or code == EDGE_ROW:
+        return unit(sideways(code, frame, n))
+    if code == SCREW_ROW:
+        i = 5
+    elif code > UNIVERSAL_ROW:
         i = 12 + code - 7
     else:
         i = 3 + code % 3
     return frame[n, i], frame[n, i + 3], frame[n, i + 6]
+
+
+@part
+def sideways(code, frame, n):
+    """Direction in the plane z_F in which a wheel with axle y_M, or a blade along x_M, does not slip; not a unit."""
+    z = (frame[n, 5], frame[n, 8], frame[n, 11])
+    if code == EDGE_ROW:
+        return cross(z, (frame[n, 12], frame[n, 15], frame[n, 18]))
+    y = (frame[n, 13], frame[n, 16], frame[n, 19])
+    return beyond(y, -dot(z, y), z)
+
+
+@kernel
+def sideways_rate(code, frame, n, w_a, w_b):
+    """Time derivative of the unit direction that `sideways` gives."""
+    z = (frame[n, 5], frame[n, 8], frame[n, 11])
+    z_dot = cross(w_a, z)
+    if code == EDGE_ROW:
+        x = (frame[n, 12], frame[n, 15], frame[n, 18])
+        turning = plus(cross(z_dot, x), cross(z, cross(w_b, x)))
+    else:
+        y = (frame[n, 13], frame[n, 16], frame[n, 19])
+        y_dot = cross(w_b, y)
+        turning = beyond(beyond(y_dot, -(dot(z_dot, y) + dot(z, y_dot)), z), -dot(z, y), z_dot)
+    s = sideways(code, frame, n)
+    size = length(s)
+    e = times(1.0 / size, s)
+    return times(1.0 / size, beyond(turning, -dot(e, turning), e))
 
 
 @door
@@ -108,7 +173,7 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         e0, e1, e2 = direction(c, frame, n)
         wa0, wa1, wa2 = V[a, 0], V[a, 1], V[a, 2]
         wb0, wb1, wb2 = V[b, 0], V[b, 1], V[b, 2]
-        if c < 3:
+        if c < 3 or c >= AXLE_ROW:
             u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
             p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
             r0, r1, r2 = frame[n, 0] - x[a, 0], frame[n, 1] - x[a, 1], frame[n, 2] - x[a, 2]
@@ -120,7 +185,14 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
             d0 -= A[a, 3] + A[a, 1] * r2 - A[a, 2] * r1 + wa1 * ca2 - wa2 * ca1
             d1 -= A[a, 4] + A[a, 2] * r0 - A[a, 0] * r2 + wa2 * ca0 - wa0 * ca2
             d2 -= A[a, 5] + A[a, 0] * r1 - A[a, 1] * r0 + wa0 * ca1 - wa1 * ca0
-            t0, t1, t2 = 2.0 * (wa1 * e2 - wa2 * e1), 2.0 * (wa2 * e0 - wa0 * e2), 2.0 * (wa0 * e1 - wa1 * e0)
+            t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
+            if c == AXLE_ROW or c == EDGE_ROW:
+                g0, g1, g2 = sideways_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
+                t0, t1, t2 = t0 + g0, t1 + g1, t2 + g2
+            else:
+                t0, t1, t2 = 2.0 * t0, 2.0 * t1, 2.0 * t2
+            if blocks.rolls[n]:
+                d0, d1, d2 = d0 + frame[n, 30], d1 + frame[n, 31], d2 + frame[n, 32]
             row_out[r, 0] = row_out[r, 1] = row_out[r, 2] = 0.0
             row_out[r, 3], row_out[r, 4], row_out[r, 5] = s * e0, s * e1, s * e2
         else:
@@ -141,6 +213,12 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         if motion[r] >= 0:
             slip_out[r] -= s * want[r, 1]
             gamma_out[r] += s * want[r, 2]
+        if c == SCREW_ROW:
+            ratio, w0, w1, w2 = blocks.ratio[n], wb0 - wa0, wb1 - wa1, wb2 - wa2
+            row_out[r, 0], row_out[r, 1], row_out[r, 2] = -ratio * e0, -ratio * e1, -ratio * e2
+            slip_out[r] -= ratio * (e0 * w0 + e1 * w1 + e2 * w2)
+            d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
+            gamma_out[r] += ratio * (e0 * d0 + e1 * d1 + e2 * d2 + 0.5 * (t0 * w0 + t1 * w1 + t2 * w2))
 
 
 @kernel
@@ -200,7 +278,7 @@ def slips(rows, block_work, row_work):
 
 
 @door
-def residuals(rows, coordinate, block_work, row_work):
+def residuals(blocks, rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
     Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
@@ -210,13 +288,15 @@ def residuals(rows, coordinate, block_work, row_work):
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
     for r in range(block.size):
         n, c = block[r], code[r]
-        if soft[r] > 0.0:
+        if soft[r] > 0.0 or rows.locked[r] == RATES_ONLY:
             phi_out[r] = 0.0
             continue
-        if rows.motion[r] >= 0:
-            value = (
-                turn_between_frames(frame, n)[1] if c == ANGLE_ROW else coordinate[rows.column[r]]
-            ) - row_work.want[r, 0]
+        if c == SCREW_ROW:
+            value = coordinate[rows.column[r]] - blocks.ratio[n] * coordinate[rows.column[r] + 1]
+        elif c == ANGLE_ROW:
+            value = turn_between_frames(frame, n)[1] - row_work.want[r, 0]
+        elif rows.motion[r] >= 0:
+            value = coordinate[rows.column[r]] - row_work.want[r, 0]
         elif c < 3:
             e0, e1, e2 = direction(c, frame, n)
             value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]

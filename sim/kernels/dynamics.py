@@ -314,7 +314,7 @@ def answer_rows(system):
 def position_residual(system):
     """Fill work.rows.phi from the loop frames; returns the largest magnitude [m]."""
     tables, _, work, _ = unpack(system)
-    residuals(tables.rows, work.coordinate, work.blocks, work.rows)
+    residuals(tables.blocks, tables.rows, work.coordinate, work.blocks, work.rows)
     worst = 0.0
     for r in range(work.rows.phi.size):
         if abs(work.rows.phi[r]) > worst:

@@ -41,6 +41,7 @@ def gather_presses(tables, work, h):
     sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
     reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
     wander(links.x, links.R, length, work.posed, work.wandered)
+    find_calm(tables.links, work.freedoms.root, work.wandered, work.rooted, work.calm)
     count, before, known = 0, 0, work.stepped.before[0]
     for m in range(meetings.a.size):
         i, j = meetings.a[m], meetings.b[m]
@@ -168,6 +169,29 @@ def wander(x, R, length, posed, wandered_out):
             wandered_out[b] = 0.0
 
 
+@kernel
+def find_calm(links, root, wandered, rooted_out, calm_out):
+    """Find the trees that answer as they did: no link's points are looked for now, and no inertia has changed.
+
+    rooted_out: the roots of the inertias that freedoms met when their tree was last not so.
+    """
+    calm_out[0] = 1
+    for b in range(1, wandered.size):
+        calm_out[b] = 1 if wandered[b] > 0.0 else 0
+        for i in range(links.v[b], links.v[b] + links.nv[b]):
+            if not abs(root[i] - rooted_out[i]) <= WANDERED * root[i]:
+                calm_out[b] = 0
+    for b in range(wandered.size - 1, 0, -1):
+        if links.parent[b] > 0 and not calm_out[b]:
+            calm_out[links.parent[b]] = 0
+    for b in range(1, wandered.size):
+        if links.parent[b] > 0:
+            calm_out[b] = calm_out[links.parent[b]]
+        if not calm_out[b]:
+            for i in range(links.v[b], links.v[b] + links.nv[b]):
+                rooted_out[i] = root[i]
+
+
 @part
 def rests(wandered, a, b):
     """Tell whether two links have not gone far enough to look for their points again."""
@@ -194,7 +218,7 @@ def keep_press(pressed, i, x, R, posed, press_out, k):
     press_out.gap[k] += dot(n, minus(on_b, on_a))
     for m in range(3):
         press_out.p[k, m] = 0.5 * (on_a[m] + on_b[m])
-    press_out.placed[k] = 0
+    press_out.kept[k] = i
 
 
 @kernel
@@ -226,7 +250,7 @@ def reaches(shapes, x, R, V, h, margin, reach_out):
 @kernel
 def put_press(near, near_point, f, m, laws, x, press_out, k):
     """Write point f of meeting m as press k."""
-    press_out.meeting[k], press_out.gap[k], press_out.placed[k] = m, near_point.gap[f], 1
+    press_out.meeting[k], press_out.gap[k], press_out.kept[k] = m, near_point.gap[f], -1
     press_out.key[k, 0], press_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
     a, b = near.link[f, 0], near.link[f, 1]
     press_out.link[k, 0], press_out.link[k, 1] = a, b
@@ -341,7 +365,7 @@ def put_joint(tables, work, joint, c, angle, n, k):
             )
     else:
         return False
-    press.meeting[k], press.placed[k], press.key[k, 1] = -1, 0, 0
+    press.meeting[k], press.kept[k], press.key[k, 1] = -1, -1, 0
     press.link[k, 0], press.link[k, 1], press.rows[k], press.friction[k] = a, b, 1, 0.0
     press.shift[k, 1] = press.shift[k, 2] = 0.0
     put_axis(press, k, 0, e)

@@ -12,7 +12,7 @@ from sim.kernels.articulated import climb
 from sim.kernels.augmented import Problem, bounded, off_by, solve_together
 from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.system import unpack
 from sim.kernels.vectors import cross, dot, minus, three
 
@@ -20,88 +20,123 @@ from sim.kernels.vectors import cross, dot, minus, three
 FIRST_SWEEPS, LAST_SWEEPS = 5, 60
 # Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
 # comes nearer; from where a tree's presses take part.
-NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 100.0
+NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 30.0
+AIM = 0.9  # of what is taken: others move what was solved
 PASSES = 8  # of choosing presses and solving them
 
 
 @story
-def press_rows(system):
-    """Rows U, what answers them, and each press's own mobility; needs `factorise` and `gather_presses`."""
+def press_rows(system, first):
+    """Rows U of presses from `first` on, what answers them, their own mobility; needs `factorise` and `gather_presses`.
+
+    Those of presses that were kept stay, where all links that they move do.
+    """
     tables, _, work, _ = unpack(system)
     looped = tables.rows.block.size > 0
-    width, nv = work.press_support.shape[1], work.push.size
-    for k in range(work.stepped.points[0]):
-        a, b = work.presses.link[k, 0], work.presses.link[k, 1]
-        fork = fork_of(tables.links.parent, a, b)
-        work.presses.count[k] = list_support(tables.links, a, b, fork, not looped, work.press_support, k)
-        for r in range(work.presses.rows[k]):
+    width, nv, presses = work.press_support.shape[1], work.push.size, work.presses
+    if not looped and first == 0:
+        bring_rows(work.stepped.points[0], work.calm, presses, work.press_support, work.press_U, work.press_G)
+    for k in range(first, work.stepped.points[0]):
+        if not looped and stays(work.calm, presses, k):
+            continue
+        presses.count[k] = list_support(tables.links, presses, not looped, work.press_support, k)
+        for r in range(presses.rows[k]):
             if looped:
-                jacobian_row(tables, work, k, r, fork, (3 * k + r) * width)
+                jacobian_row(tables, work, k, r, (3 * k + r) * width)
                 answer_row(system, k, r)
                 for i in range(nv):
                     work.press_R[3 * k + r, i] = work.freedoms.vdot[i]
             else:
-                scaled_row(tables.links, tables.freedoms, work.links, work.freedoms, work.presses, k, r, fork,
+                scaled_row(tables.links, tables.freedoms, work.links, work.freedoms, presses, k, r,
                            (3 * k + r) * width, work.press_U)  # fmt: skip
-    own_mobility(looped, work.stepped.points[0], work.presses, work.press_support, work.press_U, work.press_R,
-                 work.press_G)  # fmt: skip
+        for i in range((3 * k + presses.rows[k]) * width, 3 * (k + 1) * width):
+            work.press_U[i] = 0.0
+        own_mobility(looped, k, presses, work.press_support, work.press_U, work.press_R, work.press_G)
+
+
+@part
+def stays(calm, press, k):
+    """Tell whether press k was kept from the last step, and neither of its trees has moved."""
+    return press.kept[k] >= 0 and calm[press.link[k, 0]] == 1 and calm[press.link[k, 1]] == 1
 
 
 @kernel
-def fork_of(parent, a, b):
-    """Return the lowest common ancestor of two links."""
-    while a != b:
-        if a > b:
-            a = parent[a]
-        else:
-            b = parent[b]
-    return a
+def bring_rows(points, calm, press, support_out, U_out, G_out):
+    """Bring rows of presses that stay to where these stand now; their order is the old one, so that none is lost."""
+    for k in range(points):
+        if stays(calm, press, k) and press.kept[k] > k:
+            copy_row(press.kept[k], k, support_out, U_out, G_out)
+    for k in range(points - 1, -1, -1):
+        if stays(calm, press, k) and press.kept[k] < k:
+            copy_row(press.kept[k], k, support_out, U_out, G_out)
+
+
+@part
+def copy_row(old, k, support_out, U_out, G_out):
+    """Copy what belongs to one press."""
+    width = support_out.shape[1]
+    for i in range(width):
+        support_out[k, i] = support_out[old, i]
+    for i in range(3 * width):
+        U_out[3 * k * width + i] = U_out[3 * old * width + i]
+    for r in range(3):
+        for s in range(3):
+            G_out[k, r, s] = G_out[old, r, s]
 
 
 @kernel
-def list_support(links, a, b, fork, beyond, support_out, k):
-    """List freedoms from b and from a up to their fork, and beyond it to the world; returns how many."""
-    count = 0
-    for way in range(3 if beyond else 2):
-        link, top = (b, fork) if way == 0 else ((a, fork) if way == 1 else (fork, 0))
-        while link != top:
-            for i in range(links.v[link] + links.nv[link] - 1, links.v[link] - 1, -1):
-                support_out[k, count] = i
-                count += 1
-            link = links.parent[link]
+def list_support(links, press, beyond, support_out, k):
+    """List the freedoms between the links of press k, and beyond these to the world, last ones first; returns how many.
+
+    Links are numbered from roots to tips.
+    """
+    a, b, count = press.link[k, 0], press.link[k, 1], 0
+    while a != b or (beyond and a > 0):
+        link = max(a, b)
+        for i in range(links.v[link] + links.nv[link] - 1, links.v[link] - 1, -1):
+            support_out[k, count] = i
+            count += 1
+        a, b = links.parent[a] if a == link else a, links.parent[b] if b == link else b
     return count
 
 
 @kernel
-def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, fork, at, U_out):
+def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, at, U_out):
     """Row r of press k in scaled freedoms, in the order of its support."""
     a, b, K = press.link[k, 0], press.link[k, 1], press.K
     on_b = (K[k, r, 0], K[k, r, 1], K[k, r, 2], K[k, r, 3], K[k, r, 4], K[k, r, 5])
     on_a = (K[k, r, 6], K[k, r, 7], K[k, r, 8], K[k, r, 9], K[k, r, 10], K[k, r, 11])
-    c, at = climb(links, freedoms, link_work, freedom_work, b, fork, on_b, at, 1, U_out)
-    d, at = climb(links, freedoms, link_work, freedom_work, a, fork, on_a, at, 1, U_out)
-    both = (c[0] + d[0], c[1] + d[1], c[2] + d[2], c[3] + d[3], c[4] + d[4], c[5] + d[5])
-    climb(links, freedoms, link_work, freedom_work, fork, 0, both, at, 1, U_out)
+    while a != b:
+        if a > b:
+            on_a, at = climb(links, freedoms, link_work, freedom_work, a, links.parent[a], on_a, at, 1, U_out)
+            a = links.parent[a]
+        else:
+            on_b, at = climb(links, freedoms, link_work, freedom_work, b, links.parent[b], on_b, at, 1, U_out)
+            b = links.parent[b]
+    both = (
+        on_a[0] + on_b[0], on_a[1] + on_b[1], on_a[2] + on_b[2],
+        on_a[3] + on_b[3], on_a[4] + on_b[4], on_a[5] + on_b[5],
+    )  # fmt: skip
+    climb(links, freedoms, link_work, freedom_work, a, 0, both, at, 1, U_out)
 
 
 @chapter
-def jacobian_row(tables, work, k, r, fork, at):
+def jacobian_row(tables, work, k, r, at):
     """Row r of press k as the rate that each freedom of its support gives it."""
     parent, vadr, nv, linear = tables.links.parent, tables.links.v, tables.links.nv, tables.freedoms.linear
     x, axis, K = work.links.x, work.freedoms.axis, work.presses.K
-    for side in range(2):
-        link, first = work.presses.link[k, 1 - side], 6 * side
-        own = link
+    a, b = work.presses.link[k, 0], work.presses.link[k, 1]
+    while a != b:
+        link, first = max(a, b), 0 if b > a else 6
+        own = work.presses.link[k, 1 if b > a else 0]
         force = (K[k, r, first + 3], K[k, r, first + 4], K[k, r, first + 5])
-        while link != fork:
-            arm = minus(three(x, own), three(x, link))
-            turn = cross(arm, force)
-            moment = (K[k, r, first] + turn[0], K[k, r, first + 1] + turn[1], K[k, r, first + 2] + turn[2])
-            for i in range(vadr[link] + nv[link] - 1, vadr[link] - 1, -1):
-                e = three(axis, i)
-                work.press_U[at] = dot(e, force) if linear[i] else dot(e, moment)
-                at += 1
-            link = parent[link]
+        turn = cross(minus(three(x, own), three(x, link)), force)
+        moment = (K[k, r, first] + turn[0], K[k, r, first + 1] + turn[1], K[k, r, first + 2] + turn[2])
+        for i in range(vadr[link] + nv[link] - 1, vadr[link] - 1, -1):
+            e = three(axis, i)
+            work.press_U[at] = dot(e, force) if linear[i] else dot(e, moment)
+            at += 1
+        a, b = parent[a] if a == link else a, parent[b] if b == link else b
 
 
 @chapter
@@ -124,23 +159,22 @@ def answer_row(system, k, r):
 
 
 @kernel
-def own_mobility(looped, points, press, support, U, R, G_out):
-    """W M^-1 W^T of each press by itself, zero in rows that it has not, and what a soft stop gives way beside."""
+def own_mobility(looped, k, press, support, U, R, G_out):
+    """W M^-1 W^T of press k by itself, zero in rows that it has not, and what a soft stop gives way beside."""
     width = support.shape[1]
-    for k in range(points):
-        for r in range(3):
-            for s in range(3):
-                G_out[k, r, s] = 0.0
-        for r in range(press.rows[k]):
-            for s in range(press.rows[k]):
-                total, first, other = 0.0, (3 * k + r) * width, (3 * k + s) * width
-                for i in range(press.count[k]):
-                    total += U[first + i] * (R[3 * k + s, support[k, i]] if looped else U[other + i])
-                G_out[k, r, s] = total
-        G_out[k, 0, 0] += press.soft[k]
-        for r in range(3):
-            for s in range(r):
-                G_out[k, r, s] = G_out[k, s, r] = 0.5 * (G_out[k, r, s] + G_out[k, s, r])
+    for r in range(3):
+        for s in range(3):
+            G_out[k, r, s] = 0.0
+    for r in range(press.rows[k]):
+        for s in range(press.rows[k] if looped else r + 1):
+            total, first, other = 0.0, (3 * k + r) * width, (3 * k + s) * width
+            for i in range(press.count[k]):
+                total += U[first + i] * (R[3 * k + s, support[k, i]] if looped else U[other + i])
+            G_out[k, r, s] = total
+    G_out[k, 0, 0] += press.soft[k]
+    for r in range(3):
+        for s in range(r):
+            G_out[k, s, r] = G_out[k, r, s] = 0.5 * (G_out[k, r, s] + G_out[k, s, r]) if looped else G_out[k, r, s]
 
 
 @kernel
@@ -176,8 +210,9 @@ def problem_of(work):
     return Problem(
         work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, work.press_P,
         work.press_z, work.press_off, work.push, work.press_tree, work.press_chosen, work.press_place,
-        work.press_awake, work.press_first, work.press_p, work.press_best, work.push_step[0], work.push_step[1],
-        work.push_step[2], work.press_low, work.press_up,
+        work.press_awake, work.press_at, work.press_shape[0], work.press_shape[1], work.press_shape[2],
+        work.press_p, work.press_best, work.push_step[0], work.push_step[1], work.push_step[2], work.push_step[3],
+        work.press_matrix,
     )  # fmt: skip
 
 
@@ -196,16 +231,17 @@ def solve_presses(system, points, enough):
     for turn in range(0 if looped else PASSES):
         if worst <= enough or (turn > 0 and worst <= NEARLY * enough):
             return made, worst
-        near, aim = worst <= NEARLY * enough, max(enough, min(NEARLY * enough, NEARER * worst))
+        near = worst <= NEARLY * enough
+        aim = max(enough, NEARER * worst if near else AIM * NEARLY * enough)
         wake(problem_work, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
         count, size = choose_off(problem_work, points)
         for _ in range(FIRST_SWEEPS):
             worst = visit_all(problem_work, looped, count, 1.0, enough)
             made += 1
-            if worst <= enough:
+            if worst <= aim:
                 break
         if worst > aim:
-            steps, worst = solve_together(problem_work, count, size, near, aim)
+            steps, worst = solve_together(problem_work, count, size, near, turn > 0, aim)
             made += steps
         worst = look_at_all(problem_work, points)
     choose_all(problem_work, points)
@@ -228,7 +264,7 @@ def look_at_all(problem_work, points):
     """Find how far each press is from its law; returns the largest distance [m/s]."""
     worst = 0.0
     for k in range(points):
-        problem_work.off[k] = off_by(problem_work, k)
+        problem_work.off[k] = off_by(problem_work, problem_work.support, problem_work.push, k)
         worst = max(worst, problem_work.off[k])
     return worst
 
@@ -237,7 +273,11 @@ def look_at_all(problem_work, points):
 def trees_of(problem_work, k):
     """Return the trees, by their first freedoms, that press k is between; one of them twice where there is one only."""
     tree, support = problem_work.tree, problem_work.support
-    return tree[support[k, 0]], tree[support[k, problem_work.press.count[k] - 1]]
+    one = other = tree[support[k, 0]]
+    for i in range(1, problem_work.press.count[k]):
+        if tree[support[k, i]] != one:
+            other = tree[support[k, i]]
+    return one, other
 
 
 @kernel
@@ -292,13 +332,12 @@ def choose_off(problem_work, points):
         if awake[1, tree[i]]:
             place[i], first[size] = size, size
             size += 1
+    at = problem_work.at
     for n in range(count):
         k = problem_work.chosen[n]
-        least = size
         for i in range(problem_work.press.count[k]):
-            least = min(least, place[support[k, i]])
-        for i in range(problem_work.press.count[k]):
-            first[place[support[k, i]]] = min(first[place[support[k, i]]], least)
+            at[k, i] = place[support[k, i]]
+            first[at[k, i]] = min(first[at[k, i]], at[k, 0])
     return count, size
 
 
@@ -308,7 +347,7 @@ def visit_all(problem_work, looped, count, share, enough):
     press, P, worst = problem_work.press, problem_work.P, 0.0
     for n in range(count):
         k = problem_work.chosen[n]
-        off = off_by(problem_work, k)
+        off = off_by(problem_work, problem_work.support, problem_work.push, k)
         worst = max(worst, off)
         if off <= 0.1 * enough:
             continue

@@ -116,7 +116,7 @@ def press_on(system, q, v, h, v_out):
     for _ in range(ROUNDS):
         points = work.stepped.points[0]
         if points > known:
-            press_rows(system)
+            press_rows(system, known)
             state_targets(tables, work, known, v_out, h)
             start_warm(tables, work, known, h)
             press(system, points)
@@ -218,6 +218,10 @@ def warm(before, points, pressed_out, h, length, press, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
+        if press.kept[k] >= 0:
+            for r in range(press.rows[k]):
+                P_out[k, r] = press.impulse[k, r] * h / press.h[k]
+            continue
         nearest, best = (SAME_POINT * length) ** 2, -1
         while first < before and pressed_out.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
             first += 1
@@ -362,7 +366,7 @@ def overlaps(step_work, points, h):
 def gap_at_end(work, k, h):
     """Gap of press k at the end of the step, of the same features; by its rate where bodies rest."""
     presses, touches, end = work.presses, work.press_touch, work.end_links
-    if presses.placed[k]:
+    if presses.meeting[k] >= 0 and presses.kept[k] < 0:
         status, gap, m, _, _ = place_touch(touches, k, end.x, end.R)
         side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
         if status == Status.OK and side * dot(m, three(presses.axes, k)) > SAME_WAY:

