@@ -42,15 +42,16 @@ class Ours:
         return time.perf_counter() - began
 
     def depths(self) -> tuple[float, float, float]:
-        """Return the deepest overlap at any step and at rest [m], and the largest friction beyond its cone [1]."""
+        """Return the deepest overlap of any step and at rest [m], and the largest friction beyond its cone [1]."""
         self.simulator.reset()
         deepest = resting = beyond = 0.0
         while self.simulator.t < self.span - 0.5 * self.dt:
             self.simulator.advance(self.simulator.t + self.dt)
             work = self.simulator.flow.work
             now = work.pressed[: work.stepped.before[0]]
-            touching = now.meeting >= 0
-            depth = -float(now.gap[touching].min(initial=0.0))
+            # Rigid stops count, in m or rad; soft ones give way as they say.
+            closed = (now.meeting >= 0) | ((now.soft == 0.0) & (now.low == 0.0))
+            depth = -float(now.gap[closed].min(initial=0.0))
             deepest = max(deepest, depth)
             if self.simulator.t > SETTLED * self.span:
                 resting = max(resting, depth)

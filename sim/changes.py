@@ -140,7 +140,7 @@ class Instant:
 
 def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
     """Energy in the springs and touched stops of some joints [J]; kinetic energy of their armatures too."""
-    model, work, control = mechanism.model, mechanism.work, mechanism.control
+    model, work = mechanism.model, mechanism.work
     total = 0.0
     for joint in joints:
         c = model.columns_of(joint)
@@ -152,11 +152,11 @@ def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
         if int(model.columns.joint[force.column]) in joints:
             turned = work.coordinate[force.column : force.column + force.turns] - force.rest
             total += 0.5 * float(force.stiffness) * float(np.sum(turned**2))
-    for n, stop in enumerate(model.stops):
-        if control.engaged[n] and int(stop.joint) in joints:
+    for stop in model.stops:
+        if int(stop.joint) in joints:
             first = int(stop.column)
             x = np.linalg.norm(work.coordinate[first : first + 3]) if stop.angle else work.coordinate[first]
-            total += 0.5 * float(stop.stiffness) * float(x - stop.bound) ** 2
+            total += 0.5 * float(stop.stiffness) * max(float(stop.side * (x - stop.bound)), 0.0) ** 2
     return total
 
 

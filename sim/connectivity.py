@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim.model import (
+    ANGLE_ROW,
     BLOCK,
     CREEP,
     FREE,
@@ -36,6 +37,7 @@ from sim.model import (
     SCREW_ROW,
     SHAPE,
     SLIP,
+    SPHERICAL,
     STICK,
     TOUCH,
     UNIVERSAL_ROW,
@@ -270,6 +272,7 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
             out.append((code, scale(code), 0.0, int(kind in (0, 2) and code != UNIVERSAL_ROW), -1, 0))
     for column, code in columns:
         if model.columns.motion[column] >= 0:
+            code = ANGLE_ROW if kind == SPHERICAL else code  # which nothing but a stop holds
             out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column))
     for column, code in columns:
         armature = float(model.columns.armature[column])

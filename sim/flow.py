@@ -158,7 +158,7 @@ class Flow:
         self.arm(agenda)
 
     def _engage(self) -> None:
-        """Find which stops are touched; in time steps none is a spring."""
+        """Find which soft stops are touched; time steps find that themselves."""
         engage(self.model, self.structure, self.mechanism, self.control)
         if self.time_stepping:
             self.control.engaged[:] = 0

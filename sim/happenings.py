@@ -212,14 +212,11 @@ class Happenings:
     def turn_to_steps(self, why: str) -> Happening:
         """Let time steps resolve contacts from now on (`contact: auto`); returns what is told of it."""
         flow, dt = self.s.flow, self.s.model.scene.simulate.dt
-        before = flow.energies()["potential"]
         flow.turn_to_steps(f"contacts change faster than events resolve them, {why}")
         done = self.s.touching.decide(flow)
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
         flow.arm(self.s.agenda)
-        flow.observe()
-        flow.impact += before - flow.energies()["potential"]  # of stops, which are no springs any more
         return Happening(flow.t, "contacts", "annotation", text=f"time steps of {dt:g} s from here: {why}")
 
     def turn_where_steps_are_allowed(self) -> bool:

@@ -98,8 +98,9 @@ BLOCK = np.dtype(
 )  # fmt: skip
 
 # A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M; 10 along the
-# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane, 12 a screw along and about z_F.
-UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, SCREW_ROW = 6, 10, 11, 12
+# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane, 12 a screw along and about z_F;
+# 13 about the axis that M is turned about.
+UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, SCREW_ROW, ANGLE_ROW = 6, 10, 11, 12, 13
 # Of constraints the components of a same velocity are the scene's.
 HARD_ROWS = (
     (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), (),
@@ -360,21 +361,24 @@ TOUCH_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
-# What may press within a time step: a point of contact, or a joint at its stop.  The force on b is P / h.
+# What may press within a time step: a point of contact, a joint at its stop, its friction.  The force on b is P / h.
 PRESS = np.dtype(
     [
         ("meeting", "i8"),  # of which pair of shapes, or -1
-        ("key", "i8", (2,)),  # features of the two shapes; of a stop its number
+        ("key", "i8", (2,)),  # features of the two shapes; number of a stop; of friction its column, after all stops
         ("link", "i8", (2,)),
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
+        ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
+        ("soft", "f8"),  # 1/kg or 1/(kg m^2): rate by which a soft stop gives way to an impulse of 1
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
         ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
         ("p", "f8", (3,)),  # m, world
-        ("axes", "f8", (9,)),  # n from a to b, t1, t2; world
+        # n from a to b, t1, t2; world.  Of a joint: its axis, and what its columns get of the impulse.
+        ("axes", "f8", (9,)),
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
         ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
-        ("shift", "f8"),  # m/s: what the law asks the normal rate to exceed, with the other sign
+        ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"), ("t", "f8"),  # N s along n, t1, t2; s: its step, and when it ended
     ],
     align=True,
@@ -555,7 +559,7 @@ class Work(NamedTuple):
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
     stack: Annotated[Any, "f8"]  # (64,)
     jets: Annotated[Any, "f8", 2]  # (64, 3) the same with first and second time derivatives
-    moved: Annotated[Any, "f8"]  # (nv,) how far a projection moved
+    moved: Annotated[Any, "f8"]  # (nv,) rates that a time step comes to
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
@@ -587,6 +591,7 @@ class Work(NamedTuple):
     laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
+    reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step
     posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
     wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
     calm: Annotated[Any, "i8"]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
@@ -750,6 +755,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     looped = freedoms if len(tables.rows) else 0
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "reached": np.zeros(shapes),
         "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),

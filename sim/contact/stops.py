@@ -18,7 +18,7 @@ from sim.contact.hold import Hold, key_of
 from sim.contact.solution import ContactSolution
 from sim.contact.touch import Touch
 from sim.mechanism import Mechanism
-from sim.model import OPEN, SLIP, STICK
+from sim.model import OPEN, SLIP, SPHERICAL, STICK
 
 AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it can give no more
 
@@ -27,7 +27,7 @@ AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it
 class Bounded:
     """A freedom at its stop, or one with friction.
 
-    column : of the freedom
+    column : of the freedom; of a spherical joint, whose angle has a stop, the first
     side : 1 at the upper end of its range, -1 at the lower; 0: friction
     scale : m for turns, 1 for slides: what rates and torques are multiplied by, and divided by
     restitution, rest_speed : of the stop, 1 and m/s
@@ -59,23 +59,36 @@ class Bounded:
     def name(self, model: Model) -> str:
         """Return its joint, and at which stop it is."""
         where = {1: " at its upper stop", -1: " at its lower stop", 0: ""}
-        return model.column_names[self.column] + where[self.side]
+        return _name(model, self.column) + where[self.side]
 
     def beyond(self, model: Model, depth: float) -> str:
         """Return that it is beyond its stop [m or rad]."""
         column = model.columns[self.column]
         unit, end = "m" if column.linear else "rad", "upper" if self.side > 0 else "lower"
-        return f"{model.column_names[self.column]} is {depth:.3g} {unit} beyond its {end} stop, which is rigid"
+        return f"{_name(model, self.column)} is {depth:.3g} {unit} beyond its {end} stop, which is rigid"
 
     def told(self, model: Model, mode: int) -> str:
         """Return what it does in a mode."""
         if self.side:
             end = "upper" if self.side > 0 else "lower"
-            return f"{model.column_names[self.column]} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
+            return f"{_name(model, self.column)} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
         return f"{model.column_names[self.column]} {'sticks' if mode == STICK else 'slides'}"
 
 
 Point = Touch | Bounded
+
+
+def _name(model: Model, column: int) -> str:
+    """Return the name of a freedom; of a spherical joint the joint's."""
+    joint = int(model.columns.joint[column])
+    return model.joint_names[joint] if model.joints.kind[joint] == SPHERICAL else model.column_names[column]
+
+
+def _value(mechanism: Mechanism, column: int) -> float:
+    """Return the coordinate of a freedom as last looked at; of a spherical joint the angle."""
+    model, coordinate = mechanism.model, mechanism.work.coordinate
+    spherical = model.joints.kind[model.columns.joint[column]] == SPHERICAL
+    return float(np.linalg.norm(coordinate[column : column + 3])) if spherical else float(coordinate[column])
 
 
 def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
@@ -83,7 +96,7 @@ def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
     model, found, gaps = mechanism.model, list[Bounded](), list[float]()
     present = _present(mechanism)
     for stop in model.stops:
-        gap = float(stop.side * (stop.bound - mechanism.work.coordinate[stop.column]))
+        gap = float(stop.side * (stop.bound - _value(mechanism, int(stop.column))))
         if stop.rigid and int(stop.joint) in present and gap <= CLOSED:
             scale = _scale(model, int(stop.column))
             found.append(
@@ -116,7 +129,7 @@ def _scale(model: Model, column: int) -> float:
 def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
     """Return holds of all these freedoms where they are: their rows are what the problem is made of."""
     columns = dict.fromkeys(one.column for one in bounded)
-    return tuple(Hold(c, float(mechanism.work.coordinate[c]), -np.inf, np.inf) for c in columns)
+    return tuple(Hold(c, _value(mechanism, c), -np.inf, np.inf) for c in columns)
 
 
 def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
@@ -173,7 +186,7 @@ def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ..
             continue
         c, most = one.column, one.resistance * one.scale
         torque = one.scale * (-one.side * one.force if one.side else one.force)
-        at = float(mechanism.work.coordinate[c])
+        at = _value(mechanism, c)
         if one.side:
             stops = model.stops[(model.stops.column == c) & (model.stops.side == one.side)]
             at = float(stops.bound[0])

@@ -131,7 +131,7 @@ class Touching:
         self.ways.note(flow)
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
-            self._prepare_steps(flow, now, rules, out)
+            self._prepare_steps(flow, now, rules)
             return out
         bare = _with(now, (), rules)
         closed, gaps = closed_points(bare.mechanism, rules)
@@ -179,23 +179,12 @@ class Touching:
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
-    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int], out: Outcome) -> None:
-        """Let time steps know which pairs may touch, and how."""
-        stops = {int(joint) for joint in self.model.stops.joint} & set(now.structure.loops)
-        if stops:
-            names = ", ".join(repr(self.model.joint_names[j]) for j in sorted(stops))
-            out.failure = (
-                f"joint {names} has limits and closes a loop: time steps know stops of joints in the tree only. Let "
-                "another joint close the loop, or take `contact: event`"
-            )
-            return
-        if flow.rough.size:
-            names = ", ".join(repr(self.model.column_names[c]) for c in flow.rough)
-            out.failure = f"joint {names} has friction, which time steps do not know: take `contact: event`"
-            return
+    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> None:
+        """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves."""
         if not flow.model.step:
             flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
             flow.take(_with(flow.instant(), (), rules), now.v)
+            flow.rub(np.zeros(len(self.model.columns)))
         flow.follow_laws(tuple(rules.values()))
 
     def _overlap(self, law: Sequence[Point], gaps: Sequence[float]) -> str:

@@ -3,6 +3,7 @@
 With multipliers P and a stiffness rho of each press, what presses answer to scaled freedoms y is
 
     p(y) = proj(P - rho (free + U y)),    onto the half-line of pressing, and of friction onto the disc mu p_n(y),
+                                          or onto the bounds of a row
 
 and y = y0 + sum p(y) U, y0 being what all other presses do.  Newton's matrix 1 + U^T C U, C the derivative of p, has
 the size of the freedoms that these presses reach, whatever their number, and no redundancy makes it singular.  Then
@@ -66,7 +67,7 @@ class Problem(NamedTuple):
 @part
 def rates(problem_work, at, y, k):
     """Fill the rates of press k: what is free, and U y, y being indexed by `at`."""
-    U, z0, z1, z2 = problem_work.U, 0.0, 0.0, 0.0
+    U, z0, z1, z2 = problem_work.U, problem_work.press.soft[k] * problem_work.P[k, 0], 0.0, 0.0
     width, free = at.shape[1], problem_work.press.free
     n, s, t = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
     for i in range(problem_work.press.count[k]):
@@ -81,9 +82,17 @@ def rates(problem_work, at, y, k):
 def off_by(problem_work, at, y, k):
     """Fill the rates of press k and return how far it is from its law [m/s]."""
     rates(problem_work, at, y, k)
-    return off_law(
-        problem_work.G, k, problem_work.press.friction[k], 0.0, 0, problem_work.d, problem_work.P, problem_work.z, k
-    )
+    press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
+    if press.rows[k] == 3:
+        return off_law(G, k, press.friction[k], 0.0, 0, problem_work.d, P, z, k)
+    own = G[k, 0, 0]
+    return abs(P[k, 0] - bounded(press, k, P[k, 0] - z[k, 0] / own)) * own if own > 0.0 else 0.0
+
+
+@part
+def bounded(press, k, impulse):
+    """Return a normal impulse of press k within its bounds."""
+    return min(max(impulse, press.low[k]), press.high[k])
 
 
 @kernel
@@ -263,12 +272,12 @@ def answer_all(problem_work, count, size, rho):
         left[i] = y[i] - base[i]
     for n in range(count):
         k = problem_work.chosen[n]
-        stiffness = stiffness_of(rho, G, k)
-        p[k, 0] = max(P[k, 0] - stiffness * z[k, 0], 0.0)
+        stiffness = stiffness_of(press, rho, G, k)
+        p[k, 0] = bounded(press, k, P[k, 0] - stiffness * z[k, 0])
         a, b, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
         share = most / length if length > most else 1.0
         p[k, 1], p[k, 2] = share * a, share * b
-        if p[k, 0] > 0.0:
+        if p[k, 0] != 0.0:
             take_away(problem_work, k, p[k, 0], p[k, 1], p[k, 2], left)
     square = 0.0
     for i in range(size):
@@ -277,10 +286,10 @@ def answer_all(problem_work, count, size, rho):
 
 
 @part
-def stiffness_of(rho, G, k):
-    """Stiffness of press k; none where nothing moves it."""
+def stiffness_of(press, rho, G, k):
+    """Stiffness of press k, a soft stop in line with it; none where nothing moves it."""
     trace = G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2]
-    return rho / trace if trace > 0.0 else 0.0
+    return rho / (trace + (rho - 1.0) * press.soft[k]) if trace > 0.0 else 0.0
 
 
 @part
@@ -303,7 +312,11 @@ def add_stiffness(problem_work, count, size, rho):
     for n in range(count):
         k = problem_work.chosen[n]
         nn, xn, yn, xx, xy, yy = slopes_of_law(
-            problem_work.press, stiffness_of(rho, problem_work.G, k), problem_work.P, problem_work.z, k
+            problem_work.press,
+            stiffness_of(problem_work.press, rho, problem_work.G, k),
+            problem_work.P,
+            problem_work.z,
+            k,
         )
         if nn != 0.0 or xx != 0.0 or yy != 0.0:
             add_press(problem_work, k, nn, xn, yn, xx, xy, yy)
@@ -314,7 +327,7 @@ def slopes_of_law(press, stiffness, P, z, k):
     """Return C of press k, with the sign changed: nn, xn, yn, xx, xy, yy; xn: of friction x by the normal rate."""
     pressing = P[k, 0] - stiffness * z[k, 0]
     x, y, length, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
-    nn = stiffness if pressing > 0.0 else 0.0
+    nn = stiffness if press.low[k] < pressing < press.high[k] else 0.0
     if press.rows[k] < 3 or length == 0.0:
         sticks = stiffness if press.rows[k] == 3 and most > 0.0 else 0.0
         return nn, 0.0, 0.0, sticks, 0.0, sticks

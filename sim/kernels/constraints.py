@@ -13,9 +13,9 @@ import math
 
 from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel, part
-from sim.kernels.spatial import multiply
+from sim.kernels.spatial import multiply, relative_rotation
 from sim.kernels.vectors import beyond, cross, dot, length, minus, plus, three, times, unit
-from sim.model import AXLE_ROW, EDGE_ROW, RATES_ONLY, SCREW_ROW, UNIVERSAL_ROW
+from sim.model import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, SCREW_ROW, UNIVERSAL_ROW
 
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
@@ -107,6 +107,8 @@ def lowest_point(n, a, b, ring, tube, x, V, frame_out):
 @door
 def direction(code, frame, n):
     """Unit direction of a row, by its code; see `sim.model`."""
+    if code == ANGLE_ROW:
+        return turn_between_frames(frame, n)[0]
     if code == UNIVERSAL_ROW:  # z_M x x_F
         z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
         x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
@@ -196,7 +198,9 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         else:
             u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
             d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
-            if c == UNIVERSAL_ROW:
+            if c == ANGLE_ROW:
+                t0, t1, t2 = turning_rate(frame, n, wa0, wa1, wa2)
+            elif c == UNIVERSAL_ROW:
                 t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
             elif c > UNIVERSAL_ROW:
                 t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
@@ -215,6 +219,33 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
             slip_out[r] -= ratio * (e0 * w0 + e1 * w1 + e2 * w2)
             d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
             gamma_out[r] += ratio * (e0 * d0 + e1 * d1 + e2 * d2 + 0.5 * (t0 * w0 + t1 * w1 + t2 * w2))
+
+
+@kernel
+def turn_between_frames(frame, n):
+    """Return the axis about which M of block n is turned against F, world axes, and the angle [rad]."""
+    F, M = frame[n, 3:12], frame[n, 12:21]
+    x, y, z = relative_rotation(F, M)
+    angle = math.sqrt(x * x + y * y + z * z)
+    x, y, z = x / angle, y / angle, z / angle
+    axis = (M[0] * x + M[1] * y + M[2] * z, M[3] * x + M[4] * y + M[5] * z, M[6] * x + M[7] * y + M[8] * z)
+    return axis, angle
+
+
+@kernel
+def turning_rate(frame, n, wa0, wa1, wa2):
+    """Time derivative of that axis, as far as it has a part along the relative angular velocity u or across it.
+
+    The axis turns with F, and against it so that its rate times u is cot(angle / 2) / 2 of the square of u across it.
+    """
+    (e0, e1, e2), angle = turn_between_frames(frame, n)
+    u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+    along, k = e0 * u0 + e1 * u1 + e2 * u2, 0.5 / math.tan(0.5 * angle)
+    return (
+        wa1 * e2 - wa2 * e1 + k * (u0 - along * e0),
+        wa2 * e0 - wa0 * e2 + k * (u1 - along * e1),
+        wa0 * e1 - wa1 * e0 + k * (u2 - along * e2),
+    )
 
 
 @kernel
@@ -251,7 +282,7 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
     Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
-    driven freedoms: their coordinate less the wanted one.
+    driven freedoms: their coordinate less the wanted one; turns: their angle less that.
     """
     frame, phi_out = block_work.frame, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
@@ -262,6 +293,8 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
             continue
         if c == SCREW_ROW:
             value = coordinate[rows.column[r]] - blocks.ratio[n] * coordinate[rows.column[r] + 1]
+        elif c == ANGLE_ROW:
+            value = turn_between_frames(frame, n)[1] - row_work.want[r, 0]
         elif rows.motion[r] >= 0:
             value = coordinate[rows.column[r]] - row_work.want[r, 0]
         elif c < 3:

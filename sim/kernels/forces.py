@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
-from sim.kernels.jit import chapter, door, kernel
+from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import run_program
-from sim.kernels.spatial import quaternion_of, rotation_vector
+from sim.kernels.spatial import relative_rotation, rotation_vector
 from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
@@ -102,28 +102,6 @@ def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
 
 
 @kernel
-def relative_rotation(F, M):
-    """Rotation vector of F^T M for two row-major matrices (9,)."""
-    r00 = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-    r01 = F[0] * M[1] + F[3] * M[4] + F[6] * M[7]
-    r02 = F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
-    r10 = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
-    r11 = F[1] * M[1] + F[4] * M[4] + F[7] * M[7]
-    r12 = F[1] * M[2] + F[4] * M[5] + F[7] * M[8]
-    r20 = F[2] * M[0] + F[5] * M[3] + F[8] * M[6]
-    r21 = F[2] * M[1] + F[5] * M[4] + F[8] * M[7]
-    r22 = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
-    s0, s1, s2 = r21 - r12, r02 - r20, r10 - r01  # 2 sin(angle) axis
-    s = 0.5 * math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
-    c = 0.5 * (r00 + r11 + r22 - 1.0)
-    if c > -0.5:
-        k = 0.5 if s < 1e-9 else 0.5 * math.atan2(s, c) / s
-        return k * s0, k * s1, k * s2
-    w, x, y, z = quaternion_of((r00, r01, r02, r10, r11, r12, r20, r21, r22))
-    return rotation_vector(w, x, y, z)
-
-
-@kernel
 def stop_depth(stops, coordinate, s):
     """How far stop s is pressed [m or rad]; negative while it is free."""
     c = stops.column[s]
@@ -135,6 +113,27 @@ def stop_depth(stops, coordinate, s):
 
 
 @kernel
+def deepening(stops, coordinate, s):
+    """Return which way depth grows at stop s, over the columns that it acts on: one, or the three of an angle."""
+    c, side = stops.column[s], stops.side[s]
+    if not stops.angle[s]:
+        return side, 0.0, 0.0
+    x, y, z = coordinate[c], coordinate[c + 1], coordinate[c + 2]
+    size = math.sqrt(x * x + y * y + z * z)
+    share = side / size if size > 0.0 else 0.0
+    return share * x, share * y, share * z
+
+
+@kernel
+def closing_rate(stops, coordinate, rate, s):
+    """Rate of the depth of stop s."""
+    c, n = stops.column[s], deepening(stops, coordinate, s)
+    if not stops.angle[s]:
+        return n[0] * rate[c]
+    return n[0] * rate[c] + n[1] * rate[c + 1] + n[2] * rate[c + 2]
+
+
+@kernel
 def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one_work):
     """Add the torques of touched soft stops (Hunt and Crossley; a stop never pulls), to stopping_out, too.
 
@@ -143,26 +142,14 @@ def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one
     for s in range(engaged.size):
         if not engaged[s]:
             continue
-        c, k, side = stops.column[s], stops.stiffness[s], stops.side[s]
-        depth = stop_depth(stops, coordinate, s)
-        if stops.angle[s]:
-            r0, r1, r2 = coordinate[c], coordinate[c + 1], coordinate[c + 2]
-            angle = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
-            n0, n1, n2 = r0 / angle, r1 / angle, r2 / angle
-            closing = side * (n0 * rate[c] + n1 * rate[c + 1] + n2 * rate[c + 2])
-        else:
-            n0, n1, n2 = 1.0, 0.0, 0.0
-            closing = side * rate[c]
+        c, k = stops.column[s], stops.stiffness[s]
+        depth, closing = stop_depth(stops, coordinate, s), closing_rate(stops, coordinate, rate, s)
         # depth is negative only in stages past the guard that lets go: going on smoothly there finds it better
         grip = 1.0 + stops.dissipation[s] * closing
-        push = k * depth * (grip if grip > 0.0 else 0.0)
-        torque_out[c] -= side * push * n0
-        stopping_out[c] -= side * push * n0
-        if stops.angle[s]:
-            torque_out[c + 1] -= side * push * n1
-            torque_out[c + 2] -= side * push * n2
-            stopping_out[c + 1] -= side * push * n1
-            stopping_out[c + 2] -= side * push * n2
+        push, n = k * depth * (grip if grip > 0.0 else 0.0), deepening(stops, coordinate, s)
+        for i in range(3 if stops.angle[s] else 1):
+            torque_out[c + i] -= push * n[i]
+            stopping_out[c + i] -= push * n[i]
         one_work.power[0, 1] += (push - k * depth) * closing
 
 
@@ -208,41 +195,42 @@ def control_torques(tables, control, work, t):
         work.one.power[0, 0] += out[c] * rate[c]
 
 
+@part
+def freedom_axis(frame, kind, n, i):
+    """Axis of freedom i of the joint of block n, of this kind, and whether it slides along it; world axes."""
+    turns = 0 if kind == SPHERICAL else 3  # freedoms before those about M's axes
+    if (kind == SPHERICAL or kind == FREE) and i >= turns:
+        return (frame[n, 12 + i - turns], frame[n, 15 + i - turns], frame[n, 18 + i - turns]), False
+    if kind == UNIVERSAL and i == 1:
+        return (frame[n, 14], frame[n, 17], frame[n, 20]), False
+    along = i if kind == UNIVERSAL or kind == PLANAR or kind == FREE else 2
+    slides = kind == TRANSLATIONAL or kind == FREE or (kind == CYLINDRICAL and i == 0) or (kind == PLANAR and i < 2)
+    return (frame[n, 3 + along], frame[n, 6 + along], frame[n, 9 + along]), slides
+
+
 @kernel
 def loop_wrenches(blocks, torque, block_work, link_work):
     """Apply the torques of loop joints to the two links they hold, as wrenches about link origins.
 
     block_work.own: (blocks, 6) moment at M and force, on b.
     """
-    frame, own_out = block_work.frame, block_work.own
-    x, wrench_out = link_work.x, link_work.wrench
-    kind, column, a_links, b_links = blocks.kind, blocks.column, blocks.a, blocks.b
-    for n in range(kind.size):
-        k, c, a, b = kind[n], column[n], a_links[n], b_links[n]
+    frame, own_out, x, wrench_out = block_work.frame, block_work.own, link_work.x, link_work.wrench
+    for n in range(blocks.kind.size):
+        k, c = blocks.kind[n], blocks.column[n]
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
-        F, M = frame[n, 3:12], frame[n, 12:21]
         for i in range(NV[k]):
             tau = torque[c + i]
             if tau == 0.0:
                 continue
-            if k == ROTATIONAL or (k == CYLINDRICAL and i == 1) or (k == PLANAR and i == 2):
-                m0, m1, m2 = m0 + tau * F[2], m1 + tau * F[5], m2 + tau * F[8]
-            elif k == TRANSLATIONAL or k == CYLINDRICAL:
-                f0, f1, f2 = f0 + tau * F[2], f1 + tau * F[5], f2 + tau * F[8]
-            elif k == PLANAR or (k == FREE and i < 3):
-                f0, f1, f2 = f0 + tau * F[i], f1 + tau * F[3 + i], f2 + tau * F[6 + i]
-            elif k == UNIVERSAL:
-                if i == 0:
-                    m0, m1, m2 = m0 + tau * F[0], m1 + tau * F[3], m2 + tau * F[6]
-                else:
-                    m0, m1, m2 = m0 + tau * M[2], m1 + tau * M[5], m2 + tau * M[8]
+            e, slides = freedom_axis(frame, k, n, i)
+            if slides:
+                f0, f1, f2 = f0 + tau * e[0], f1 + tau * e[1], f2 + tau * e[2]
             else:
-                j = i if k == SPHERICAL else i - 3
-                m0, m1, m2 = m0 + tau * M[j], m1 + tau * M[3 + j], m2 + tau * M[6 + j]
+                m0, m1, m2 = m0 + tau * e[0], m1 + tau * e[1], m2 + tau * e[2]
         own_out[n, 0], own_out[n, 1], own_out[n, 2] = m0, m1, m2
         own_out[n, 3], own_out[n, 4], own_out[n, 5] = f0, f1, f2
-        add_wrench(frame, x, n, b, 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-        add_wrench(frame, x, n, a, -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        add_wrench(frame, x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
 
 
 @kernel

@@ -1,7 +1,14 @@
-"""What may press within a time step: points of shapes that can meet, and joints that can reach a stop.
+"""What may press within a time step: points of shapes that can meet, joints that can reach a stop, and their friction.
 
 A point is taken in while it is still open, where the speeds of the two bodies let it close within the step.  Its
 impulse then keeps the gap from becoming negative, and is zero if it does not close.
+
+A joint presses with one row, along its freedom.  A soft stop presses as it does at the end of the step, linear in the
+depth d there and in the rate u of depth: P = h k (d + c max(d0, 0) u) with d = d0 + h u, where that is positive, so
+
+    u = P / (h k T) - d0 / T,    T = h + c max(d0, 0),
+
+and no step of any length gains energy by it.  Friction is an impulse of either sign, of h times its bound at most.
 """
 
 from __future__ import annotations
@@ -10,11 +17,11 @@ import math
 
 from sim.kernels.broad import can_meet, sweep_boxes
 from sim.kernels.features import speed_at, tangents_of
-from sim.kernels.forces import stop_depth
+from sim.kernels.forces import closing_rate, deepening, freedom_axis, stop_depth
 from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.narrow import points_within
 from sim.kernels.separation import ball_of, half_axes_of, halves_of
-from sim.kernels.vectors import cross, dot, length, minus, outward_axes, plus, three, times
+from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
 from sim.model import PLANE, Status
 
 # Share of the mechanism's length that speeds may change within a step beside what they are, times the step.
@@ -61,16 +68,92 @@ def gather_presses(tables, work, h):
                 put_press(work.near, work.near_points, f, m, work.laws, links.x, work.presses, count)
                 work.press_touch[count] = work.near[f]
                 count += 1
-    for s in range(tables.stops.joint.size):
-        b = link_of(tables.links, tables.stops.joint[s])
-        if b > 0 and near_stop(tables.stops, work.coordinate, work.rate, s, h):
-            if count == work.press_P.shape[0]:
-                return Status.CROWDED
-            put_stop(tables, work, s, b, count)
-            count += 1
-    remember_poses(links.x, links.R, work.posed)
     work.stepped.points[0] = count
+    for s in range(tables.stops.joint.size):
+        if near_stop(tables.stops, work.coordinate, work.rate, s, h) and not add_stop(tables, work, s, h):
+            return Status.CROWDED
+    for c in range(tables.columns.friction.size):
+        if tables.columns.friction[c] > 0.0 and not add_friction(tables, work, c, h):
+            return Status.CROWDED
+    remember_poses(links.x, links.R, work.posed)
     return Status.OK
+
+
+@story
+def gather_reached(tables, work, h):
+    """Add points that the links' velocities close within h, which are not those they were gathered for.
+
+    A limb that is struck, or thrown by a stop, goes further in the step than its speed before told.  Returns a status.
+    """
+    shapes, meetings, links = tables.shapes, tables.meetings, work.links
+    margin, presses = MARGIN * tables.one.length[0], work.presses
+    reaches(shapes, links.x, links.R, links.V, h, margin, work.reached)
+    spare = margin + h * h * length(three(tables.one.gravity_W, 0))
+    if not further(work.reach, work.reached, spare):
+        return Status.OK
+    sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
+    known = work.stepped.points[0]
+    for m in range(meetings.a.size):
+        i, j = meetings.a[m], meetings.b[m]
+        reach = work.reached[i] + work.reached[j]
+        if reach <= work.reach[i] + work.reach[j] + spare:
+            continue
+        if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
+            continue
+        found = points_within(
+            shapes, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses, work.near_cores
+        )
+        for f in range(found):
+            k = work.stepped.points[0]
+            if k == work.press_P.shape[0]:
+                return Status.CROWDED
+            if is_known(presses, known, m, work.near.key, f):
+                continue
+            put_press(work.near, work.near_points, f, m, work.laws, links.x, presses, k)
+            if presses.gap[k] + h * rate_of(presses, k, 0, links.V) < 0.0:
+                work.press_touch[k] = work.near[f]
+                work.stepped.points[0] += 1
+    for i in range(work.reach.size):
+        work.reach[i] = max(work.reach[i], work.reached[i])
+    return Status.OK
+
+
+@kernel
+def goes_on(v, v_new, h, length):
+    """Tell whether rates hardly change: by what no point of a mechanism of less than a hundred metres shows."""
+    total = 0.0
+    for i in range(v.size):
+        total += abs(v_new[i] - v[i])
+    return h * total < WANDERED * length
+
+
+@kernel
+def further(reach, reached, spare):
+    """Tell whether a shape reaches further than before by more than what may be."""
+    found = False
+    for i in range(reach.size):
+        found = found or reached[i] > reach[i] + 0.5 * spare
+    return found
+
+
+@kernel
+def is_known(press, count, m, key, f):
+    """Tell whether point f of meeting m, of these features, is among the first presses."""
+    for k in range(count):
+        if press.meeting[k] == m and press.key[k, 0] == key[f, 0] and press.key[k, 1] == key[f, 1]:
+            return True
+    return False
+
+
+@kernel
+def rate_of(press, k, r, V):
+    """Rate of row r of press k at the links' velocities V."""
+    if r >= press.rows[k]:
+        return 0.0
+    a, b, K, s = press.link[k, 0], press.link[k, 1], press.K, 0.0
+    for i in range(6):
+        s += K[k, r, i] * V[b, i] + K[k, r, 6 + i] * V[a, i]
+    return s
 
 
 @kernel
@@ -174,6 +257,7 @@ def put_press(near, near_point, f, m, laws, x, press_out, k):
     press_out.link[k, 0], press_out.link[k, 1] = a, b
     press_out.friction[k], press_out.restitution[k], press_out.rest_speed[k] = laws[m, 0], laws[m, 1], laws[m, 2]
     press_out.rows[k] = 3 if laws[m, 0] > 0.0 else 1
+    press_out.low[k], press_out.high[k], press_out.soft[k] = 0.0, math.inf, 0.0
     p, n = three(near_point.p, f), three(near_point.n, f)
     t1, t2 = tangents_of(n)
     put_axis(press_out, k, 0, n)
@@ -212,43 +296,89 @@ def link_of(links, joint):
 
 
 @kernel
+def block_of(blocks, joint):
+    """Return the block of a joint that closes a loop, or -1."""
+    for n in range(blocks.joint.size):
+        if blocks.joint[n] == joint and not blocks.motor[n]:
+            return n
+    return -1
+
+
+@kernel
 def near_stop(stops, coordinate, rate, s, h):
     """Tell whether stop s may be reached within h; speeds may double on the way."""
-    c = stops.column[s]
-    speed = abs(rate[c])
-    if stops.angle[s]:
-        speed = math.sqrt(rate[c] ** 2 + rate[c + 1] ** 2 + rate[c + 2] ** 2)
-    return stop_depth(stops, coordinate, s) + 2.0 * h * speed + MARGIN > 0.0
+    return (
+        stop_depth(stops, coordinate, s) + 2.0 * h * max(closing_rate(stops, coordinate, rate, s), 0.0) + MARGIN > 0.0
+    )
 
 
 @chapter
-def put_stop(tables, work, s, b, k):
-    """Write stop s, of the joint that carries link b, as press k: a wrench along the joint's freedom, no friction.
+def add_stop(tables, work, s, h):
+    """Add stop s to what presses within h, if its joint is there.  Tells whether there was room."""
+    stops, press, k = tables.stops, work.presses, work.stepped.points[0]
+    if k == work.press_P.shape[0]:
+        return False
+    inward = times(-1.0, deepening(stops, work.coordinate, s))
+    if put_joint(tables, work, stops.joint[s], stops.column[s], stops.angle[s], inward, k):
+        depth = stop_depth(stops, work.coordinate, s)
+        press.key[k, 0], press.gap[k], press.low[k], press.high[k] = s, -depth, 0.0, math.inf
+        press.restitution[k], press.rest_speed[k], press.soft[k] = stops.restitution[s], stops.rest_speed[s], 0.0
+        if not stops.rigid[s]:
+            span = h + stops.dissipation[s] * max(depth, 0.0)
+            press.soft[k], press.shift[k, 0] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
+        work.stepped.points[0] += 1
+    return True
 
-    Soft stops are rigid here, and give nothing back.
+
+@chapter
+def add_friction(tables, work, c, h):
+    """Add the friction of column c to what presses within h, if its joint is there.  Tells whether there was room."""
+    columns, press, k = tables.columns, work.presses, work.stepped.points[0]
+    if k == work.press_P.shape[0]:
+        return False
+    if put_joint(tables, work, columns.joint[c], c, 0, (1.0, 0.0, 0.0), k):
+        most = h * columns.friction[c]
+        press.key[k, 0], press.gap[k], press.low[k], press.high[k] = tables.stops.joint.size + c, 0.0, -most, most
+        press.restitution[k], press.rest_speed[k], press.soft[k] = 0.0, 0.0, 0.0
+        work.stepped.points[0] += 1
+    return True
+
+
+@chapter
+def put_joint(tables, work, joint, c, angle, n, k):
+    """Write a joint as press k of one row: of column c, or of the turn along n where `angle` is 1; tells whether it is.
+
+    n: what columns get of the impulse.
     """
-    stops, links, press = tables.stops, tables.links, work.presses
-    a, c = links.parent[b], stops.column[s]
-    press.meeting[k], press.kept[k], press.key[k, 0], press.key[k, 1] = -1, -1, s, 0
-    press.link[k, 0], press.link[k, 1], press.rows[k] = a, b, 1
-    press.friction[k], press.restitution[k], press.rest_speed[k] = 0.0, stops.restitution[s], stops.rest_speed[s]
-    press.gap[k] = -stop_depth(stops, work.coordinate, s)
-    i = links.v[b] + c - links.column[b]
-    e = three(work.freedoms.axis, i)
-    if stops.angle[s]:
-        turn = (work.coordinate[c], work.coordinate[c + 1], work.coordinate[c + 2])
-        size = length(turn)
-        e = outward_axes(work.links.R, b, times(1.0 / size if size > 0.0 else 0.0, turn))
-    e = times(-stops.side[s], e)
+    links, blocks, press = tables.links, tables.blocks, work.presses
+    b, block, e = link_of(links, joint), block_of(blocks, joint), (0.0, 0.0, 0.0)
+    if b > 0:
+        a, at, i = links.parent[b], three(work.links.x, b), links.v[b] + c - links.column[b]
+        slides = tables.freedoms.linear[i] == 1 and not angle
+        for j in range(3 if angle else 1):
+            e = beyond(e, n[j], three(work.freedoms.axis, i + j))
+    elif block >= 0:
+        a, b, at = blocks.a[block], blocks.b[block], three(work.blocks.frame, block)
+        slides = tables.columns.linear[c] == 1 and not angle
+        for j in range(3 if angle else 1):
+            e = beyond(
+                e, n[j], freedom_axis(work.blocks.frame, blocks.kind[block], block, c - blocks.column[block] + j)[0]
+            )
+    else:
+        return False
+    press.meeting[k], press.kept[k], press.key[k, 1] = -1, -1, 0
+    press.link[k, 0], press.link[k, 1], press.rows[k], press.friction[k] = a, b, 1, 0.0
+    press.shift[k, 1] = press.shift[k, 2] = 0.0
     put_axis(press, k, 0, e)
-    at = three(work.links.x, b)
-    for n in range(3):
-        press.p[k, n] = at[n]
-    if tables.freedoms.linear[i] and not stops.angle[s]:
-        arm = minus(at, three(work.links.x, a))
-        put_wrench(press, k, 0, (0.0, 0.0, 0.0), e, times(-1.0, cross(arm, e)), times(-1.0, e))
+    put_axis(press, k, 1, n)
+    for i in range(3):
+        press.p[k, i] = at[i]
+    to_b, to_a = minus(at, three(work.links.x, b)), minus(at, three(work.links.x, a))
+    if slides:
+        put_wrench(press, k, 0, cross(to_b, e), e, times(-1.0, cross(to_a, e)), times(-1.0, e))
     else:
         put_wrench(press, k, 0, e, (0.0, 0.0, 0.0), times(-1.0, e), (0.0, 0.0, 0.0))
+    return True
 
 
-__all__ = ["gather_presses"]
+__all__ = ["add_stop", "block_of", "gather_presses", "gather_reached", "goes_on", "rate_of"]

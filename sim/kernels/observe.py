@@ -22,7 +22,7 @@ from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
-from sim.model import DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
+from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 
 @kernel
@@ -42,7 +42,7 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
 
 
 @kernel
-def drive_torques(rows, row_work, stopping_out, rubbing_out, torque_out):
+def drive_torques(rows, coordinate, row_work, stopping_out, rubbing_out, torque_out):
     """Add the forces of drives, and of what holds a freedom, to the torques of their columns.
 
     Where a stop may have given all of it, it has; else friction has.
@@ -50,6 +50,12 @@ def drive_torques(rows, row_work, stopping_out, rubbing_out, torque_out):
     for r in range(rows.motion.size):
         if rows.motion[r] >= 0:
             c, torque = rows.column[r], rows.scale[r] * row_work.force[r]
+            if rows.code[r] == ANGLE_ROW:  # of a stop, about the turn
+                turn = torque / math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
+                for i in range(c, c + 3):
+                    torque_out[i] += turn * coordinate[i]
+                    stopping_out[i] += turn * coordinate[i]
+                continue
             torque_out[c] += torque
             if rows.low[r] < rows.high[r]:
                 if (rows.low[r] == -math.inf and torque < 0.0) or (rows.high[r] == math.inf and torque > 0.0):
@@ -145,7 +151,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
 
 
 @door
-def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rate, link_work, one_work):
+def energies(columns, stops, forces, points, gravity_W, coordinate, rate, link_work, one_work):
     """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J]."""
     kinetic, potential = 0.0, 0.0
     I, V, x, g = link_work.I, link_work.V, link_work.x, gravity_W  # noqa: E741
@@ -161,9 +167,8 @@ def energies(columns, stops, forces, points, engaged, gravity_W, coordinate, rat
         kinetic += 0.5 * columns.armature[c] * rate[c] ** 2
         if columns.stiffness[c] != 0.0:
             potential += 0.5 * columns.stiffness[c] * (coordinate[c] - columns.rest[c]) ** 2
-    for s in range(engaged.size):
-        if engaged[s]:
-            potential += 0.5 * stops.stiffness[s] * stop_depth(stops, coordinate, s) ** 2
+    for s in range(stops.joint.size):
+        potential += 0.5 * stops.stiffness[s] * max(stop_depth(stops, coordinate, s), 0.0) ** 2
     potential += spring_energy(forces, points, coordinate, link_work)
     one_work.energy[0, 0], one_work.energy[0, 1] = kinetic, potential
 
@@ -210,7 +215,7 @@ def observe(system, tables, work, t, q, v):
     share_out(work.N, count, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
-    drive_torques(tables.rows, work.rows, work.stopping, work.rubbing, work.torque)
+    drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
     determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
@@ -315,7 +320,7 @@ def observation(question, system, t, a, b):
     columns(system, q, v)
     body_poses(tables.links, work.links, work.bodies)
     energies(
-        tables.columns, tables.stops, tables.forces, tables.points, control.engaged, tables.one.gravity_W,
+        tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
     if question == SAMPLE or guards.forces[0]:

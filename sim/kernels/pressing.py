@@ -9,7 +9,7 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 from __future__ import annotations
 
 from sim.kernels.articulated import climb
-from sim.kernels.augmented import Problem, off_by, solve_together
+from sim.kernels.augmented import Problem, bounded, off_by, solve_together
 from sim.kernels.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.jit import chapter, kernel, part, story
@@ -26,17 +26,17 @@ PASSES = 8  # of choosing presses and solving them
 
 
 @story
-def press_rows(system):
-    """Rows U, what answers them, and each press's own mobility; needs `factorise` and `gather_presses`.
+def press_rows(system, first):
+    """Rows U of presses from `first` on, what answers them, their own mobility; needs `factorise` and `gather_presses`.
 
     Those of presses that were kept stay, where all links that they move do.
     """
     tables, _, work, _ = unpack(system)
     looped = tables.rows.block.size > 0
     width, nv, presses = work.press_support.shape[1], work.push.size, work.presses
-    if not looped:
+    if not looped and first == 0:
         bring_rows(work.stepped.points[0], work.calm, presses, work.press_support, work.press_U, work.press_G)
-    for k in range(work.stepped.points[0]):
+    for k in range(first, work.stepped.points[0]):
         if not looped and stays(work.calm, presses, k):
             continue
         presses.count[k] = list_support(tables.links, presses, not looped, work.press_support, k)
@@ -160,7 +160,7 @@ def answer_row(system, k, r):
 
 @kernel
 def own_mobility(looped, k, press, support, U, R, G_out):
-    """W M^-1 W^T of press k by itself, zero in rows that it has not."""
+    """W M^-1 W^T of press k by itself, zero in rows that it has not, and what a soft stop gives way beside."""
     width = support.shape[1]
     for r in range(3):
         for s in range(3):
@@ -171,6 +171,7 @@ def own_mobility(looped, k, press, support, U, R, G_out):
             for i in range(press.count[k]):
                 total += U[first + i] * (R[3 * k + s, support[k, i]] if looped else U[other + i])
             G_out[k, r, s] = total
+    G_out[k, 0, 0] += press.soft[k]
     for r in range(3):
         for s in range(r):
             G_out[k, s, r] = G_out[k, r, s] = 0.5 * (G_out[k, r, s] + G_out[k, s, r]) if looped else G_out[k, r, s]
@@ -351,7 +352,10 @@ def visit_all(problem_work, looped, count, share, enough):
         if off <= 0.1 * enough:
             continue
         q0, q1, q2 = P[k, 0], P[k, 1], P[k, 2]
-        solve_point(problem_work.G, k, press.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
+        if press.rows[k] == 3:
+            solve_point(problem_work.G, k, press.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
+        else:
+            P[k, 0] = bounded(press, k, q0 - problem_work.z[k, 0] / problem_work.G[k, 0, 0])
         s0, s1, s2 = share * (P[k, 0] - q0), share * (P[k, 1] - q1), share * (P[k, 2] - q2)
         P[k, 0], P[k, 1], P[k, 2] = q0 + s0, q1 + s1, q2 + s2
         add_push(looped, k, s0, s1, s2, press, problem_work.support, problem_work.U, problem_work.R, problem_work.push)

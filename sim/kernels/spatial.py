@@ -101,3 +101,25 @@ def quaternion_step(w, x, y, z, rx, ry, rz):
     pz = w * ez + x * ey - y * ex + z * c
     s = 1.0 / math.sqrt(pw * pw + px * px + py * py + pz * pz)
     return s * pw, s * px, s * py, s * pz
+
+
+@kernel
+def relative_rotation(F, M):
+    """Rotation vector of F^T M for two row-major matrices (9,)."""
+    r00 = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
+    r01 = F[0] * M[1] + F[3] * M[4] + F[6] * M[7]
+    r02 = F[0] * M[2] + F[3] * M[5] + F[6] * M[8]
+    r10 = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
+    r11 = F[1] * M[1] + F[4] * M[4] + F[7] * M[7]
+    r12 = F[1] * M[2] + F[4] * M[5] + F[7] * M[8]
+    r20 = F[2] * M[0] + F[5] * M[3] + F[8] * M[6]
+    r21 = F[2] * M[1] + F[5] * M[4] + F[8] * M[7]
+    r22 = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
+    s0, s1, s2 = r21 - r12, r02 - r20, r10 - r01  # 2 sin(angle) axis
+    s = 0.5 * math.sqrt(s0 * s0 + s1 * s1 + s2 * s2)
+    c = 0.5 * (r00 + r11 + r22 - 1.0)
+    if c > -0.5:
+        k = 0.5 if s < 1e-9 else 0.5 * math.atan2(s, c) / s
+        return k * s0, k * s1, k * s2
+    w, x, y, z = quaternion_of((r00, r01, r02, r10, r11, r12, r20, r21, r22))
+    return rotation_vector(w, x, y, z)

@@ -6,9 +6,11 @@ At each point, with u = W v+ and Coulomb's cone:
 
     0 <= P_n  _|_  u_n + gap / h >= 0          (dynamics-filter-1999, "Collisions and Contacts", for a step)
 
-so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that would close faster
-than its rest speed gets Newton's restitution of its speed before the step instead.  Overlaps are taken back by moving
-the bodies, not by speeds: no energy comes from them.  Joints at their stops press like frictionless points.
+so that an open gap closes within the step at most, and u_n >= 0 where bodies touch.  A point that comes with speed is
+open for the share s = gap / (h |u_n*|) of the step, and slides freely for it: friction then is asked of u_t - s u_t*.
+One that would close faster than its rest speed gets Newton's restitution of its speed before the step instead.
+Overlaps are taken back by moving the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press
+like frictionless points; soft stops and friction of joints are rows of the same problem, see `sim.kernels.gathering`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,12 @@ from __future__ import annotations
 import math
 
 from sim.kernels.articulated import outward
+from sim.kernels.augmented import bounded
+from sim.kernels.constraints import block_frames
 from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.features import place_touch
-from sim.kernels.gathering import gather_presses
+from sim.kernels.forces import closing_rate, stop_depth
+from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
@@ -45,7 +50,10 @@ SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
+# Of its rate without impulses: what a point has before a step if it comes with speed, and does not rest.
+OWN = 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
+ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
 @entry
@@ -85,16 +93,12 @@ def step_pressed(system, t, h, y, slope, y_out):
         y_out[i] = y[i] + h * slope[i]
     v_out = y_out[nq : nq + nv]
     spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
+    status = press_on(system, q, v, h, v_out)
+    if status != Status.OK:
+        return status
     points = work.stepped.points[0]
     if points > 0:
-        press_rows(system)
-        state_targets(tables, work, v_out, h)
-        start_warm(work.stepped.before[0], points, work.pressed, h, tables.one.length[0], work.presses, work.press_P)
-        press(system, points)
-        respond_to_push(system)
-        for i in range(nv):
-            v_out[i] += work.freedoms.vdot[i]
-        y_out[nq + nv + 1] += lost_in(points, work.presses, work.press_P, work.press_z)
+        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
     add_freedoms(tables.links, v_out, h, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
@@ -102,41 +106,118 @@ def step_pressed(system, t, h, y, slope, y_out):
     return Status.OK
 
 
-@chapter
-def state_targets(tables, work, v_free, h):
-    """Rates of all presses before the step and without impulses, and from these what the laws speak of."""
-    points, press = work.stepped.points[0], work.presses
+@story
+def press_on(system, q, v, h, v_out):
+    """Add to v_out what all presses change; what is reached by that change only presses, too.  Returns a status."""
+    tables, _, work, _ = unpack(system)
+    known, v_new = 0, work.moved
+    for i in range(v.size):
+        v_new[i] = v_out[i]
+    for _ in range(ROUNDS):
+        points = work.stepped.points[0]
+        if points > known:
+            press_rows(system, known)
+            state_targets(tables, work, known, v_out, h)
+            start_warm(tables, work, known, h)
+            press(system, points)
+            respond_to_push(system)
+            known = points
+            for i in range(v.size):
+                v_new[i] = v_out[i] + work.freedoms.vdot[i]
+        if goes_on(v, v_new, h, tables.one.length[0]):
+            break
+        status = add_overrun(system, q, v, v_new, h)
+        if status != Status.OK:
+            return status
+        if work.stepped.points[0] == known:
+            break
+    for i in range(v.size):
+        v_out[i] = v_new[i]
+    return Status.OK
+
+
+@story
+def add_overrun(system, q, v, v_new, h):
+    """Add what v_new takes bodies and joints beyond and does not press yet; then velocities are those of v again.
+
+    Returns a status.
+    """
+    tables, _, work, _ = unpack(system)
+    stops, points = tables.stops, work.stepped.points[0]
+    velocities(tables.links, tables.freedoms, v_new, work.links, work.freedoms)
+    if tables.meetings.a.size > 0:
+        status = gather_reached(tables, work, h)
+        if status != Status.OK:
+            return status
+    if stops.joint.size > 0:
+        if tables.blocks.rows.size > 0:
+            block_frames(tables.blocks, work.links, work.blocks)
+        columns(system, q, v_new)
+    for s in range(stops.joint.size):
+        depth = stop_depth(stops, work.coordinate, s) + h * closing_rate(stops, work.coordinate, work.rate, s)
+        if depth > 0.0 and not is_pressed(work.presses, points, s) and not add_stop(tables, work, s, h):
+            return Status.CROWDED
+    if work.stepped.points[0] > points:
+        velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
+    return Status.OK
+
+
+@kernel
+def is_pressed(press, points, s):
+    """Tell whether stop s is among the first presses."""
+    found = False
     for k in range(points):
+        found = found or (press.meeting[k] < 0 and press.key[k, 0] == s)
+    return found
+
+
+@chapter
+def state_targets(tables, work, first, v_free, h):
+    """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of."""
+    points, press = work.stepped.points[0], work.presses
+    for k in range(first, points):
         for r in range(3):
             press.before[k, r] = rate_of(press, k, r, work.links.V)
     velocities(tables.links, tables.freedoms, v_free, work.links, work.freedoms)
-    for k in range(points):
+    for k in range(first, points):
         for r in range(3):
             press.free[k, r] = rate_of(press, k, r, work.links.V)
-        closes = press.gap[k] + h * press.free[k, 0] < 0.0
-        press.shift[k] = max(press.gap[k], 0.0) / h
-        if closes and press.restitution[k] > 0.0 and press.before[k, 0] < -press.rest_speed[k]:
-            press.shift[k] = press.restitution[k] * press.before[k, 0]
-        press.free[k, 0] += press.shift[k]
+        if press.soft[k] == 0.0:
+            shift_open(press, k, h)
+        for r in range(3):
+            press.free[k, r] += press.shift[k, r]
 
 
 @kernel
-def rate_of(press, k, r, V):
-    """Rate of row r of press k at the links' velocities V."""
-    if r >= press.rows[k]:
-        return 0.0
-    a, b, K, s = press.link[k, 0], press.link[k, 1], press.K, 0.0
-    for i in range(6):
-        s += K[k, r, i] * V[b, i] + K[k, r, 6 + i] * V[a, i]
-    return s
+def shift_open(press_out, k, h):
+    """Say what the law asks of the rates of press k, whose gap closes within the step at most.
+
+    One that comes with speed slides for the share of the step that is over by then: its friction stops the rest.
+    """
+    gap, free, before, shift = max(press_out.gap[k], 0.0), press_out.free[k, 0], press_out.before[k, 0], press_out.shift
+    closes = press_out.gap[k] + h * free < 0.0
+    shift[k, 0] = gap / h
+    share = gap / (h * -free) if closes and gap > 0.0 and before < OWN * free else 0.0
+    shift[k, 1], shift[k, 2] = -share * press_out.free[k, 1], -share * press_out.free[k, 2]
+    if closes and press_out.restitution[k] > 0.0 and before < -press_out.rest_speed[k]:
+        shift[k, 0], shift[k, 1], shift[k, 2] = press_out.restitution[k] * before, 0.0, 0.0
+
+
+@chapter
+def start_warm(tables, work, known, h):
+    """Begin with the forces of the last step, or of what was known to press in this one."""
+    stepped, P = work.stepped, work.press_P
+    for k in range(known, stepped.points[0]):
+        P[k, 0] = P[k, 1] = P[k, 2] = 0.0
+    if known == 0:
+        warm(stepped.before[0], stepped.points[0], work.pressed, h, tables.one.length[0], work.presses, P)
 
 
 @kernel
-def start_warm(before, points, pressed_out, h, length, press, P_out):
+def warm(before, points, pressed_out, h, length, press, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
-        P_out[k, 0] = P_out[k, 1] = P_out[k, 2] = 0.0
         if press.kept[k] >= 0:
             for r in range(press.rows[k]):
                 P_out[k, r] = press.impulse[k, r] * h / press.h[k]
@@ -156,7 +237,7 @@ def start_warm(before, points, pressed_out, h, length, press, P_out):
                 away += (pressed_out.p[j, i] - press.p[k, i]) ** 2
             if press.meeting[k] < 0:
                 away = 0.0
-            if away < nearest and pressed_out.rows[j] > 0:
+            if away < nearest and pressed_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
             for r in range(press.rows[k]):
@@ -164,15 +245,15 @@ def start_warm(before, points, pressed_out, h, length, press, P_out):
                     for i in range(3):
                         share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
                         P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
-            keep_in_cone(press.friction[k], P_out, k)
-            pressed_out.rows[best] = 0
+            keep_in_law(press, P_out, k)
+            pressed_out.count[best] = 0
 
 
 @kernel
-def keep_in_cone(friction, P_out, k):
-    """Let impulse k press, with the friction that this allows."""
-    P_out[k, 0] = max(P_out[k, 0], 0.0)
-    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), friction * P_out[k, 0]
+def keep_in_law(press, P_out, k):
+    """Let impulse k be within its bounds, with the friction that this allows."""
+    P_out[k, 0] = bounded(press, k, P_out[k, 0])
+    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), press.friction[k] * P_out[k, 0]
     if size > most:
         P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
@@ -211,13 +292,20 @@ def respond_to_push(system):
 
 
 @kernel
-def lost_in(points, press, P, z):
-    """Energy that presses take [J]: impulses times the mean of speeds before and after; z holds the shift, too."""
+def lost_in(stops, points, h, press, P, z):
+    """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
+
+    z holds the shift, and what soft stops give way, too.  These keep what springs do.
+    """
     lost = 0.0
     for k in range(points):
-        lost += 0.5 * P[k, 0] * press.shift[k]
-        for r in range(press.rows[k]):
-            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r])
+        rate = z[k, 0] - press.shift[k, 0] - press.soft[k] * P[k, 0]
+        lost -= 0.5 * P[k, 0] * (press.before[k, 0] + rate)
+        for r in range(1, press.rows[k]):
+            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r] - press.shift[k, r])
+        if press.soft[k] > 0.0:
+            old, new = min(press.gap[k], 0.0), min(press.gap[k] + h * rate, 0.0)
+            lost -= 0.5 * stops.stiffness[press.key[k, 0]] * (new * new - old * old)
     return lost
 
 
@@ -258,6 +346,8 @@ def move_apart(system, points, h, q_out):
 def overlaps(step_work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
 
+    Soft stops and friction have no gap to keep.
+
     Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
     presses, deepest, worst = step_work.presses, 0.0, 0.0
@@ -265,7 +355,8 @@ def overlaps(step_work, points, h):
         if presses.meeting[k] >= 0:
             deepest = max(deepest, -presses.gap[k])
         there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
-        presses.before[k, 0] = gap_at_end(step_work, k, h) + LEFT - there
+        gives = presses.soft[k] > 0.0 or presses.low[k] < 0.0
+        presses.before[k, 0] = math.inf if gives else gap_at_end(step_work, k, h) + LEFT - there
         step_work.press_off[k], step_work.press_d[k, 0] = -presses.before[k, 0], 0.0
         worst = max(worst, step_work.press_off[k])
     return deepest, worst
@@ -280,7 +371,7 @@ def gap_at_end(work, k, h):
         side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
         if status == Status.OK and side * dot(m, three(presses.axes, k)) > SAME_WAY:
             return gap
-    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k])
+    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k, 0])
 
 
 @kernel
@@ -324,10 +415,12 @@ def remember(work, points, h):
 
 @chapter
 def push_links(tables, work):
-    """Add the forces of the last step's presses to the links' wrenches, and to those of their rules."""
+    """Add the forces of the last step's presses to wrenches of links and rules; those of joints to torques."""
     pressed, meetings, contact_out = work.pressed, tables.meetings, work.contacts
     for k in range(work.stepped.before[0]):
         a, b = pressed.link[k, 0], pressed.link[k, 1]
+        if pressed.meeting[k] < 0 and push_joint(tables, work, k):
+            continue
         for r in range(pressed.rows[k]):
             f = pressed.impulse[k, r] / pressed.h[k]
             for i in range(6):
@@ -338,6 +431,28 @@ def push_links(tables, work):
                 sign = 1.0 if b == meetings.named[m] else -1.0
                 for i in range(3):
                     contact_out.force[meetings.rule[m], i] += sign * f * pressed.axes[k, 3 * r + i]
+
+
+@kernel
+def push_joint(tables, step_work, k):
+    """Add the force of press k, a stop or friction, to the torques of its columns; tells whether that is all."""
+    pressed, stops = step_work.pressed, tables.stops
+    s, f = pressed.key[k, 0], pressed.impulse[k, 0] / pressed.h[k]
+    stopped = s < stops.joint.size
+    c = stops.column[s] if stopped else s - stops.joint.size
+    angle = stopped and stops.angle[s] == 1
+    for i in range(3 if angle else 1):
+        torque = f * pressed.axes[k, 3 + i]
+        step_work.torque[c + i] += torque
+        if stopped:
+            step_work.stopping[c + i] += torque
+        else:
+            step_work.rubbing[c + i] += torque
+    block = block_of(tables.blocks, tables.columns.joint[c])
+    first = 3 if tables.columns.linear[c] == 1 and not angle else 0
+    for i in range(3 if block >= 0 else 0):
+        step_work.blocks.own[block, first + i] += f * pressed.axes[k, i]
+    return block < 0
 
 
 @chapter

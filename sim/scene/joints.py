@@ -320,14 +320,16 @@ def _limits(block: Block, kind: str) -> Limits | None:
     stiffness, dissipation, rest_speed = (
         _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")
     )
-    how, restitution = _kind_of_stop(value, kind) if isinstance(value, Block) else ("soft", 0.0)
+    how, restitution = _kind_of_stop(value) if isinstance(value, Block) else ("soft", 0.0)
+    if how == "rigid" and kind == "spherical" and not (0.0 < ranges[0][1] < math.pi or math.isinf(ranges[0][1])):
+        inner.problem(key, "a rigid stop of a spherical joint is at an angle between 0 deg and 180 deg")
     return Limits(
         ranges=ranges, stop=how, restitution=restitution, rest_speed=rest_speed, stiffness=stiffness,
         dissipation=dissipation,
     )  # fmt: skip
 
 
-def _kind_of_stop(value: Block, kind: str) -> tuple[str, float]:
+def _kind_of_stop(value: Block) -> tuple[str, float]:
     """Return whether a stop is soft or rigid, and its restitution; report what is said of the other kind."""
     how = value.get("stop", "soft")
     if value.bad("stop"):
@@ -336,8 +338,6 @@ def _kind_of_stop(value: Block, kind: str) -> tuple[str, float]:
         if value.wrote(name):
             other = "give it restitution" if how == "rigid" else "write stop: rigid, or give it dissipation"
             value.problem(name, f"a {how} stop has no '{name}'", other)
-    if how == "rigid" and kind == "spherical":
-        value.problem("stop", "the stop of a spherical joint is soft: it limits an angle that is no coordinate")
     return how, value.get("restitution", 0.0)
 
 

@@ -142,10 +142,6 @@ def _check_steps(joints: tuple[Joint, ...], simulate: Simulate, findings: Findin
             key = "limits" if rigid else "friction"
             what = f"steps of the variational method know no {'rigid stops' if rigid else 'friction of joints'}"
             findings.add(joint.places.get(key, joint.place), f"joints.{joint.name}.{key}", what, "take dop853")
-        elif simulate.contact == "stepping" and joint.friction:
-            what = "time steps (`contact: stepping`) know no friction of joints"
-            place = joint.places.get("friction", joint.place)
-            findings.add(place, f"joints.{joint.name}.friction", what, "take contact: event")
 
 
 def _overrides(settings: Settings, findings: Findings) -> dict[str, Override]:

@@ -185,9 +185,13 @@ def test_rigid_stops_give_back_their_restitution_in_time_steps(dt: float) -> Non
     assert simulator.coordinate["rail"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_time_steps_refuse_friction_of_joints_where_they_are_turned_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_steps_go_on_with_friction_and_stops_where_they_are_turned_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = ARM.split("events:")[0] + "simulate: {contact: auto, dt: 0.5 ms}"
+    exact = Run(text).to(0.4).simulator
     monkeypatch.setattr("sim.contact.touching.CROWD", 1)
     monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
-    text = ARM.split("events:")[0] + "simulate: {contact: auto}"
-    with pytest.raises(sim.SimulationError, match="'shoulder' has friction, which time steps do not know"):
-        Run(text).to(0.1)
+    turned = Run(text).to(0.4).simulator
+    assert turned.flow.method == "stepping"
+    for joint in ("shoulder", "elbow"):
+        assert turned.coordinate[joint] == pytest.approx(exact.coordinate[joint], abs=2e-3)
+        assert turned.friction_torque[joint] == pytest.approx(exact.friction_torque[joint], abs=0.1)
