@@ -101,8 +101,9 @@ def gather_reached(tables, work, h):
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
             continue
         found = points_within(
-            shapes, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses, work.near_cores
-        )
+            shapes, tables.hulls, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses,
+            work.near_cores,
+        )  # fmt: skip
         for f in range(found):
             k = work.stepped.points[0]
             if k == work.press_P.shape[0]:
