@@ -236,6 +236,16 @@ class Mechanism:
         """Return the mask of rows of driven freedoms."""
         return np.asarray(self.structure.tables.rows.motion) >= 0
 
+    def driven_freedoms(self) -> np.ndarray:
+        """Return the mask (nv,) of freedoms of the tree that motions prescribe."""
+        tables, out = self.structure.tables, np.zeros(self.structure.sizes.v, bool)
+        for r in np.flatnonzero(self.driven()):
+            block = tables.blocks[tables.rows.block[r]]
+            if block.motor:
+                link = tables.links[block.b]
+                out[link.v + tables.rows.column[r] - link.column] = True
+        return out
+
     def locked(self) -> np.ndarray:
         """Return the mask of hard rows of loops, drives left out."""
         return self.hard() & ~self.driven()

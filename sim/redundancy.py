@@ -94,13 +94,15 @@ def acting_nearby(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[n
     v = np.zeros(mechanism.structure.sizes.v)
     hard, length = mechanism.locked(), mechanism.model.length
     linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
+    # Wheels are steered so that their axles meet: nearby they are, too.
+    kept = mechanism.driven_freedoms() if mechanism.model.constraints else np.zeros(len(v), bool)
     for _ in range(poses):
         near = q.copy()
-        step = rng.normal(size=len(v))
+        step = np.where(kept, 0.0, rng.normal(size=len(v)))
         step *= NEARBY / max(float(np.abs(step).max(initial=0.0)), 1e-300)
         step[linear] *= length
         add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
-        close_positions(mechanism, near, np.zeros(len(v), bool), drives=False)
+        close_positions(mechanism, near, kept, drives=False)
         mechanism.look(near, v)
         if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
             out.append(acting_by_loop(mechanism, near, ACTS))
