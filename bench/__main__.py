@@ -85,7 +85,7 @@ def _draw(results: Sequence[Result], folder: Path) -> int:
     except OSError as error:
         return _say(f"--plots: {error}", 1)
     if not files:
-        return _say("--plots: only precision.* has something to draw", 1)
+        return _say("--plots: only precision.* and snake.* have something to draw", 1)
     for file in files:
         print(file, file=sys.stderr)
     return 0

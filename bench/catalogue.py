@@ -102,6 +102,13 @@ def _long_runs(name: str, rounds: int) -> Iterator[Result]:
     return long_runs.measure(name, rounds)
 
 
+def _snake(name: str, rounds: int, *, which: str) -> Iterator[Result]:
+    from bench import snake
+
+    call: Callable[[str, int], Iterator[Result]] = getattr(snake, which)
+    return call(name, rounds)
+
+
 def _contacts(name: str, rounds: int) -> Iterator[Result]:
     from bench import contacts
 
@@ -191,6 +198,22 @@ BENCHMARKS = {
     },
     "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
     "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
+    "snake.operations": Benchmark(
+        "operations of the snake paper's methods, counted by running, beside its Table I",
+        partial(_snake, which="operations"),
+        1,
+    ),
+    "snake.times": Benchmark(
+        "CPU time of one evaluation by each method, in plain Python (figures 2 and 3)",
+        partial(_snake, which="times"),
+        7,
+    ),
+    "snake.precision": Benchmark(
+        "runs in single against double precision (figures 4 and 5)", partial(_snake, which="precision"), 1
+    ),
+    "snake.energy": Benchmark(
+        "error of the energy function S at equal steps (figure 6)", partial(_snake, which="energy"), 1
+    ),
     "long_runs.A01": Benchmark("energy error of IFToMM A01 over 2000 s by the variational method", _long_runs, 1),
     "long_runs.monkey_swing": Benchmark(
         "the same of a passive swing over 600 s, as written and from other leans", _long_runs, 1, slow=True

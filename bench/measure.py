@@ -54,7 +54,10 @@ class Result:
 
 
 def interleave(
-    work: Mapping[str, Callable[[], int]], rounds: int, before: Mapping[str, Callable[[], None]] | None = None
+    work: Mapping[str, Callable[[], int]],
+    rounds: int,
+    before: Mapping[str, Callable[[], None]] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time every piece of work once a round, after one round that does not count.
 
@@ -70,9 +73,9 @@ def interleave(
             if count < 0:
                 call()
                 continue
-            began = time.perf_counter()
+            began = clock()
             units = call()
-            samples[name].append((time.perf_counter() - began) / units)
+            samples[name].append((clock() - began) / units)
     return samples
 
 

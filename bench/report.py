@@ -14,6 +14,7 @@ from bench.measure import Result
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 PICTURES = PAGE.parent / "pictures"
 BEGIN, END = "<!-- begin: written by python -m bench --markdown -->", "<!-- end -->"
+TIMES = ("s", "ms", "us")
 HEAD = ("name", "ours", "peer", "its value", "ratio", "rounds", "spread", "memory", "note")
 
 
@@ -30,8 +31,8 @@ def cells(result: Result) -> tuple[str, ...]:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Return a number with its unit, to four digits."""
-    return "" if value is None else f"{value:.4g} {unit}"
+    """Return a number with its unit, to four digits; counts in full."""
+    return "" if value is None else f"{value} {unit}" if isinstance(value, int) else f"{value:.4g} {unit}"
 
 
 def text_table(results: Sequence[Result]) -> str:
@@ -81,7 +82,8 @@ def _table(results: Sequence[Result]) -> str:
 
 def slower(results: Sequence[Result]) -> str:
     """Return where a peer does the same work in less time: all pairs of times, of diagrams what counts there."""
-    pairs = [r for r in results if r.value is not None and (r.ours is None or r.ours > r.value)]
+    timed = [r for r in results if r.value is not None and r.unit in TIMES]
+    pairs = [r for r in timed if r.ours is None or r.ours > r.value]
     lines = []
     for r in pairs:
         if r.more.get("dominated", False) is not None:

@@ -171,7 +171,7 @@ def test_plots_are_drawn_and_equal_runs_draw_equal_files(drawn, tmp_path, capsys
 
 def test_plots_without_a_diagram_or_a_folder(drawn, tmp_path, capsys):
     assert command.main(["other", "--plots", str(tmp_path)]) == 1
-    assert capsys.readouterr().err == "--plots: only precision.* has something to draw\n"
+    assert capsys.readouterr().err == "--plots: only precision.* and snake.* have something to draw\n"
     (tmp_path / "file").write_text("")
     assert command.main(["precision", "--plots", str(tmp_path / "file")]) == 1
     assert "--plots: " in capsys.readouterr().err

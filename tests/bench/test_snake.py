@@ -1,0 +1,73 @@
+"""The bench of the snake paper: its lines, its pictures, and methods that join."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from bench import __main__ as command
+from bench import snake
+from bench.diagram import draw
+from bench.snake import Contender
+from sim.formulations.motion import METHODS
+
+pytestmark = pytest.mark.nonholonomic
+
+
+@pytest.fixture
+def short(monkeypatch):
+    for name, value in {"SIZES": (2, 3, 4), "FITTED": 2, "RUNS": (3,), "DRAWN": 3, "UNTIL": 0.2}.items():
+        monkeypatch.setattr(snake, name, value)
+
+
+def test_table_one_stands_beside_what_is_counted(capsys):
+    assert command.main(["snake.operations", "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    totals = [(line["unit"][0], line["value"]) for line in lines if " links, all: " in line["note"]]
+    assert totals[:6] == [("m", 192), ("a", 72), ("m", 1641), ("a", 693), ("m", 3949), ("a", 1653)]
+    assert len(totals) == 18
+    stages = [line for line in lines if " links, all: " not in line["note"]]
+    assert len(stages) == 2 * (8 + 5 + 5)
+    for line in stages:
+        assert (line["ours"] == line["value"]) == ("counted just so" in line["note"]), line
+
+
+def test_pictures_of_the_paper(short, tmp_path):
+    found = [line for which in (snake.times, snake.precision, snake.energy) for line in which("snake", 1)]
+    files = draw(found, tmp_path)
+    assert [file.name for file in files] == [f"snake_figure_{k}.png" for k in (2, 3, 4, 5, 6)]
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
+    pairs = [line for line in found if line.peer]
+    assert {line.peer for line in pairs} == {"Lagrange", "Newton-Euler"}
+    assert len(pairs) == 2 * (3 + 1 + 2)
+    exponents = [line for line in found if line.unit == "exponent"]
+    assert len(exponents) == len(METHODS)
+
+
+def test_further_methods_join_and_wrong_ones_are_refused(short):
+    kane = snake.contenders()["Kane"]
+    also = {"also": Contender(kane.prepare, kane.run)}
+    for which, lines in ((snake.times, 3), (snake.precision, 1), (snake.energy, 2)):
+        assert len([line for line in which("snake", 1, **also) if line.peer == "also"]) == lines
+    assert not [line for line in snake.energy("snake", 1, silent=Contender(kane.prepare)) if line.peer == "silent"]
+
+    def wrong(n):
+        evaluate, u_dot = kane.prepare(n)
+        return evaluate, u_dot * (1 + 1e-8)
+
+    with pytest.raises(ValueError, match="wrong and Kane differ by 1e-08 for 2 links"):
+        list(snake.times("snake", 1, wrong=Contender(wrong)))
+
+
+def test_an_error_of_the_energy_function_is_seen(short):
+    kane = snake.contenders()["Kane"]
+
+    def leaks(n, step, steps, number):
+        run = partial(kane.run, n, step, steps, number)()
+        return type(run)(**{**vars(run), "S": run.S + np.linspace(0, 0.5, len(run.S))})
+
+    lines = snake.energy("snake", 1, leaks=Contender(kane.prepare, leaks))
+    assert [line.value for line in lines if line.peer == "leaks"] == pytest.approx([0.5, 0.5], abs=1e-3)
