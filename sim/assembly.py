@@ -353,7 +353,9 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
                 out.append(
                     Problem(
                         where=bound.place, path=f"constraints.{bound.name}",
-                        what=f"this constraint cannot be met at {pose}: it stays {off * 1e3:.4g} mm off",
+                        what=f"this constraint cannot be met at {pose}: "
+                        f"{bound.body or bound.joints[0]!r} stays {off * 1e3:.4g} mm off"
+                        f"{' its ground' if bound.type == 'rolling' else ''}",
                         hint="draw the body nearer to where it may be, or let the joints reach there",
                     )
                 )  # fmt: skip

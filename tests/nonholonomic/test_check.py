@@ -125,6 +125,21 @@ def test_a_rolling_body_that_a_joint_keeps_on_its_plane_tells_which_row_repeats(
     ]
 
 
+def test_a_body_that_cannot_touch_its_ground_is_named() -> None:
+    axle = "joints:\n  axle: {type: rotational, parent: world, child: coin, position: [0, 0, 1], axis: [0, 1, 0]}"
+    report = check(scene=COIN.replace("HEIGHT", "1").replace("JOINTS", axle))
+    assert [(problem.path, problem.what) for problem in report.problems] == [
+        ("constraints.rim", "this constraint cannot be met at the drawing: 'coin' stays 500 mm off its ground")
+    ]
+
+
+def test_a_motion_against_a_wheel_ends_the_run_with_its_name() -> None:
+    scene = CART.replace("second_axis: [1, 0, 0]}", "second_axis: [1, 0, 0], motion: [free, 0.1 m/s^2*t*t, 0]}")
+    run = sim.Simulator(sim.compile(load_text(scene.replace("CONSTRAINTS", f"  {wheel('left', 'point: left')}"))))
+    with pytest.raises(sim.SimulationError, match="motions of 'plane' and the constraints .* in constraint 'left'"):
+        run.advance(1.0)
+
+
 def test_info_counts_freedoms_of_both_kinds_and_lists_constraints() -> None:
     found = sim.info(sim.load(SCENES / "bicycle.yaml"))
     assert (found["mobility"], found["mobility_in_position"], found["loops"]) == (3, 7, [])
