@@ -136,7 +136,7 @@ def test_a_body_that_cannot_touch_its_ground_is_named() -> None:
 def test_a_motion_against_a_wheel_ends_the_run_with_its_name() -> None:
     scene = CART.replace("second_axis: [1, 0, 0]}", "second_axis: [1, 0, 0], motion: [free, 0.1 m/s^2*t*t, 0]}")
     run = sim.Simulator(sim.compile(load_text(scene.replace("CONSTRAINTS", f"  {wheel('left', 'point: left')}"))))
-    with pytest.raises(sim.SimulationError, match="motions of 'plane' and the constraints .* in constraint 'left'"):
+    with pytest.raises(sim.SimulationError, match=r"motions of 'plane' and the constraints .* in constraint 'left'"):
         run.advance(1.0)
 
 
