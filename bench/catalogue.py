@@ -105,8 +105,8 @@ def _long_runs(name: str, rounds: int) -> Iterator[Result]:
 def _snake(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     from bench import snake
 
-    call: Callable[[str, int], Iterator[Result]] = getattr(snake, which)
-    return call(name, rounds)
+    call: Callable[..., Iterator[Result]] = getattr(snake, which)
+    return call(name, rounds) if which == "operations" else call(name, rounds, engine=snake.engine())
 
 
 def _contacts(name: str, rounds: int) -> Iterator[Result]:
@@ -141,6 +141,11 @@ BENCHMARKS = {
     "slope.chain_in_plane": Benchmark(
         "how a chain's cost grows, three rows to the world on every link",
         partial(_slope, scene="chain_in_plane", parameter="links"),
+        9,
+    ),
+    "slope.snake": Benchmark(
+        "how a snake's cost grows with its links, a wheel under each",
+        partial(_slope, scene="snake_paper", parameter="n"),
         9,
     ),
     "slope.forest": Benchmark(
@@ -204,7 +209,7 @@ BENCHMARKS = {
         1,
     ),
     "snake.times": Benchmark(
-        "CPU time of one evaluation by each method, in plain Python (figures 2 and 3)",
+        "CPU time of one evaluation by each method in plain Python, and by the engine (figures 2 and 3)",
         partial(_snake, which="times"),
         7,
     ),

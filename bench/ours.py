@@ -380,10 +380,10 @@ class Engine:
         """Choose the rows that act at the first state, as an accepted step would."""
         self._ask(START, self._vectors(states)[0])
 
-    def _ask(self, question: int, y: np.ndarray) -> np.ndarray:
+    def _ask(self, question: int, y: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Ask the mechanism a question about a state; returns what is filled."""
         system, filled = self.flow.system, np.zeros(y.size)
-        status = answer(system.answers, question, address(system.places), 0.0, y, filled)
+        status = answer(system.answers, question, address(system.places), t, y, filled)
         if status != Status.OK:
             raise RuntimeError(f"a random state has no motion: {Status(status).name}")
         return filled
@@ -393,10 +393,10 @@ class Engine:
         """Return states as an integrator keeps them: q, v, work put in, work dissipated."""
         return np.hstack([states.q, states.v, np.zeros((len(states), 2))])
 
-    def accelerations(self, states: States) -> np.ndarray:
-        """Return vdot (count, nv)."""
+    def accelerations(self, states: States, t: float = 0.0) -> np.ndarray:
+        """Return vdot (count, nv) at a time [s]."""
         nq = states.q.shape[1]
-        return np.array([self._ask(SLOPE, y)[nq:-2] for y in self._vectors(states)])
+        return np.array([self._ask(SLOPE, y, t)[nq:-2] for y in self._vectors(states)])
 
     def repeat(self, states: States, times: int) -> int:
         """Evaluate all states `times` times in one compiled call; returns the number of evaluations."""
@@ -405,6 +405,54 @@ class Engine:
         if not np.isfinite(total):
             raise RuntimeError("forward dynamics failed at a random state")
         return times * len(states)
+
+
+class PapersSnake:
+    """The snake paper's snake in the engine, told in the paper's coordinates: angles, x and y of the first link.
+
+    step : s, of the classical Runge-Kutta method, for runs
+    """
+
+    def __init__(self, n: int, step: float = 0.01):
+        scene = load("benchmarks/snake_paper", set={"n": n})
+        self.scene = replace(scene, simulate=replace(scene.simulate, method="rk4", step=step, record=1.0 / step))
+        self.engine, self.links = Engine(self.scene), n
+        structure, model = self.engine.flow.structure, self.engine.model
+        joints = [model.joint("ground"), *(model.joint(f"phi_{k}") for k in range(1, n))]
+        # Of q and of v alike: the ground's joint has x, y and the angle, every other one its angle to the link before.
+        self.places = np.concatenate([np.arange(structure.sizes.v)[structure.v_of(model, joint)] for joint in joints])
+
+    def states(self, q: Sequence[float], q_dot: Sequence[float]) -> States:
+        """Return the engine's state."""
+        both = np.array([q, q_dot])
+        out = np.zeros_like(both)
+        bends = np.diff(both[:, : self.links], axis=1)
+        out[:, self.places] = np.hstack([both[:, self.links :], both[:, :1], bends])
+        return States(out[:1], out[1:])
+
+    def papers(self, values: np.ndarray) -> np.ndarray:
+        """Return the paper's coordinates or rates (k, n + 2) of the engine's."""
+        own = values[:, self.places]
+        return np.hstack([np.cumsum(own[:, 2:], axis=1), own[:, :2]])
+
+    def run(self, until: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return time (k,), the paper's q and q' (k, n + 2), and its energy function S (k,) [J]."""
+        keeper = _SnakeKeeper()
+        simulator = sim.Simulator(self.engine.model, journal=keeper)
+        simulator.advance(until)
+        simulator.finish()
+        values, q, v = (np.concatenate(part) for part in zip(*keeper.kept, strict=True))
+        return values[:, 0], self.papers(q), self.papers(v), values[:, 1]
+
+
+class _SnakeKeeper(_Watch):
+    """A journal that keeps states and the balance of energy: S, where all is at rest first and nothing dampens."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
+        self.kept.append((np.stack([values["time"], values["energy/balance"]], axis=1), q.copy(), v.copy()))
 
 
 class Many:

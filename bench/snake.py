@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from bench.measure import Result, interleave, result
-from sim.formulations.motion import METHODS, Motion, follow
+from bench.ours import PapersSnake
+from sim.formulations import lagrange
+from sim.formulations.motion import METHODS, Motion, follow, slip
 from sim.formulations.operations import PRINTED, Polynomial, count
 from sim.formulations.snake import papers_snake, papers_torques
 
@@ -28,6 +30,7 @@ RUNS, DRAWN = (3, 4, 5), 5  # links of the runs, and of their pictures
 STEP, UNTIL = 0.01, 10.0  # s; the motion of 3 and 5 links is chaotic: after 20 s single precision has no digit left
 EVERY = 5  # sample of a run is in a picture
 AGREE = 1e-9  # relative, accelerations before they are timed
+OFTEN = 100  # evaluations of the engine for one of the others, or calling it takes most of the time
 STATE = 0.4, 0.3, 1.0  # m/s and rad/s of the first link, s: where the methods are timed
 
 
@@ -38,10 +41,12 @@ class Contender:
     prepare : for n links in the state of `STATE`: what evaluates accelerations a number of times and returns it,
         and V_1', omega_1' that it finds
     run : of n links, step, steps, type of number; None where a method offers no such runs
+    numbers : types of number that runs may have
     """
 
     prepare: Callable[[int], tuple[Callable[[int], int], np.ndarray]]
     run: Callable[[int, float, int, Callable[[Any], Any]], Motion] | None = None
+    numbers: tuple[Callable[[Any], Any], ...] = (float, np.float32)
 
 
 def contenders(**further: Contender) -> dict[str, Contender]:
@@ -68,6 +73,32 @@ def _run(name: str, n: int, step: float, steps: int, number: Callable[[Any], Any
     method, (snake, q) = METHODS[name], papers_snake(n)
     u = method.speeds(snake, q, 0.0, 0.0)
     return follow(method, snake, q, u, partial(papers_torques, n), step=step, steps=steps, number=number)
+
+
+def engine() -> Contender:
+    """Return the engine, in compiled code: every joint and wheel of the scene, by the ordinary path."""
+    return Contender(_prepare_engine, _run_engine, (float,))
+
+
+def _prepare_engine(n: int) -> tuple[Callable[[int], int], np.ndarray]:
+    ours, (snake, q), (V_1, omega_1, t) = PapersSnake(n), papers_snake(n), STATE
+    states = ours.states(q, lagrange.speeds(snake, q, V_1, omega_1))
+    ours.engine.choose(states)
+    found = ours.papers(ours.engine.accelerations(states, t))[0]
+    u_dot = np.array([found[n] * np.cos(q[0]) + found[n + 1] * np.sin(q[0]), found[0]])
+
+    def evaluate(times: int) -> int:
+        return ours.engine.repeat(states, OFTEN * times)
+
+    return evaluate, u_dot
+
+
+def _run_engine(n: int, step: float, steps: int, number: Callable[[Any], Any]) -> Motion:
+    snake, _ = papers_snake(n)
+    time, q, q_dot, S = PapersSnake(n, step).run(steps * step)
+    V_1 = q_dot[:, n] * np.cos(q[:, 0]) + q_dot[:, n + 1] * np.sin(q[:, 0])
+    slips = np.array([slip(snake, *state) for state in zip(q.tolist(), q_dot.tolist(), strict=True)])
+    return Motion(time, q, V_1, q_dot[:, 0], S, slips)
 
 
 def operations(name: str, rounds: int) -> Iterator[Result]:
@@ -150,7 +181,7 @@ def precision(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
     """Yield how far runs in single precision go from those in double, and figures 4 and 5."""
     for n in RUNS:
         apart: dict[str, float] = {}
-        for method, run in _runs(further).items():
+        for method, run in _runs(further, float, np.float32).items():
             double, single = (run(n, STEP, round(UNTIL / STEP), number) for number in (float, np.float32))
             apart[method] = float(np.abs(single.V_1 - double.V_1).max())
             picture = {BASE: "snake_figure_4", "Lagrange": "snake_figure_5"}.get(method)
@@ -167,7 +198,7 @@ def energy(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
     for number, kind in ((float, "double"), (np.float32, "single")):
         for n in RUNS:
             worst, notes = {}, {}
-            for method, run in _runs(further).items():
+            for method, run in _runs(further, number).items():
                 found = run(n, STEP, round(UNTIL / STEP), number)
                 error = np.maximum.accumulate(np.abs(found.S))
                 worst[method] = float(error[-1])
@@ -178,8 +209,13 @@ def energy(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
             yield from _pairs(name, n, worst, "J", notes)
 
 
-def _runs(further: Mapping[str, Contender]) -> dict[str, Callable[..., Motion]]:
-    return {method: found.run for method, found in contenders(**further).items() if found.run is not None}
+def _runs(further: Mapping[str, Contender], *numbers: Any) -> dict[str, Callable[..., Motion]]:
+    """Return those methods that can run in these types of number."""
+    return {
+        method: found.run
+        for method, found in contenders(**further).items()
+        if found.run is not None and set(numbers) <= set(found.numbers)
+    }
 
 
 def _pairs(name: str, n: int, found: Mapping[str, float], unit: str, notes: Mapping[str, str]) -> Iterator[Result]:

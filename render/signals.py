@@ -55,7 +55,8 @@ PURE: dict[str, Callable[..., Any]] = {
     "cross": lambda a, b: np.cross(a, b, axis=0),
 }  # fmt: skip
 UNITS = {
-    "position": "m", "com": "m", "distance": "m", "velocity": "m/s", "angular_velocity": "rad/s", "orientation": "rad",
+    "position": "m", "com": "m", "distance": "m", "orientation": "rad", "velocity": "m/s", "slip": "m/s",
+    "angular_velocity": "rad/s",
     "force": "N", "contact": "N", "pressing": "N", "friction": "N", "moment": "N m",
     "cop": "m", "zmp": "m", "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
     "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
@@ -118,6 +119,7 @@ class Signals:
             "distance": self._distance,
             "force": functools.partial(self._wrench, 3),
             "moment": functools.partial(self._wrench, 0),
+            "slip": self._slip,
             "determinate": self._determinate,
             "length": functools.partial(self._of_force, "length"),
             "tension": functools.partial(self._of_force, "tension"),
@@ -251,6 +253,17 @@ class Signals:
             return self.file["forces/wrench"][: self.rows, self.forces.index(name), first : first + 3].T
         joint = self._find("joint or force", name, (*self.joints, *self.forces))
         return self.file["joints/force"][: self.rows, joint, first : first + 3].T
+
+    def _slip(self, joint: Any) -> np.ndarray:
+        """Return the velocity of the child's material against the parent's where a joint or constraint is, m/s."""
+        j = self._find("joint or constraint", joint, self.joints)
+        at, out = self.file["joints/position"][: self.rows, j], np.zeros((self.rows, 3))
+        for side, sign in (("child", 1.0), ("parent", -1.0)):
+            body = self.file[f"joints/{side}"].asstr()[j]
+            if body in self.bodies:
+                p, v, w = (self._of_body(key, body).T for key in ("position", "velocity", "angular_velocity"))
+                out += sign * (v + np.cross(w, at - p))
+        return out.T
 
     def _of_force(self, key: str, name: Any) -> np.ndarray:
         return self.file[f"forces/{key}"][: self.rows, self._find("force", name, self.forces)]

@@ -96,6 +96,9 @@ class Pushes:
         return places
 
 
+TOUCHING = ("no_side_slip", "knife_edge", "rolling")  # constraints that hold a body where it touches another
+
+
 @dataclass(frozen=True, kw_only=True)
 class TouchTable:
     """Closed points of contact of all rows, those of row r from first[r] to first[r + 1].
@@ -346,7 +349,7 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         events=events_of(file),
         springs=_springs(file),
         pushes=_pushes(file, rows),
-        touches=_touches(file, rows) if contacts and "contacts" in file else TouchTable(),
+        touches=_touches(file, rows) if contacts else TouchTable(),
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
     )
@@ -385,13 +388,26 @@ def _pushes(file: h5py.File, rows: int) -> Pushes:
 
 
 def _touches(file: h5py.File, rows: int) -> TouchTable:
-    """Return the closed points of contact of a recording."""
-    row = file["contacts/row"][:]
-    there = (row >= 0) & (row < rows)
-    point, force, mode = (file[f"contacts/{name}"][:][there] for name in ("point", "force", "mode"))
+    """Return the closed points of contact of a recording, and the points where wheels, blades and what rolls touch."""
+    parts = [_wheels(file, rows)]
+    if "contacts" in file:
+        row = file["contacts/row"][:]
+        there = (row >= 0) & (row < rows)
+        parts.append((row[there], *(file[f"contacts/{name}"][:][there] for name in ("point", "force", "mode"))))
+    row, point, force, mode = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    order = np.argsort(row, kind="stable")
     return TouchTable(
-        first=np.searchsorted(row[there], np.arange(rows + 1)), point=point, force=force, mode=mode.astype(int)
-    )
+        first=np.searchsorted(row[order], np.arange(rows + 1)), point=point[order], force=force[order],
+        mode=mode[order].astype(int),
+    )  # fmt: skip
+
+
+def _wheels(file: h5py.File, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, points, forces and modes of constraints that touch something; they stick."""
+    touching = [j for j, kind in enumerate(strings(file["joints/type"][:])) if kind in TOUCHING]
+    force, point = file["joints/force"][:rows, touching, 3:], file["joints/position"][:rows, touching]
+    row, k = np.nonzero(np.isfinite(force[:, :, 0]))
+    return row, point[row, k], force[row, k], np.ones(len(row), int)
 
 
 def markers(position: np.ndarray, com: np.ndarray) -> Shapes:

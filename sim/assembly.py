@@ -16,9 +16,9 @@ from sim.compiler import Model
 from sim.connectivity import Structure, build, choose_tree
 from sim.drives import (
     against_motions,
-    held_by,
     motions_without_value,
     moved_by_drives,
+    not_allowed_by,
     numbers,
     place_drives,
     unfollowed,
@@ -50,6 +50,7 @@ class Start:
     v: np.ndarray
     moved: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # joint -> columns before, after
     problems: list[Problem] = field(default_factory=list)
+    off_ground: dict[str, float] = field(default_factory=dict)  # m: constraint that rolls -> height before assembly
 
 
 def first_structure(model: Model) -> Structure:
@@ -66,6 +67,7 @@ def start(model: Model) -> Start:
     out = Start(structure, model.frames, q, v)
     mechanism.look(q, v)
     before = mechanism.work.coordinate.copy()
+    out.off_ground |= off_ground(mechanism)
     # Loops bound in the drawing close by construction; those given by two points may not.
     if not close_positions(mechanism, q, np.zeros(len(v), bool), drives=False):
         out.problems += open_loops(mechanism, "the drawing")
@@ -80,6 +82,7 @@ def start(model: Model) -> Start:
     place_drives(mechanism, q, v)
     mechanism.look(q, v)
     asked = mechanism.work.coordinate.copy()
+    out.off_ground |= off_ground(mechanism, fixed)
     wanted = of_loops(mechanism, values, "coordinate")
     if not close_positions(mechanism, q, fixed, wanted) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
         out.problems += unfollowed(mechanism, "coordinate") or open_loops(mechanism, "the start")
@@ -97,6 +100,22 @@ def start(model: Model) -> Start:
         was = asked[columns] if int(joint) in named or np.any(asked != before) else before[columns]
         if int(joint) not in structure.loops and np.abs(after[columns] - was).max(initial=0.0) > MOVED:
             out.moved[model.joint_names[joint]] = (was.copy(), after[columns].copy())
+    return out
+
+
+def off_ground(mechanism: Mechanism, fixed: np.ndarray | None = None) -> dict[str, float]:
+    """Return how far above its ground each body stands that a constraint keeps rolling, as last looked at [m].
+
+    fixed: only of those whose place some of these freedoms decide.
+    """
+    structure, out = mechanism.structure, {}
+    placed = np.flatnonzero(mechanism.placed())
+    J = mechanism.jacobian()[placed] if fixed is not None and len(placed) else None
+    for i, row in enumerate(placed):
+        joint = structure.loops[int(structure.tables.rows.block[row])] if len(structure.loops) else -1
+        spec = mechanism.model.constraints.get(joint)
+        if spec is not None and spec.type == "rolling" and (J is None or np.any(J[i, fixed])):
+            out[spec.name] = float(mechanism.work.rows.phi[row])
     return out
 
 
@@ -288,7 +307,7 @@ def unkept_coordinates(
             out.append(
                 Problem(
                     where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
-                    what=f"{held_by(mechanism)} do not allow this coordinate; the nearest pose has {numbers(got)}",
+                    what=f"{not_allowed_by(mechanism)} this coordinate; the nearest pose has {numbers(got)}",
                     hint="give fewer coordinates, or coordinates that fit together",
                 )
             )  # fmt: skip
@@ -309,7 +328,7 @@ def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Map
             out.append(
                 Problem(
                     where=value.place, path=f"initial.{name}",
-                    what=f"{held_by(mechanism)} do not allow this rate; the nearest motion has {numbers(got)}",
+                    what=f"{not_allowed_by(mechanism)} this rate; the nearest motion has {numbers(got)}",
                     hint="give fewer rates, or rates that fit together",
                 )
             )  # fmt: skip
@@ -328,6 +347,19 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
         gap, turn = np.linalg.norm(phi[linear]), np.degrees(np.linalg.norm(phi[~linear]))
         if gap > CLOSED * model.length or turn > 1e-9:
             spec = model.joint_specs[joint]
+            bound = model.constraints.get(joint)
+            if bound is not None:
+                off = float(np.abs(phi).max())
+                out.append(
+                    Problem(
+                        where=bound.place, path=f"constraints.{bound.name}",
+                        what=f"this constraint cannot be met at {pose}: "
+                        f"{bound.body or bound.joints[0]!r} stays {off * 1e3:.4g} mm off"
+                        f"{' its ground' if bound.type == 'rolling' else ''}",
+                        hint="draw the body nearer to where it may be, or let the joints reach there",
+                    )
+                )  # fmt: skip
+                continue
             said = [f"{gap * 1e3:.4g} mm apart"] if linear.any() else []
             if (~linear).any():
                 said.append(f"turned by {turn:.4g} degrees")

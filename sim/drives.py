@@ -18,10 +18,18 @@ def driven_joints(mechanism: Mechanism) -> list[str]:
     return list(dict.fromkeys(model.joint_names[int(joint)] for joint in joints))
 
 
-def held_by(mechanism: Mechanism) -> str:
-    """Return what a value has to fit, as the subject of a sentence."""
-    names = driven_joints(mechanism)
-    return f"the loops and the motion of {', '.join(map(repr, names))}" if names else "the loops"
+def not_allowed_by(mechanism: Mechanism) -> str:
+    """Return the beginning of a sentence on a value that does not fit what binds the mechanism."""
+    model, loops = mechanism.model, mechanism.structure.loops
+    driven, bound = driven_joints(mechanism), [model.joint_names[j] for j in loops if j in model.constraints]
+    parts = ["the loops"] if len(bound) < len(loops) or not bound else []
+    if bound:
+        shown = ", ".join(map(repr, bound[:6])) + (" ..." if len(bound) > 6 else "")
+        parts.append(f"the constraint{'s' if len(bound) > 1 else ''} {shown}")
+    if driven:
+        parts.append(f"the motion of {', '.join(map(repr, driven))}")
+    alone = len(parts) == len(bound) == 1
+    return f"{' and '.join(parts)} {'does' if alone else 'do'} not allow"
 
 
 def place_drives(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
@@ -112,7 +120,7 @@ def moved_by_drives(
             out.append(
                 Problem(
                     where=value.place, path=f"initial.{model.joint_names[joint]}",
-                    what=f"{held_by(mechanism)} do not allow this coordinate; the nearest pose has {numbers(got)}",
+                    what=f"{not_allowed_by(mechanism)} this coordinate; the nearest pose has {numbers(got)}",
                     hint="leave it out, or change the motion",
                 )
             )  # fmt: skip

@@ -131,6 +131,26 @@ class Mechanism:
         J[3:, k] = np.where(sliding, 0.0, axis).T
         return J
 
+    def links_around(self, n: int) -> list[int]:
+        """Return the links of loop n whose tree joints are in it: down to a, then up from b."""
+        block = self.structure.tables.blocks[n]
+        fork, parent = int(block.fork), self.structure.tables.links["parent"]
+
+        def up(link: int) -> list[int]:
+            path = []
+            while link != fork:
+                path.append(link)
+                link = int(parent[link])
+            return path
+
+        return up(int(block.a))[::-1] + up(int(block.b))
+
+    def around(self, n: int) -> list[str]:
+        """Return the names of the joints of loop n, the one that closes it last."""
+        joint = self.structure.tables.links["joint"]
+        names = [self.model.joint_names[int(joint[link])] for link in self.links_around(n)]
+        return [*names, self.model.joint_names[self.structure.loops[n]]]
+
     def direction(self, code: int, n: int) -> np.ndarray:
         """Return the unit direction (3,) of a row or freedom of block n by its code, world axes."""
         frame = np.ascontiguousarray(self.work.blocks.frame[n : n + 1])  # one layout, whatever their number
@@ -215,6 +235,16 @@ class Mechanism:
     def driven(self) -> np.ndarray:
         """Return the mask of rows of driven freedoms."""
         return np.asarray(self.structure.tables.rows.motion) >= 0
+
+    def driven_freedoms(self) -> np.ndarray:
+        """Return the mask (nv,) of freedoms of the tree that motions prescribe."""
+        tables, out = self.structure.tables, np.zeros(self.structure.sizes.v, bool)
+        for r in np.flatnonzero(self.driven()):
+            block = tables.blocks[tables.rows.block[r]]
+            if block.motor:
+                link = tables.links[block.b]
+                out[link.v + tables.rows.column[r] - link.column] = True
+        return out
 
     def locked(self) -> np.ndarray:
         """Return the mask of hard rows of loops, drives left out."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sim.assembly import LARGE, close_positions
 from sim.closing import acting
+from sim.constrained import repeated
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, UNIVERSAL_ROW
@@ -24,17 +24,19 @@ TAKES_PART = 1e-6  # share of a row in a combination of rows without effect
 PARALLEL = 1e-9  # sine of angles, and distance of axes over the size, that count as zero
 SHOWN = 3  # loops alike beyond which one line tells of all
 JOINTS = 8  # of a loop beyond which its middle is left out
+CONSTRAINTS = 12  # that repeat others beyond which only their number is told
 
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop at a pose.
+    """One loop at a pose, or what a constraint binds.
 
-    joints : around it, the one that closes it last; rows : of that one, drives left out
+    joints : around it, the one that closes it, or the constraint, last; rows : of that one, drives left out
     redundant : rows that repeat those of the loops before it or of its own, here; always : in nearby poses, too
     why : what makes them do so: "planar", "one point", "same bodies", "geometry", or ""
     other : joint of the same bodies
     which : those that do, in words, where it is not all of them
+    constraint : its type; empty where a joint closes the loop; beside : constraints that do the same
     """
 
     joints: tuple[str, ...]
@@ -44,6 +46,13 @@ class Loop:
     why: str = ""
     other: str = ""
     which: str = ""
+    constraint: str = ""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> str:
+        """What it is called in a sentence."""
+        return f"constraint {self.joints[-1]}" if self.constraint else f"loop {_chain(self.joints)}"
 
 
 def is_large(mechanism: Mechanism) -> bool:
@@ -85,13 +94,15 @@ def acting_nearby(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[n
     v = np.zeros(mechanism.structure.sizes.v)
     hard, length = mechanism.locked(), mechanism.model.length
     linear = np.asarray(mechanism.structure.tables.freedoms.linear) == 1
+    # Wheels are steered so that their axles meet: nearby they are, too.
+    kept = mechanism.driven_freedoms() if mechanism.model.constraints else np.zeros(len(v), bool)
     for _ in range(poses):
         near = q.copy()
-        step = rng.normal(size=len(v))
+        step = np.where(kept, 0.0, rng.normal(size=len(v)))
         step *= NEARBY / max(float(np.abs(step).max(initial=0.0)), 1e-300)
         step[linear] *= length
         add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
-        close_positions(mechanism, near, np.zeros(len(v), bool), drives=False)
+        close_positions(mechanism, near, kept, drives=False)
         mechanism.look(near, v)
         if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
             out.append(acting_by_loop(mechanism, near, ACTS))
@@ -113,37 +124,19 @@ def loops_of(mechanism: Mechanism, here: np.ndarray, nearby: Sequence[np.ndarray
     for n in range(len(structure.loops)):
         redundant, always = int(rows[n] - here[n]), int(rows[n] - beside[n])
         why = other = which = ""
+        spec = mechanism.model.constraints.get(structure.loops[n])
+        if spec is not None:
+            which, others = repeated(mechanism, n) if always and not is_large(mechanism) else ("", ())
+            names = tuple(mechanism.around(n))
+            out.append(Loop(names, int(rows[n]), redundant, always, "", "", which, spec.type, others))
+            continue
         if redundant and always:
             if parts is None:
                 parts = _taking_part(mechanism)
             why, other = _reason(mechanism, n)
             why, which = why or ("geometry" if len(nearby) else ""), _in_words(mechanism, n, parts)
-        out.append(Loop(tuple(around(mechanism, n)), int(rows[n]), redundant, always, why, other, which))
+        out.append(Loop(tuple(mechanism.around(n)), int(rows[n]), redundant, always, why, other, which))
     return out
-
-
-def around(mechanism: Mechanism, n: int) -> list[str]:
-    """Names of the joints of loop n, the loop joint last."""
-    model, structure = mechanism.model, mechanism.structure
-    joint = structure.tables.links["joint"]
-    names = [model.joint_names[j] for j in joint[_links(mechanism, n)].tolist()]
-    return [*names, model.joint_names[structure.loops[n]]]
-
-
-def _links(mechanism: Mechanism, n: int) -> list[int]:
-    """Links of loop n whose tree joints are in it: down to a, then up from b."""
-    block = mechanism.structure.tables.blocks[n]
-    fork = int(block.fork)
-    parent: Any = mechanism.structure.tables.links["parent"].item
-
-    def up(link: int) -> list[int]:
-        path = []
-        while link != fork:
-            path.append(link)
-            link = parent(link)
-        return path
-
-    return up(int(block.a))[::-1] + up(int(block.b))
 
 
 def _taking_part(mechanism: Mechanism) -> np.ndarray:
@@ -200,7 +193,7 @@ def _motions(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray, np.n
     """Return the axes of turns (k, 3) and of slides of loop n's joints, and points on the turns' axes."""
     tables, work = mechanism.structure.tables, mechanism.work
     freedoms = tables.freedoms
-    mine = np.isin(freedoms["owner"], _links(mechanism, n))
+    mine = np.isin(freedoms["owner"], mechanism.links_around(n))
     linear = freedoms["linear"] == 1
     turns, slides = list(work.freedoms.axis[mine & ~linear]), list(work.freedoms.axis[mine & linear])
     places = list(work.links.x[freedoms["owner"][mine & ~linear]])
@@ -243,7 +236,7 @@ def redundancy_notes(loops: Sequence[Loop]) -> list[str]:
     """Return a sentence for each loop with rows that repeat others in all poses nearby, or one for many alike."""
     alike: dict[tuple[int, int, str, str], list[Loop]] = {}
     for loop in loops:
-        if loop.redundant and loop.always:
+        if loop.redundant and loop.always and not loop.constraint:
             alike.setdefault((loop.rows, loop.always, loop.why, loop.which), []).append(loop)
     out = []
     for (rows, count, why, which), group in alike.items():
@@ -259,7 +252,22 @@ def redundancy_notes(loops: Sequence[Loop]) -> list[str]:
             own = loop.joints[-1]
             part = f" ({own}: {which})" if which else ""
             reason = one.format(own=own, other=loop.other)
-            out.append(f"loop {_chain(loop.joints)}: {count} of its {rows} rows {repeat}{part}{reason}; {UNIQUE}")
+            out.append(f"{loop.named}: {count} of its {rows} rows {repeat}{part}{reason}; {UNIQUE}")
+    return [*out, *_constraint_notes([loop for loop in loops if loop.constraint and loop.redundant and loop.always])]
+
+
+def _constraint_notes(bound: Sequence[Loop]) -> list[str]:
+    """Return a sentence for each constraint that binds what others do; of very many for the first ones."""
+    out = []
+    for loop in bound[:CONSTRAINTS]:
+        count = "its row repeats" if loop.rows == 1 else f"{loop.always} of its {loop.rows} rows repeat"
+        if loop.always == 1 and loop.rows > 1:
+            count += "s"
+        others = ", ".join(loop.beside) or "what the joints hold"
+        which = f" ({loop.which})" if loop.which else ""
+        out.append(f"{loop.named} ({loop.constraint}): {count} {others}{which}; {UNIQUE}")
+    if len(bound) > CONSTRAINTS:
+        out.append(f"so do {len(bound) - CONSTRAINTS} more constraints, the last of them {bound[-1].joints[-1]}")
     return out
 
 
@@ -267,8 +275,8 @@ def singular_note(loops: Sequence[Loop], rank: int, rank_nearby: int) -> str:
     """Return what is to be said of a pose where fewer rows act than nearby; empty elsewhere."""
     if rank_nearby <= rank:
         return ""
-    names = [_chain(loop.joints) for loop in loops if loop.redundant > loop.always]
-    which = f" (loop {names[0]})" if len(names) == 1 else ""
+    names = [loop.named for loop in loops if loop.redundant > loop.always]
+    which = f" ({names[0]})" if len(names) == 1 else ""
     return (
         f"singular pose: rank {rank} here, {rank_nearby} nearby{which}; forces grow and motion may branch close to it. "
         "While such a pose is kept, forces that do the same are chosen (least norm)"

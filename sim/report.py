@@ -9,6 +9,7 @@ import numpy as np
 
 from sim.assembly import massless, shown, start
 from sim.compiler import Model, compile
+from sim.constrained import HAIR, warnings
 from sim.drives import driven_joints
 from sim.formulation import Generalised, generalise
 from sim.kernels.project import add_freedoms
@@ -167,7 +168,7 @@ def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
     nv = mechanism.structure.sizes.v
     v = np.zeros(nv)
     mechanism.look(q, v)
-    hard = mechanism.locked()
+    hard = mechanism.placed()  # what binds rates only has no positions that could tell
     J = mechanism.jacobian()[hard]
     if not J.size:
         return []
@@ -241,10 +242,15 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
     told = [
         {"joint": loop.joints[-1], "joints": list(loop.joints), "rows": loop.rows, "redundant": loop.redundant,
          "redundant_nearby": loop.always, "why": loop.why}
-        for loop in loops
+        for loop in loops if not loop.constraint
+    ]  # fmt: skip
+    bound = [
+        {"constraint": loop.joints[-1], "type": loop.constraint, "joints": list(loop.joints[:-1]), "rows": loop.rows,
+         "redundant": loop.redundant, "redundant_nearby": loop.always, "repeats": list(loop.beside)}
+        for loop in loops if loop.constraint
     ]  # fmt: skip
     return {
-        **said, "loops": told,
+        **said, "loops": told, **({"constraints": bound} if bound else {}),
         "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
     }  # fmt: skip
 
@@ -266,10 +272,10 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
         "joint_coordinates": n_j, "constraint_rank": m,
         "rank_nearby": max([m, *(own + int(there.sum()) for there in nearby)]),
         "driven": driven, "driven_rows": int(mechanism.driven().sum()), "mobility": n_j - m - driven,
-        "redundant_rows": hard - int(here.sum()),
     }  # fmt: skip
     if mechanism.model.constraints:
         said["mobility_in_position"] = n_j - own - driven - _rank(mechanism.jacobian()[mechanism.placed()])
+    said["redundant_rows"] = hard - int(here.sum())
     return said, loops_of(mechanism, here, nearby)
 
 
@@ -327,7 +333,8 @@ def check(scene: Scene) -> Report:
     mechanism = Mechanism.of(model, begun.structure)
     mechanism.look(begun.q, begun.v)
     said, loops = ranks(mechanism, begun.q)
-    report.counts = {k: said[k] for k in ("joint_coordinates", "constraint_rank", "mobility")}
+    shown_counts = ("joint_coordinates", "constraint_rank", "mobility", "mobility_in_position")
+    report.counts = {k: said[k] for k in shown_counts if k in said}
     singular = singular_note(loops, said["constraint_rank"], said["rank_nearby"])
     report.notes += [*redundancy_notes(loops), *([singular] if singular else [])]
     _note_drives(mechanism, said, report)
@@ -341,6 +348,13 @@ def check(scene: Scene) -> Report:
             )
     mechanism.look(begun.q, begun.v)
     report.problems += shown(_beyond_limits(model, mechanism), scene)
+    if model.constraints and not is_large(mechanism):
+        report.problems += shown(warnings(mechanism), scene)
+    for name, distance in begun.off_ground.items():
+        if abs(distance) > HAIR * model.length:
+            where = "above" if distance > 0.0 else "below"
+            stood = f"stood {abs(distance):.4g} m {where} its ground"
+            report.notes.append(f"constraint {name}: {stood}; assembly moved it there")
     if begun.moved:
         for name, (was, now) in begun.moved.items():
             report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")

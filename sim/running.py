@@ -208,7 +208,7 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
             shapes.append(_shape_entry(i, shape, p))
     joints = [
         JointEntry(
-            name=name, type=spec.type if spec else "free",
+            name=name, type=model.constraints[j].type if j in model.constraints else spec.type if spec else "free",
             parent=model.body_names[model.joints.parent[j]], child=model.body_names[model.joints.child[j]],
         )
         for j, (name, spec) in enumerate(zip(model.joint_names, model.joint_specs, strict=True))

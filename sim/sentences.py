@@ -22,8 +22,23 @@ class SimulationError(RuntimeError):
 
 
 def _loops(flow: Flow) -> str:
-    names = [flow.model.joint_names[j] for j in flow.structure.loops]
+    """Return what restrains now, as the subject of a sentence."""
+    model, loops = flow.model, flow.structure.loops
+    bound = [model.joint_names[j] for j in loops if j in model.constraints]
+    closing = [model.joint_names[j] for j in loops if j not in model.constraints]
+    said = [("the loops through", closing), ("the constraints", bound)]
+    return " and ".join(f"{what} {_listed(names)}" for what, names in said if names)
+
+
+def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:6])) + (" ..." if len(names) > 6 else "")
+
+
+def _constraint_of_row(flow: Flow, row: int) -> str:
+    """Return the constraint that a row belongs to; empty where it is of something else."""
+    tables = flow.structure.tables
+    joint = int(tables.blocks.joint[int(tables.rows.block[row])]) if 0 <= row < len(tables.rows) else -1
+    return repr(flow.model.joint_names[joint]) if joint in flow.model.constraints else ""
 
 
 def _joint_of_row(flow: Flow, row: int) -> str:
@@ -43,8 +58,7 @@ def _driven(flow: Flow) -> str:
     """Return the driven joints of now, shortly; empty without any."""
     rows = flow.structure.tables.rows
     joints = flow.model.columns.joint[np.asarray(rows.column)[np.asarray(rows.motion) >= 0]]
-    names = list(dict.fromkeys(flow.model.joint_names[int(j)] for j in joints))
-    return ", ".join(map(repr, names[:6])) + (" ..." if len(names) > 6 else "")
+    return _listed(list(dict.fromkeys(flow.model.joint_names[int(j)] for j in joints)))
 
 
 def _pose(flow: Flow) -> str:
@@ -66,7 +80,7 @@ def _near(flow: Flow) -> str:
         return ""
     largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
     sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
-    return f"; the loops through {_loops(flow)} are at {sigma:.1e} of singular there"
+    return f"; {_loops(flow)} are at {sigma:.1e} of singular there"
 
 
 def _fastest(flow: Flow) -> str:
@@ -83,12 +97,19 @@ def sentence(status: int, index: int, flow: Flow) -> str:
     when = f"t = {flow.t:.9g} s: "
     driven = _driven(flow)
     if status == Status.INCONSISTENT:
-        joint = _joint_of_row(flow, index)
+        joint, constraint = _joint_of_row(flow, index), _constraint_of_row(flow, index)
         if driven:
+            ties = "constraints" if constraint else "loops"
+            at = f"constraint {constraint}" if constraint else f"joint {joint}"
             return (
-                f"{when}the motions of {driven} and the loops contradict each other in joint {joint}: no motion has "
+                f"{when}the motions of {driven} and the {ties} contradict each other in {at}: no motion has "
                 f"all of these accelerations.{_pose(flow)} Drive fewer freedoms, or with motions that fit "
                 "together"
+            )
+        if constraint:
+            return (
+                f"{when}constraint {constraint} cannot be kept here: it binds what others bind, but not the same "
+                f"accelerations, so no motion continues this one.{_pose(flow)} Leave it out, or avoid the pose"
             )
         return (
             f"{when}the loop through joint {joint} moves along a freedom that is only infinitesimal here: its "
@@ -120,6 +141,9 @@ def sentence(status: int, index: int, flow: Flow) -> str:
             f"motions of {driven} lead.{_pose(flow)}"
         )
     if status == Status.NO_CLOSURE:
+        constraint = _constraint_of_row(flow, index)
+        if constraint:
+            return f"{when}constraint {constraint} cannot be met any more.{_pose(flow)}"
         return f"{when}the loop through joint {_joint_of_row(flow, index)} cannot be closed any more.{_pose(flow)}"
     if status == Status.NOT_FINITE:
         return f"{when}a coordinate is no longer a finite number; fastest is joint {_fastest(flow)}.{_pose(flow)}"

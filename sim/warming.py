@@ -72,6 +72,8 @@ controllers:
   hold: {type: pd, joints: [hinge], kp: 1, kd: 1}
   stop: {type: limits, joints: [top]}
   pump: {type: swing_pump, joints: [hinge], amplitude: 0.1}
+  wave: {type: serpenoid, joints: [hinge], amplitude: 0.1, step: 1, kp: 1}
+  paper: {type: snake_paper, joints: [hinge]}
 events:
   far: {when: "coordinate('top') > 2", cut: tie}
 simulate: {duration: 10 ms}

@@ -7,6 +7,7 @@ from typing import Any
 
 from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
+from sim.cli.tables import FREEDOMS
 
 MANY = 40  # bodies for which interpreted passes take longer than importing the compiler
 
@@ -63,7 +64,8 @@ def _print(name: str, problems: list[Any], report: Any) -> None:
     if errors:
         print(f"{counted(len(errors), 'problem')}{also}, nothing was run")
     else:
-        counts = ", ".join(f"{value} {key.replace('_', ' ')}" for key, value in report.counts.items())
+        words = FREEDOMS if "mobility_in_position" in report.counts else {}
+        counts = ", ".join(f"{n} {words.get(key, key).replace('_', ' ')}" for key, n in report.counts.items())
         print(f"{name}: no problems{also}" + (f" ({counts})" if counts else ""))
 
 

@@ -126,7 +126,9 @@ def render(
     fps: Annotated[float | None, typer.Option(help="Pictures per second of a film.")] = None,
     camera: Annotated[str | None, typer.Option(help="front, side, top, or azimuth=60,distance=4,...")] = None,
     frames: Annotated[int | None, typer.Option(help="A strip of so many pictures in one .png.")] = None,
-    contacts: Annotated[bool, typer.Option("--contacts", help="Draw points of contact and the forces there.")] = False,
+    contacts: Annotated[
+        bool, typer.Option("--contacts", help="Draw where things touch, and the forces there.")
+    ] = False,
     settings: SetOption = None,
     quiet: QuietOption = False,
     overwrite: OverwriteOption = False,

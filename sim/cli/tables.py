@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+# Where constraints bind velocities that they do not bind positions with.
+FREEDOMS = {"mobility": "freedoms in velocity", "mobility_in_position": "freedoms in position"}
+
 
 def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table; what it says is never read as markup."""
@@ -23,7 +26,8 @@ def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) 
 def print_info(name: str, found: Mapping[str, Any]) -> None:
     """Print the papers' quantities; lists of records become tables of their own."""
     records = {key: value for key, value in found.items() if _is_table(value)}
-    rows = [(_words(key), _short(value)) for key, value in found.items() if key not in records]
+    words = FREEDOMS if "mobility_in_position" in found else {}
+    rows = [(words.get(key) or _words(key), _short(value)) for key, value in found.items() if key not in records]
     print_table(name, ("quantity", "value"), rows)
     for key, entries in records.items():
         head = list(entries[0])

@@ -26,6 +26,8 @@ BUILT_IN = {
     "pd": "plugins.pd:PD",
     "limits": "plugins.limits:Limits",
     "swing_pump": "plugins.swing_pump:SwingPump",
+    "serpenoid": "plugins.snake:Serpenoid",
+    "snake_paper": "plugins.snake:SnakePaper",
 }
 _GROUP = "sim.controllers"
 _OWN_KEYS = ("type", "enabled")

@@ -159,7 +159,7 @@ class Witness:
         return [
             oracle.Joint(
                 seen.names[j], seen.kinds[j], seen.a[j], seen.b[j], seen.pair(j, row), torque[seen.columns[j]],
-                np.asarray(armature[seen.columns[j]], float), self._driven(j, row),
+                np.asarray(armature[seen.columns[j]], float), self._driven(j, row), seen.constraint_rows(j, row),
             )
             for j in self._joints(row)
         ]  # fmt: skip

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 # Axes of F along which the point of M may not slide, and about which M may not turn.
-SLIDES = {
+SLIDES: dict[str, tuple[int, ...]] = {
     "fixed": (0, 1, 2), "rotational": (0, 1, 2), "translational": (0, 1), "cylindrical": (0, 1),
     "universal": (0, 1, 2), "planar": (2,), "spherical": (0, 1, 2), "free": (),
 }  # fmt: skip
-TURNS = {
+TURNS: dict[str, tuple[int, ...]] = {
     "fixed": (0, 1, 2), "rotational": (0, 1), "translational": (0, 1, 2), "cylindrical": (0, 1),
     "universal": (), "planar": (0, 1), "spherical": (), "free": (),
 }  # fmt: skip
 # Freedoms in the order of the columns: (slide or turn, frame whose axis it follows, axis).
-FREEDOMS = {
+FREEDOMS: dict[str, tuple[tuple[str, str, int], ...]] = {
     "fixed": (),
     "rotational": (("turn", "F", 2),),
     "translational": (("slide", "F", 2),),
@@ -30,6 +30,9 @@ FREEDOMS = {
     "spherical": tuple(("turn", "M", k) for k in range(3)),
     "free": (*(("slide", "F", k) for k in range(3)), *(("turn", "M", k) for k in range(3))),
 }
+# Constraints have rows of their own (`sim.trust.wheels`).
+for _constraint in ("no_side_slip", "knife_edge", "rolling", "same_velocity", "gear", "screw"):
+    SLIDES[_constraint] = TURNS[_constraint] = FREEDOMS[_constraint] = ()
 
 
 @dataclass(frozen=True)

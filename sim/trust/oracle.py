@@ -42,6 +42,7 @@ class Joint:
 
     a, b : bodies, -1: the world; torque, armature : (freedoms,)
     driven : (freedoms,) acceleration that a motion wants, not-a-number where there is none; (): nothing is driven
+    rows : of a constraint, which locks no more than these: J (rows, 6 bodies) and b (rows,)
     """
 
     name: str
@@ -52,6 +53,7 @@ class Joint:
     torque: np.ndarray
     armature: np.ndarray
     driven: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    rows: tuple[np.ndarray, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ class Answer:
 
 def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return J (locked, 6 count) and b (locked,) of one joint."""
+    if joint.rows is not None:
+        return joint.rows
     at = joint.at
     w_rel = at.w_b - at.w_a
     rows = [
@@ -202,11 +206,24 @@ def balance_of_bodies(
     return left, size
 
 
+def _beside_rows(joint: Joint, com: np.ndarray, wrench: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Return (6,) what of a wrench on the child, a force and a moment about its centre of mass, is none of its rows."""
+    assert joint.rows is not None
+    whole = np.concatenate([wrench[3:], wrench[:3] + cross(point - com, wrench[3:])])
+    on_child = joint.rows[0][:, 6 * joint.b : 6 * joint.b + 6].T
+    return np.asarray(whole - on_child @ np.linalg.lstsq(on_child, whole, rcond=None)[0])
+
+
 def along_freedoms(
     bodies: Sequence[Body], joint: Joint, wrench: np.ndarray, point: np.ndarray, acceleration: np.ndarray
 ) -> np.ndarray:
-    """Return (freedoms,) what a joint's wrench does along its freedoms beyond its torque and armature."""
+    """Return (freedoms,) what a joint's wrench does along its freedoms beyond its torque and armature.
+
+    Of a constraint: what of its wrench on the child no force of its rows makes.
+    """
     n = len(bodies)
+    if joint.rows is not None:
+        return _beside_rows(joint, bodies[joint.b].com, wrench, point)
     E, drift = free_rows(joint, [body.com for body in bodies], n)
     rate_dot = E @ acceleration.ravel() - drift
     moment = wrench[:3] + cross(point - joint.at.P, wrench[3:])

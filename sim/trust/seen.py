@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from sim.compiler import Model
 from sim.recording import Recording
 from sim.trust import joints as jn
+from sim.trust import wheels
 from sim.trust.joints import Frame, Pair, Side, rotation_of, turn
 from sim.trust.motions import jet_of
 
@@ -68,8 +70,59 @@ class Seen:
         return Frame(F.p if by_points else p, a.R.T @ b.R @ M.R), M
 
     def pair(self, j: int, rows: slice | int) -> Pair:
-        """Return how the two frames of a joint stand and move."""
-        return jn.pair(self.side(self.a[j], rows), self.side(self.b[j], rows), *self.frames[j])
+        """Return how the two frames of a joint stand and move; of what rolls where it touches."""
+        return self._pair(j, lambda body: self.side(body, rows))
+
+    def _pair(self, j: int, side: Callable[[int], Side]) -> Pair:
+        at, spec = jn.pair(side(self.a[j]), side(self.b[j]), *self.frames[j]), self.model.constraints.get(j)
+        return at if spec is None else wheels.touching(spec, at)
+
+    def gaps(self, j: int, at: Pair) -> np.ndarray:
+        """Return (..., locked) how far a joint or a constraint is off, m and rad."""
+        spec = self.model.constraints.get(j)
+        return jn.gaps(self.kinds[j], at) if spec is None else wheels.gaps(spec, at)
+
+    def gap_rates(self, j: int, side: Callable[[int], Side]) -> np.ndarray:
+        """Return (..., locked) velocities that a joint or a constraint does not allow, m/s and rad/s.
+
+        side : how a body stands and moves
+        """
+        spec = self.model.constraints.get(j)
+        if spec is None:
+            return jn.gap_rates(self.kinds[j], self._pair(j, side))
+        if not spec.joints:
+            return wheels.gap_rates(spec, self._pair(j, side))
+        first, second = (
+            jn.rates(self.kinds[k], self._pair(k, side))[..., freedom] for k, freedom in self._tied(j)
+        )  # fmt: skip
+        return np.asarray(first - spec.ratio * second)[..., None]
+
+    def _tied(self, j: int) -> list[tuple[int, int]]:
+        """Return the joints and their freedoms that a screw or a gear ties."""
+        spec = self.model.constraints[j]
+        names, freedoms = (spec.joints * 2, (0, 1)) if spec.type == "screw" else (spec.joints, spec.freedoms)
+        return [(self.names.index(name), freedom) for name, freedom in zip(names, freedoms, strict=True)]
+
+    def constraint_rows(self, j: int, row: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return J (rows, 6 bodies) and b (rows,) of a constraint, J x = b for accelerations x; None of joints.
+
+        J is what each motion of a body does; b comes from velocities, as the derivative by a complex time.
+        """
+        spec = self.model.constraints.get(j)
+        if spec is None:
+            return None
+        joints = [k for k, _ in self._tied(j)] if spec.joints else [j]
+        bodies = {body for k in joints for body in (self.a[k], self.b[k])} - {-1}
+        still = {body: wheels.given(self.side(body, row), self.com[row, body], np.zeros(6)) for body in bodies}
+        later = {body: wheels.a_moment_later(self.side(body, row), self.com[row, body]) for body in bodies}
+        world = self.side(-1, row)
+        b = -self.gap_rates(j, (later | {-1: world}).__getitem__).imag / wheels.STEP
+        J = np.zeros((len(b), 6 * len(self.mass)))
+        for body in bodies:
+            for k, motion in enumerate(np.eye(6)):
+                moved = still | {-1: world, body: wheels.given(still[body], self.com[row, body], motion)}
+                J[:, 6 * body + k] = self.gap_rates(j, moved.__getitem__)
+        return J, b
 
     def _missed(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return how far each driven freedom of a joint is from its motion, and how far its rate (n,) each.
@@ -128,12 +181,16 @@ class Seen:
         position, velocity, rate = np.zeros(n), np.zeros(n), np.zeros(n)
         worst = np.full(n, -1)
         recorded = self.recording.array("joints/rate")
+
+        def every_row(body: int) -> Side:
+            return self.side(body, slice(None))
+
         for j, kind in enumerate(self.kinds):
             at, there = self.pair(j, slice(None)), self.present[:, j]
-            off = np.max(np.abs(jn.gaps(kind, at)), axis=-1, initial=0.0)
+            off = np.max(np.abs(self.gaps(j, at)), axis=-1, initial=0.0)
             more = there & (off > position)
             position[more], worst[more] = off[more], j
-            speed = np.max(np.abs(jn.gap_rates(kind, at)), axis=-1, initial=0.0)
+            speed = np.max(np.abs(self.gap_rates(j, every_row)), axis=-1, initial=0.0)
             velocity = np.where(there, np.maximum(velocity, speed), velocity)
             for off, speed in self._missed(j):
                 more = there & (off > position)

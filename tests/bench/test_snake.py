@@ -62,6 +62,22 @@ def test_further_methods_join_and_wrong_ones_are_refused(short):
         list(snake.times("snake", 1, wrong=Contender(wrong)))
 
 
+def test_the_engine_joins_in_double_precision(short):
+    found = {which.__name__: [line for line in which("snake", 1, engine=snake.engine()) if line.peer == "engine"]
+             for which in (snake.times, snake.precision, snake.energy)}  # fmt: skip
+    assert {name: len(lines) for name, lines in found.items()} == {"times": 3, "precision": 0, "energy": 1}
+    assert found["energy"][0].value < 1e-8 and "slip" in found["energy"][0].note
+
+
+def test_the_engines_run_is_kanes() -> None:
+    """In steps of the same method, and with the same S, which a torque's work at the wrong joint would not give."""
+    ours, kane = (one.run(5, 1e-3, 400, float) for one in (snake.engine(), snake.contenders()["Kane"]))
+    np.testing.assert_allclose(ours.time, kane.time, atol=1e-12)
+    np.testing.assert_allclose(ours.q, kane.q, atol=1e-10)
+    np.testing.assert_allclose(ours.V_1, kane.V_1, atol=1e-10)
+    assert np.abs(ours.S).max() < 1e-10 and ours.slip.max() < 1e-13
+
+
 def test_an_error_of_the_energy_function_is_seen(short):
     kane = snake.contenders()["Kane"]
 

@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 
 import sim
-from sim.scene.load import load_text
 from tests.contact.engine import SCENES, Run
+from tests.nonholonomic.shipped import shipped
 
 pytestmark = [pytest.mark.nonholonomic, pytest.mark.fast]
-
-
-def shipped(name: str, **parameters: float | str) -> Run:
-    scene = sim.load(SCENES / f"{name}.yaml", set=parameters)
-    return Run(replace(scene, simulate=replace(scene.simulate, rtol=1e-12, record=50.0)))
 
 
 def angles(R: np.ndarray) -> tuple[float, float]:
@@ -140,27 +135,6 @@ def test_the_bicycles_energy_stays_for_twenty_seconds() -> None:
     assert run.simulator.flow.counts()["steps"] < 200
 
 
-GAIT = """
-schema: 1
-name: gait
-world: {gravity: [0, 0, 0]}
-bodies:
-  rear: {mass: MASS_A, com: [-1, 0, 0], inertia: [0.1, 0.1, 0.1]}
-  middle: {mass: MASS_B, com: [0.1, 0.05, 0], inertia: [0.1, 0.1, 0.2]}
-  front: {mass: MASS_C, com: [1.2, 0, 0], inertia: [0.1, 0.1, 0.1]}
-joints:
-  floor: {type: planar, parent: world, child: middle, position: [0, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}
-  # theta_rear = theta - a1, theta_front = theta + a2
-  a1: {type: rotational, parent: middle, child: rear, position: [-0.5, 0, 0], axis: [0, 0, -1],
-       motion: "0.7 + 0.3*sin(2*pi*t/1 s)"}
-  a2: {type: rotational, parent: middle, child: front, position: [0.5, 0, 0], axis: [0, 0, 1],
-       motion: "-0.7 + 0.3*cos(2*pi*t/1 s)"}
-constraints:
-  wheel_r: {type: no_side_slip, body: rear, position: [-1, 0, 0], axis: [0, 1, 0]}
-  wheel_m: {type: no_side_slip, body: middle, position: [0, 0, 0], axis: [0, 1, 0]}
-  wheel_f: {type: no_side_slip, body: front, position: [1, 0, 0], axis: [0, 1, 0]}
-simulate: {rtol: 1e-12}
-"""
 # benchmarks.md 4.4: time, place and heading of the middle link
 MIDDLE = [
     (0.25, (-0.0290021291, 0.0034556073, 0.1664530483)),
@@ -171,11 +145,8 @@ MIDDLE = [
 ]
 
 
-@pytest.mark.parametrize("masses", [("1", "1", "1"), ("0.1", "20", "3")])
-def test_a_snake_of_three_links_goes_where_its_joints_make_it(masses: tuple[str, str, str]) -> None:
-    text = GAIT
-    for name, mass in zip(("MASS_A", "MASS_B", "MASS_C"), masses, strict=True):
-        text = text.replace(name, f"{mass} kg")
-    run = Run(load_text(text))
+@pytest.mark.parametrize("masses", [{}, {"rear": 0.1, "middle": 20.0, "front": 3.0}])
+def test_a_snake_of_three_links_goes_where_its_joints_make_it(masses: dict[str, float]) -> None:
+    run = shipped("snake_three", **masses)
     for t, place in MIDDLE:
         np.testing.assert_allclose(run.to(t).simulator.coordinate["floor"], place, atol=1e-9)

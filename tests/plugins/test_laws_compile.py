@@ -5,6 +5,7 @@ import pytest
 
 from plugins.limits import Limits
 from plugins.pd import PD
+from plugins.snake import Serpenoid, SnakePaper
 from plugins.swing_pump import SwingPump
 from sim.kernels.callback import C_LAW, compiled_law
 from sim.kernels.jit import interpreted
@@ -21,6 +22,8 @@ CONTROLLERS = [
     PD(joints=("elbow", "hip", "slide"), kp=10.0, kd=1.0, largest=4.0),
     SwingPump(joints=("elbow",), amplitude=0.4, swing="hip"),
     SwingPump(joints=("elbow",), amplitude=0.4),
+    Serpenoid(joints=("elbow", "hip", "slide"), amplitude=0.4, step=-1.0, turn=0.1, kp=3.0, kd=0.3),
+    SnakePaper(joints=("elbow",), pulsation=2.0),
 ]
 
 

@@ -42,7 +42,7 @@ def test_a_file_counts_more_than_a_shipped_scene(tmp_path, monkeypatch):
     ("name", "what", "hint"),
     [
         ("swng", "there is no scene named 'swng', and no file of that name", "did you mean 'swing'?"),
-        ("nowhere/scene.yaml", "there is no file 'nowhere/scene.yaml'", "shipped scenes: sim list"),
+        ("nowhere/xyz.yaml", "there is no file 'nowhere/xyz.yaml'", "shipped scenes: sim list"),
         ("folder", "'folder' is a folder; a scene is a file", "shipped scenes: sim list"),
         ("x" * 5000, f"there is no scene named '{'x' * 5000}', and no file of that name", "shipped scenes: sim list"),
         ("a\0b", "there is no scene named 'a\0b', and no file of that name", "shipped scenes: sim list"),

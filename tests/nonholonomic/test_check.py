@@ -1,0 +1,156 @@
+"""What `sim check` and `sim info` say of wheels: in the air, twice on a line, idle, locked; freedoms of two kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+import sim
+from sim.scene.load import load_text
+from tests.contact.engine import SCENES
+
+pytestmark = [pytest.mark.nonholonomic, pytest.mark.fast]
+
+CHOSEN = "the motion is unique, but forces that do the same are chosen (least norm)"
+CART = """
+schema: 1
+name: cart
+world: {shapes: [{name: floor, plane: {}}]}
+bodies:
+  cart: {mass: 2 kg, com: [0.1, 0, 0], inertia: [0.1, 0.1, 0.2], points: {left: [0, 0.2, 0], right: [0, -0.2, 0]}}
+joints:
+  plane: {type: planar, parent: world, child: cart, position: [0, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}
+constraints:
+CONSTRAINTS
+simulate: {duration: 1 s}
+"""
+
+
+def check(*constraints: str, scene: str = CART) -> sim.Report:
+    return sim.check(load_text(scene.replace("CONSTRAINTS", "\n".join(f"  {line}" for line in constraints))))
+
+
+def wheel(name: str, place: str, axis: str = "[0, 1, 0]", **more: str) -> str:
+    said = "".join(f", {key}: {value}" for key, value in more.items())
+    return f"{name}: {{type: no_side_slip, body: cart, {place}, axis: {axis}{said}}}"
+
+
+def told(report: sim.Report) -> list[tuple[str, str]]:
+    assert report.ok
+    return [(problem.path, problem.what) for problem in report.problems]
+
+
+def test_a_cart_without_mistakes_is_fine() -> None:
+    report = check(wheel("left", "point: left"))
+    assert not report.problems and not report.notes
+    assert report.counts == {
+        "joint_coordinates": 3, "constraint_rank": 1, "mobility": 2, "mobility_in_position": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("height", "words"), [(0.5, "0.5 m above"), (-0.3, "0.3 m below")])
+def test_a_wheel_far_from_its_ground_is_named(height: float, words: str) -> None:
+    report = check(wheel("left", f"position: [0, 0.2, {height}]", ground="world.floor"))
+    assert told(report) == [("constraints.left", f"it stands {words} its ground, where 'cart' has nothing to grip")]
+
+
+def test_an_axle_above_the_ground_is_fine_where_the_body_reaches_down() -> None:
+    tall = CART.replace(
+        "points: ", "shapes: [{cylinder: {from: [0, 0.18, 0.3], to: [0, 0.22, 0.3], radius: 0.3}}], points: "
+    )
+    at = wheel("left", "position: [0, 0.2, 0.3]", ground="world.floor")
+    assert told(check(at, scene=tall)) == []
+    assert len(told(check(at, scene=tall.replace("radius: 0.3", "radius: 0.1")))) == 1
+
+
+def test_a_wheel_twice_on_one_line_is_told_with_both_names() -> None:
+    report = check(wheel("left", "point: left"), wheel("right", "point: right"))
+    assert told(report) == []
+    assert report.notes == [f"constraint right (no_side_slip): its row repeats left (along its axle); {CHOSEN}"]
+
+
+def test_axles_that_lock_are_named_and_those_that_do_not_are_left_out() -> None:
+    """Three axles that do not meet; the fourth lies on the line of the first."""
+    report = check(
+        wheel("a", "point: left"), wheel("b", "position: [1, 0, 0]"), wheel("c", "position: [0, 0, 0]", "[1, 0.1, 0]"),
+        wheel("d", "point: right"),
+    )  # fmt: skip
+    assert told(report) == [
+        ("constraints.a", "'b' and 'c' and this leave 'cart' no motion at the start: the mechanism is locked")
+    ]
+    assert report.notes == [f"constraint d (no_side_slip): its row repeats a (along its axle); {CHOSEN}"]
+    meeting = check(wheel("a", "point: left"), wheel("b", "position: [1, 0, 0]", "[1, 1, 0]"))
+    assert told(meeting) == [] and meeting.counts["mobility"] == 1
+
+
+def test_what_joints_hold_already_is_told_with_their_names() -> None:
+    fixed = CART.replace("  plane: {type: planar", "  bolt: {type: fixed").replace(
+        ", axis: [0, 0, 1], second_axis: [1, 0, 0]}", "}"
+    )
+    report = check(wheel("left", "point: left"), scene=fixed)
+    assert told(report) == [
+        ("constraints.left", "it binds nothing: 'cart' cannot move against 'world', held by 'bolt'")
+    ]
+    rail = CART.replace("planar", "translational").replace("axis: [0, 0, 1], second_axis: ", "axis: ")
+    assert told(check(wheel("left", "point: left"), scene=rail)) == [
+        ("constraints.left", "it binds nothing: the joints 'plane' do not let 'cart' move along its axle")
+    ]
+
+
+COIN = """
+schema: 1
+name: coin
+world: {shapes: [{name: floor, plane: {}}]}
+bodies:
+  coin: {mass: 1 kg, com: [0, 0, HEIGHT], inertia: [0.1, 0.2, 0.1]}
+JOINTS
+constraints:
+  rim: {type: rolling, body: coin, axis: [0, 1, 0], radius: 0.5, ground: world.floor}
+simulate: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize(("height", "words"), [(0.53, ["0.03 m above"]), (0.4, ["0.1 m below"]), (0.5, [])])
+def test_what_assembly_moves_to_its_ground_is_told(height: float, words: list[str]) -> None:
+    report = check(scene=COIN.replace("HEIGHT", str(height)).replace("JOINTS\n", ""))
+    assert [note for note in report.notes if "ground" in note] == [
+        f"constraint rim: stood {word} its ground; assembly moved it there" for word in words
+    ]
+
+
+def test_a_rolling_body_that_a_joint_keeps_on_its_plane_tells_which_row_repeats() -> None:
+    joint = "joints:\n  plane: {type: planar, parent: world, child: coin, position: [0, 0, 0], axis: [0, 1, 0]}"
+    upright = check(scene=COIN.replace("HEIGHT", "0.5").replace("JOINTS", joint))
+    assert upright.notes == [
+        f"constraint rim (rolling): 1 of its 3 rows repeats what the joints hold (along its axle); {CHOSEN}"
+    ]
+
+
+def test_a_body_that_cannot_touch_its_ground_is_named() -> None:
+    axle = "joints:\n  axle: {type: rotational, parent: world, child: coin, position: [0, 0, 1], axis: [0, 1, 0]}"
+    report = check(scene=COIN.replace("HEIGHT", "1").replace("JOINTS", axle))
+    assert [(problem.path, problem.what) for problem in report.problems] == [
+        ("constraints.rim", "this constraint cannot be met at the drawing: 'coin' stays 500 mm off its ground")
+    ]
+
+
+def test_a_motion_against_a_wheel_ends_the_run_with_its_name() -> None:
+    scene = CART.replace("second_axis: [1, 0, 0]}", "second_axis: [1, 0, 0], motion: [free, 0.1 m/s^2*t*t, 0]}")
+    run = sim.Simulator(sim.compile(load_text(scene.replace("CONSTRAINTS", f"  {wheel('left', 'point: left')}"))))
+    with pytest.raises(sim.SimulationError, match=r"motions of 'plane' and the constraints .* in constraint 'left'"):
+        run.advance(1.0)
+
+
+def test_info_counts_freedoms_of_both_kinds_and_lists_constraints() -> None:
+    found = sim.info(sim.load(SCENES / "bicycle.yaml"))
+    assert (found["mobility"], found["mobility_in_position"], found["loops"]) == (3, 7, [])
+    assert [(one["constraint"], one["type"], one["rows"]) for one in found["constraints"]] == [
+        ("rear_rolls", "rolling", 3), ("front_rolls", "rolling", 3),
+    ]  # fmt: skip
+
+
+def test_a_rate_against_a_wheel_is_told_by_its_name() -> None:
+    scene = CART.replace("simulate:", "initial: {plane: {rate: [1, 1, 0]}}\nsimulate:")
+    report = check(wheel("left", "point: left"), scene=scene)
+    assert [problem.what.split(";")[0] for problem in report.problems] == [
+        "the constraint 'left' does not allow this rate"
+    ]
