@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sim.contact.solids import Pair, Solid, pairs_of, solids_of
-from sim.drawing import Drawing, Pose, motion, rotation_of
+from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
-from sim.model import BODY, COLUMN, CONSTRAINT_KIND, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
+from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Body, Constraint, Joint, Limits, Scene
@@ -60,6 +61,17 @@ class Model:
         """Return the row of a joint by name."""
         return self.joint_names.index(name)
 
+    def geared(self, joint: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return what a gear ties: two joints, and the freedom of each; a screw ties the two freedoms of one."""
+        spec = self.constraints[joint]
+        first, second = (self.joint(name) for name in (spec.joints * 2)[:2])
+        freedoms = spec.freedoms or (0, 1)
+        return (first, freedoms[0]), (second, freedoms[1])
+
+    def tied(self, joint: int) -> set[int]:
+        """Return the joints without which a constraint binds nothing."""
+        return {self.joint(name) for name in self.constraints[joint].joints} if joint in self.constraints else set()
+
     def columns_of(self, joint: int) -> slice:
         """Return the columns of a joint."""
         first = int(self.joints.column[joint])
@@ -105,18 +117,37 @@ def compile(scene: Scene) -> Model:
     solids = solids_of(scene, origins)
     acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
     programs.acts = bool(len(stops) or len(forces) or any(acting))
-    return Model(
+    model = Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
         column_names=column_names, bodies=bodies, joints=joints, columns=columns, stops=stops, points=points,
         forces=forces, constraints=constraints,
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
-        connected=frozenset(
-            [i for i, joint in enumerate(scene.joints) if joint.connected]
-            + [i for i, constraint in constraints.items() if constraint.active]
-        ),
+        connected=_connected(scene, constraints),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
         solids=solids, pairs=pairs_of(scene, solids),
     )  # fmt: skip
+    for joint in constraints:
+        if joints.kind[joint] == GEAR:
+            bind_gear(model, frames, joint, [_drawn(model, *tied) for tied in model.geared(joint)])
+    return model
+
+
+def bind_gear(model: Model, frames: Frames, joint: int, at: Sequence[float]) -> None:
+    """Let a gear hold where its two freedoms have these coordinates: it needs no frames, p_PF has what it keeps."""
+    frames.p_PF[joint] = at[0] - model.constraints[joint].ratio * at[1], 0.0, 0.0
+
+
+def _drawn(model: Model, joint: int, freedom: int) -> float:
+    """Return a coordinate in the drawing."""
+    X_FM = relative_pose(model, model.frames, joint, model.poses)
+    return float(coordinates(int(model.joints.kind[joint]), X_FM)[freedom])
+
+
+def _connected(scene: Scene, constraints: dict[int, Constraint]) -> frozenset[int]:
+    """Return the joints active from the start; what ties joints waits for them."""
+    present = {joint.name: i for i, joint in enumerate(scene.joints) if joint.connected}
+    bind = {i for i, one in constraints.items() if one.active and all(name in present for name in one.joints)}
+    return frozenset(present.values()) | bind
 
 
 def _origins(scene: Scene) -> dict[str, np.ndarray]:
@@ -223,8 +254,6 @@ def _refuse_what_is_not_there(scene: Scene) -> None:
     problems = []
     for constraint in scene.constraints:
         path = f"constraints.{constraint.name}"
-        if constraint.type == "gear":
-            problems.append(Problem(where=constraint.place, path=path, what="this version runs no gears"))
         if np.isfinite(constraint.holds):
             problems.append(Problem(where=constraint.place, path=f"{path}.holds", what="this version never lets go"))
         if constraint.type == "rolling" and not constraint.keeps:
