@@ -125,8 +125,9 @@ def loops_of(mechanism: Mechanism, here: np.ndarray, nearby: Sequence[np.ndarray
 def around(mechanism: Mechanism, n: int) -> list[str]:
     """Names of the joints of loop n, the loop joint last."""
     model, structure = mechanism.model, mechanism.structure
-    joint = structure.tables.links["joint"]
-    names = [model.joint_names[j] for j in joint[_links(mechanism, n)].tolist()]
+    joint, second = structure.tables.links["joint"], int(structure.tables.blocks.mate[n])
+    links = _links(mechanism, n) + (_links(mechanism, second) if second >= 0 else [])  # of a gear's two freedoms
+    names = [model.joint_names[j] for j in joint[list(dict.fromkeys(links))].tolist()]
     return [*names, model.joint_names[structure.loops[n]]]
 
 
@@ -178,6 +179,8 @@ def _reason(mechanism: Mechanism, n: int) -> tuple[str, str]:
     """Return what makes rows of loop n repeat others, and the joint that joins the same bodies."""
     model, structure = mechanism.model, mechanism.structure
     own, length = structure.loops[n], model.length
+    if structure.tables.blocks.mate[n] >= 0:  # a gear joins freedoms, not bodies
+        return "", ""
     ends = {int(model.joints.parent[own]), int(model.joints.child[own])}
     for body in ends - {0}:
         joint = int(structure.carrier[body])

@@ -55,6 +55,23 @@ def test_two_flywheels_swing_as_one_on_a_spring() -> None:
     assert run.balance() < 1e-9  # of 150 J
 
 
+def test_a_gear_that_is_given_twice_shares_its_torque() -> None:
+    single, twice = (
+        Run(FLYWHEELS),
+        Run(FLYWHEELS.replace("initial:", "  twin: {type: gear, joints: [jb, ja], ratio: -0.5}\ninitial:")),
+    )
+    for run in (single, twice):
+        run.to(0.4).simulator.flow.observe()
+    assert twice.simulator.coordinate["ja"] == pytest.approx(single.simulator.coordinate["ja"], abs=1e-10)
+    work, model = twice.simulator.flow.work, twice.simulator.model
+    ties = [model.joint(name) for name in ("pair", "twin")]
+    assert not work.joints.determinate[ties].any()
+    assert work.joints.determinate[: ties[0]].all()  # what their bearings carry is
+    (a, b), alone = work.joints.force[ties, 2], single.simulator.flow.work.joints.force[ties[0], 2]
+    assert a + 0.5 * b == pytest.approx(alone, abs=1e-9)  # the twin has its torque on the other wheel
+    assert abs(b) > 0.1 * abs(alone)
+
+
 def test_a_rack_falls_on_its_pinion() -> None:
     run = Run("""
 schema: 1
@@ -257,7 +274,7 @@ def test_random_mechanisms_with_gears_beside_a_dense_system(seed: int, loops: in
     rng = np.random.default_rng([17, seed, loops])
     gears: list[Gear] = []
     while not gears:
-        mechanism = random_mechanism(rng, 4 + loops, loops)
+        mechanism = random_mechanism(rng, 4 + loops, loops, driven=seed % 2 == 1)
         gears = random_gears(rng, mechanism)
         M, J, _ = oracle(mechanism, gears, mechanism.bodies)
         size = np.linalg.svd(J, compute_uv=False)
@@ -352,3 +369,24 @@ events:
     assert after.model.joint("pair") not in after.flow.active
     assert after.position["a"][2] == pytest.approx(-0.5 * G0 * 0.25, abs=1e-9)
     assert run.balance() < 1e-10
+
+
+def test_a_train_of_many_wheels() -> None:
+    """More gears than are ever eliminated one after the other: 130 wheels, each driving the next backward."""
+    count, struck = 130, 3.0
+    lines = ["schema: 1", "name: train", "bodies:"]
+    lines += [f"  w{i}: {{mass: 1 kg, com: [{i}, 0, 0], inertia: [0.2, 0.2, 0.3]}}" for i in range(count)]
+    lines += ["joints:"]
+    place = "{type: rotational, parent: world, child: w%d, position: [%d, 0, 0], axis: [0, 0, 1]}"
+    lines += [f"  j{i}: " + place % (i, i) for i in range(count)]
+    lines += ["constraints:"]
+    lines += [
+        f"  g{i}: {{type: gear, joints: [j{i + 1}, j{i}], ratio: -1, active: {str(i > 0).lower()}}}"
+        for i in range(count - 1)
+    ]
+    lines += [f"initial: {{j0: {{rate: {struck} rad/s}}}}", "events: {mesh: {at: 0.1 s, enable: g0}}"]
+    run = Run("\n".join(lines)).to(0.5)
+    rates = np.array([run.simulator.rate[f"j{i}"] for i in range(count)])
+    np.testing.assert_allclose(rates, struck / count * (-1.0) ** np.arange(count), atol=1e-12)
+    assert run.told.events[0].lost == pytest.approx(0.5 * 0.3 * struck**2 * (1.0 - 1.0 / count), abs=1e-12)
+    assert drift(run) < 1e-12
