@@ -224,6 +224,10 @@ def _joint_tables(
         if i in constraints:
             joints.kind[i] = _kind_of(constraints[i])
             joints.parent[i], joints.child[i] = _held_by(constraints[i], names, joints, body_of)
+            if np.isfinite(constraints[i].holds):  # its slip is a freedom with friction
+                joints.nv[i] = 1
+                rows.append((i, _gives_force(constraints[i], names, joints), *(0.0,) * 4, constraints[i].holds))
+                column_names.append(name)
             continue
         kind = KIND[spec.type if spec else "free"]
         count = NV[kind]
@@ -254,8 +258,10 @@ def _refuse_what_is_not_there(scene: Scene) -> None:
     problems = []
     for constraint in scene.constraints:
         path = f"constraints.{constraint.name}"
-        if np.isfinite(constraint.holds):
-            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what="this version never lets go"))
+        several = constraint.type == "rolling" or len(constraint.components) > 1
+        if np.isfinite(constraint.holds) and several:
+            what = "this version lets go only of constraints that bind one rate: wheels, blades, gears, screws"
+            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what=what))
         if constraint.type == "rolling" and not constraint.keeps:
             what = "this version keeps what rolls on its ground"
             problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what))
@@ -265,6 +271,13 @@ def _refuse_what_is_not_there(scene: Scene) -> None:
 
 def _kind_of(spec: Constraint) -> int:
     return ROLLING_OPEN if spec.type == "rolling" and not spec.keeps else CONSTRAINT_KIND[spec.type]
+
+
+def _gives_force(spec: Constraint, names: list[str], joints: Any) -> int:
+    """Return 1 where what a constraint of one row gives is a force, 0: a moment."""
+    if spec.type == "gear":
+        return LINEAR[int(joints.kind[names.index(spec.joints[0])])][spec.freedoms[0]]
+    return int(not any(component.startswith("r") for component in spec.components))
 
 
 def _held_by(spec: Constraint, names: list[str], joints: Any, body_of: dict[str, int]) -> tuple[int, int]:
