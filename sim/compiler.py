@@ -72,6 +72,11 @@ class Model:
         """Return the joints without which a constraint binds nothing."""
         return {self.joint(name) for name in self.constraints[joint].joints} if joint in self.constraints else set()
 
+    @cached_property
+    def waiting(self) -> frozenset[int]:
+        """Constraints that bind only while a contact is closed."""
+        return frozenset(joint for joint, spec in self.constraints.items() if waits(spec))
+
     def columns_of(self, joint: int) -> slice:
         """Return the columns of a joint."""
         first = int(self.joints.column[joint])
@@ -93,7 +98,6 @@ def compile(scene: Scene) -> Model:
     specs: list[Joint | None] = [*scene.joints, *(None for _ in scene.constraints)]
     names = [joint.name for joint in scene.joints] + [constraint.name for constraint in scene.constraints]
     constraints = dict(enumerate(scene.constraints, start=len(scene.joints)))
-    _refuse_what_is_not_there(scene)
     free_joint = _free_joints(scene, names, specs, body_names)
     joints, columns, stops, column_names = _joint_tables(names, specs, constraints, body_names, free_joint)
     frames = _all_frames(drawing.frames, len(names))
@@ -115,6 +119,8 @@ def compile(scene: Scene) -> Model:
     forces = compile_forces(scene, poses, points, programs)
     _enter_motions(specs, joints, columns, programs)
     solids = solids_of(scene, origins)
+    pairs = pairs_of(scene, solids)
+    _refuse_what_is_not_there(scene, body_names, solids, pairs)
     acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
     programs.acts = bool(len(stops) or len(forces) or any(acting))
     model = Model(
@@ -124,7 +130,7 @@ def compile(scene: Scene) -> Model:
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=_connected(scene, constraints),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
-        solids=solids, pairs=pairs_of(scene, solids),
+        solids=solids, pairs=pairs,
     )  # fmt: skip
     for joint in constraints:
         if joints.kind[joint] == GEAR:
@@ -147,7 +153,12 @@ def _connected(scene: Scene, constraints: dict[int, Constraint]) -> frozenset[in
     """Return the joints active from the start; what ties joints waits for them."""
     present = {joint.name: i for i, joint in enumerate(scene.joints) if joint.connected}
     bind = {i for i, one in constraints.items() if one.active and all(name in present for name in one.joints)}
-    return frozenset(present.values()) | bind
+    return frozenset(present.values()) | {i for i in bind if not waits(constraints[i])}
+
+
+def waits(spec: Constraint) -> bool:
+    """Tell whether a constraint binds only while a contact is closed."""
+    return spec.type == "rolling" and not spec.keeps
 
 
 def _origins(scene: Scene) -> dict[str, np.ndarray]:
@@ -253,7 +264,9 @@ def _joint_tables(
     return joints, columns, stop_table, tuple(column_names)
 
 
-def _refuse_what_is_not_there(scene: Scene) -> None:
+def _refuse_what_is_not_there(
+    scene: Scene, body_names: tuple[str, ...], solids: tuple[Solid, ...], pairs: tuple[Pair, ...]
+) -> None:
     """Refuse what scenes can say of constraints and the engine does not do."""
     problems = []
     for constraint in scene.constraints:
@@ -262,15 +275,26 @@ def _refuse_what_is_not_there(scene: Scene) -> None:
         if np.isfinite(constraint.holds) and several:
             what = "this version lets go only of constraints that bind one rate: wheels, blades, gears, screws"
             problems.append(Problem(where=constraint.place, path=f"{path}.holds", what=what))
-        if constraint.type == "rolling" and not constraint.keeps:
-            what = "this version keeps what rolls on its ground"
-            problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what))
+        if waits(constraint):
+            both = {constraint.body, constraint.on}
+            rules = {
+                scene.contacts[rule]
+                for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}
+                for rule in pair.rules
+            }  # fmt: skip
+            rough = sorted(rule.name for rule in rules if rule.friction > 0.0)
+            what = "" if rules else f"no contact is between '{constraint.body}' and '{constraint.on}': it never rolls"
+            if rough:
+                what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
+            if what:
+                hint = "friction: 0 in that contact" if rough else "give a contact, or keeps: true"
+                problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what, hint=hint))
     if problems:
         raise SceneError(problems)
 
 
 def _kind_of(spec: Constraint) -> int:
-    return ROLLING_OPEN if spec.type == "rolling" and not spec.keeps else CONSTRAINT_KIND[spec.type]
+    return ROLLING_OPEN if waits(spec) else CONSTRAINT_KIND[spec.type]
 
 
 def _gives_force(spec: Constraint, names: list[str], joints: Any) -> int:

@@ -121,6 +121,7 @@ class Touching:
         if flow.structure.touches or flow.structure.holds or flow.model.step:
             flow.model = replace(flow.model, step=0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
+        flow.idle, flow.idle_stops = frozenset(), frozenset()
 
     # --- one instant ----------------------------------------------------------------------------
 
