@@ -377,38 +377,37 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     numbers: list[tuple[int, ...]] = []
     support: list[int] = []
-    jacobian, first_row = 0, [0] * len(blocks)
+    jacobian = 0
     blocks.mate[:], blocks.factor[:] = -1, 1.0
     paths = _Paths(links)
     for n in range(len(blocks)):
-        first_row[n], count = len(row_list), 0
+        second = len(loops) <= n < len(loops) + len(seconds)
         if n < len(joints):
             joint, motor, touch = joints[n], n >= len(loops) + len(seconds), -1
             kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
-            second = n >= len(loops) and not motor
             held = model.geared(joint)[second][0] if kind == GEAR else joint  # whose frames and links it has
             a, b = (int(link_of[model.joints[side][held]]) for side in ("parent", "child"))
             _bind(blocks, n, frames, held, links, a, b)
-            if second:
-                first = loops.index(joint)
-                first_row[n], count = first_row[first], numbers[first][9]
-                blocks.mate[first], blocks.second[n] = n, 1
-            else:
-                row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
+            own = [] if second else _rows_of(model, joint, motor)
             if kind > FREE:
                 _constrain(blocks, n, model, frames, joint, second)
         else:
             joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
             a, b = ends[touch]
-            row_list += [(n, *row) for row in _rows_of_touch(mode[touch])]
+            own = _rows_of_touch(mode[touch])
+        row, count = len(row_list), len(own)
+        if second:  # has the row of the first
+            first = loops.index(joint)
+            row, count = numbers[first][8:10]
+            blocks.mate[first], blocks.second[n] = n, 1
+        row_list += [(n, *one) for one in own]
         kind = 0 if motor else kind if kind <= FREE else SLIPPING if model.joints.nv[joint] else 0
         fork = paths.fork(a, b)
         below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
-        count = count or len(row_list) - first_row[n]
-        hard = sum(row[3] == 0.0 for row in row_list[first_row[n] : first_row[n] + count])
+        hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
         entries = [*below_b, *below_a, *above]
         numbers.append((
-            kind, NV[kind], joint, column, a, b, int(motor), touch, first_row[n], count, hard, len(support),
+            kind, NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
             len(below_b), len(below_a), len(above), jacobian, fork,
         ))  # fmt: skip
         support.extend(entries)

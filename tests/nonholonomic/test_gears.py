@@ -15,7 +15,7 @@ from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relativ
 from tests.mechanisms import Mechanism, random_mechanism, tree_rates
 from tests.scene_texts import number, scene_text
 
-pytestmark = [pytest.mark.nonholonomic, pytest.mark.fast]
+pytestmark = pytest.mark.nonholonomic
 
 
 def drift(run: Run) -> float:
@@ -55,6 +55,7 @@ def test_two_flywheels_swing_as_one_on_a_spring() -> None:
     assert run.balance() < 1e-9  # of 150 J
 
 
+@pytest.mark.fast
 def test_a_gear_that_is_given_twice_shares_its_torque() -> None:
     single, twice = (
         Run(FLYWHEELS),
@@ -72,6 +73,7 @@ def test_a_gear_that_is_given_twice_shares_its_torque() -> None:
     assert abs(b) > 0.1 * abs(alone)
 
 
+@pytest.mark.fast
 def test_a_rack_falls_on_its_pinion() -> None:
     run = Run("""
 schema: 1
@@ -96,6 +98,7 @@ simulate: {rtol: 1e-12}
     assert drift(run) < 1e-12
 
 
+@pytest.mark.fast
 def test_a_nut_falls_on_its_thread() -> None:
     run = Run("""
 schema: 1
@@ -117,6 +120,7 @@ simulate: {rtol: 1e-12}
     assert run.balance() < 1e-10
 
 
+@pytest.mark.fast
 def test_a_planetary_set_turns_as_willis_says() -> None:
     """Sun driven by a constant torque, planet on the carrier, ring held; tooth numbers 20, 30, 80."""
     run = Run("""
@@ -347,6 +351,7 @@ def assert_carried(
         assert np.abs(moment).max() < bound
 
 
+@pytest.mark.fast
 def test_wheels_that_are_geared_while_they_spin_strike_each_other() -> None:
     """Angular momentum of each changes by the impulse of the teeth; where they stand is where the gear holds them."""
     text = FLYWHEELS.replace("ratio: -2}", "ratio: -2, active: false}").replace("10 rad", "1 rad, rate: 3 rad/s")

@@ -29,7 +29,6 @@ simulate: {rtol: 1e-11, duration: 4 s}
 """
 
 
-@pytest.mark.fast
 def test_a_ball_hops_without_friction_and_rolls_where_its_hops_end() -> None:
     start = """
 initial:
@@ -75,7 +74,6 @@ forces:
     assert run.balance() < 1e-8
 
 
-@pytest.mark.fast
 def test_a_ball_rolls_on_its_ground_only_and_while_it_is_enabled() -> None:
     """Switched off it slides; a wall is not the floor that it rolls on."""
     more = """

@@ -95,10 +95,15 @@ simulate: {rtol: 1e-11}
 """
 
 
+# What goes on beside it and has rows of its own.
+ASIDE = "  blade: {type: same_velocity, bodies: [b, world], components: [x]}\n"
+
+
 @pytest.mark.fast
-def test_a_belt_slips_until_both_wheels_go_together() -> None:
+@pytest.mark.parametrize("beside", ["", ASIDE])
+def test_a_belt_slips_until_both_wheels_go_together(beside: str) -> None:
     """a is driven by 0.6 N m and b braked by 1.2 N m until rate(a) = 2 rate(b)."""
-    run = Run(CLUTCH)
+    run = Run(CLUTCH.replace("initial:", f"{beside}initial:"))
     up, down = 0.6 / 0.3, 1.2 / 0.7
     grips = 10.0 / (up + 2.0 * down)
     rate = 5.0 - down * grips
