@@ -139,8 +139,8 @@ def compile(scene: Scene) -> Model:
 
 
 def bind_gear(model: Model, frames: Frames, joint: int, at: Sequence[float]) -> None:
-    """Let a gear hold where its two freedoms have these coordinates: it needs no frames, p_PF has what it keeps."""
-    frames.p_PF[joint] = at[0] - model.constraints[joint].ratio * at[1], 0.0, 0.0
+    """Let a gear hold where its two freedoms have these coordinates."""
+    frames.offset[joint] = at[0] - model.constraints[joint].ratio * at[1]
 
 
 def _drawn(model: Model, joint: int, freedom: int) -> float:
@@ -342,6 +342,7 @@ def _all_frames(frames: Frames, count: int) -> Frames:
     return Frames(
         np.vstack([frames.p_PF, zero]), np.concatenate([frames.R_PF, eye]),
         np.vstack([frames.p_CM, zero]), np.concatenate([frames.R_CM, eye]),
+        np.concatenate([frames.offset, np.zeros(extra)]),
     )  # fmt: skip
 
 

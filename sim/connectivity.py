@@ -438,7 +438,7 @@ def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, se
     if kind == GEAR:
         tied, freedom = model.geared(joint)[second]
         blocks.of[n], blocks.code[n] = int(model.joints.column[tied]) + freedom, _freedom_code(model, tied, freedom)
-        blocks.factor[n], blocks.offset[n] = -spec.ratio if second else 1.0, frames.p_PF[joint, 0]
+        blocks.factor[n], blocks.offset[n] = -spec.ratio if second else 1.0, frames.offset[joint]
 
 
 def _fill(table_out: Any, names: tuple[str, ...], numbers: Sequence[tuple[float, ...]]) -> None:

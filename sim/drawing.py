@@ -132,8 +132,9 @@ class Drawing:
         self.index = {joint.name: i for i, joint in enumerate(scene.joints)}
         n = len(scene.joints) + len(scene.constraints)
         self.frames = Frames(
-            np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1))
-        )
+            np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)),
+            np.zeros(n),
+        )  # fmt: skip
         self.poses: dict[str, Pose] = {}
         self.points = {b.name: b.points for b in scene.bodies} | {"world": scene.world.points}
         self.bodies_of: list[list[str]] = [[] for _ in scene.parts]
@@ -141,6 +142,11 @@ class Drawing:
             self.bodies_of[body.part].append(body.name)
         self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
+        for i, constraint in self._constraints():
+            if constraint.joints:  # has the frames of its first joint
+                k = self.index[constraint.joints[0]]
+                self.frames.p_PF[i], self.frames.R_PF[i] = self.frames.p_PF[k], self.frames.R_PF[k]
+                self.frames.p_CM[i], self.frames.R_CM[i] = self.frames.p_CM[k], self.frames.R_CM[k]
 
     def _constraints(self) -> Iterator[tuple[int, Constraint]]:
         """Return the constraints of the scene, each with its row among the joints."""
