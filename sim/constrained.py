@@ -13,7 +13,7 @@ import numpy as np
 
 from sim.drawing import rotation_of
 from sim.mechanism import Mechanism
-from sim.model import NO_SIDE_SLIP, ROLLING, ROLLING_OPEN, SAME_VELOCITY, SCREW
+from sim.model import GEAR, NO_SIDE_SLIP, ROLLING, ROLLING_OPEN, SAME_VELOCITY
 from sim.scene.problem import Problem
 from sim.scene.spec import Constraint
 
@@ -40,7 +40,8 @@ def directions(mechanism: Mechanism, n: int) -> list[Direction]:
             (f"{'about' if c[0] == 'r' else 'along'} {c[-1]}", e) for c, e in zip(spec.components, rows, strict=True)
         ]
     if kind not in (ROLLING, ROLLING_OPEN):
-        return [({NO_SIDE_SLIP: "along its axle", SCREW: "along its thread"}.get(kind, "across its edge"), np.ones(1))]
+        geared = "along its thread" if spec.type == "screw" else "by its ratio"
+        return [({NO_SIDE_SLIP: "along its axle", GEAR: geared}.get(kind, "across its edge"), np.ones(1))]
     frame = mechanism.work.blocks.frame[n]
     rows = np.eye(3 if kind == ROLLING else 2)
     x, y = rows[0], rows[1]

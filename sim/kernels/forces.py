@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
+from sim.kernels.constraints import direction, geared, pushes
 from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import relative_rotation, rotation_vector
-from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
 @door
@@ -99,6 +100,19 @@ def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
             for i in range(3):
                 rate_out[c + i] = M[i] * w0 + M[3 + i] * w1 + M[6 + i] * w2
+        elif k == SLIPPING:
+            slipping(blocks, n, frame, coordinate_out, rate_out)
+
+
+@kernel
+def slipping(blocks, n, frame, coordinate_out, rate_out):
+    """How a constraint slips that may: its rate, and of a gear the coordinate, too.  Gears come after what they tie."""
+    e0, e1, e2 = direction(blocks.code[n], frame, n)
+    i, c = 24 if pushes(blocks.code[n]) else 21, blocks.column[n]
+    rate = blocks.factor[n] * (e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2])
+    rate_out[c] = rate_out[c] + rate if blocks.second[n] else rate
+    if not blocks.second[n]:
+        coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
 
 
 @kernel
@@ -222,7 +236,11 @@ def loop_wrenches(blocks, torque, block_work, link_work):
             tau = torque[c + i]
             if tau == 0.0:
                 continue
-            e, slides = freedom_axis(frame, k, n, i)
+            if k == SLIPPING:
+                tau *= blocks.factor[n]
+                e, slides = direction(blocks.code[n], frame, n), pushes(blocks.code[n])
+            else:
+                e, slides = freedom_axis(frame, k, n, i)
             if slides:
                 f0, f1, f2 = f0 + tau * e[0], f1 + tau * e[1], f2 + tau * e[2]
             else:

@@ -28,10 +28,11 @@ from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB,
 @kernel
 def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
     """Add the wrenches of row forces to both links of every loop; a motor of the tree pushes through its joint."""
-    frame, x, row = block_work.frame, link_work.x, row_work.row
+    frame, x = block_work.frame, link_work.x
     for n in range(blocks.rows.size):
         if blocks.motor[n]:
             continue
+        row = row_work.mate if blocks.second[n] else row_work.row
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             s = force[r]
@@ -122,7 +123,10 @@ def mark_path(links, b, top, determinate_out):
 
 @kernel
 def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
-    """Wrench of the parent on the child of every joint, about the joint, and where the joint is."""
+    """Wrench of the parent on the child of every joint, about the joint, and where the joint is.
+
+    Of a gear, that on its first joint.
+    """
     frame, row, force, F, x = block_work.frame, row_work.row, row_work.force, link_work.F, link_work.x
     force_out, p_out = joint_work.force, joint_work.p_WJ
     for b in range(1, links.parent.size):
@@ -138,7 +142,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
         for i in range(3):
             p_out[j, i] = x[b, i]
     for n in range(blocks.rows.size):
-        if blocks.motor[n] or blocks.touch[n] >= 0:
+        if blocks.motor[n] or blocks.touch[n] >= 0 or blocks.second[n]:
             continue
         j = blocks.joint[n]
         for i in range(6):
