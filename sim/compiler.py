@@ -15,7 +15,7 @@ from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Body, Constraint, Joint, Limits, Scene
+from sim.scene.spec import Body, Constraint, Contact, Joint, Limits, Scene
 from sim.tree import Frames
 
 
@@ -277,20 +277,23 @@ def _refuse_what_is_not_there(
             problems.append(Problem(where=constraint.place, path=f"{path}.holds", what=what))
         if waits(constraint):
             both = {constraint.body, constraint.on}
-            rules = {
-                scene.contacts[rule]
-                for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}
-                for rule in pair.rules
-            }  # fmt: skip
-            rough = sorted(rule.name for rule in rules if rule.friction > 0.0)
-            what = "" if rules else f"no contact is between '{constraint.body}' and '{constraint.on}': it never rolls"
-            if rough:
-                what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
+            shared = [pair for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}]
+            what, hint = _why_it_never_rolls(constraint, [scene.contacts[n] for pair in shared for n in pair.rules])
             if what:
-                hint = "friction: 0 in that contact" if rough else "give a contact, or keeps: true"
                 problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what, hint=hint))
     if problems:
         raise SceneError(problems)
+
+
+def _why_it_never_rolls(spec: Constraint, rules: Sequence[Contact]) -> tuple[str, str]:
+    """Return why a body cannot roll while it touches its ground, as these rules say, and a hint; or nothing."""
+    if not rules:
+        return f"no contact is between '{spec.body}' and '{spec.on}': it never rolls", "give a contact, or keeps: true"
+    rough = [rule.name for rule in rules if rule.friction > 0.0]
+    if rough:
+        what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
+        return what, "friction: 0 in that contact"
+    return "", ""
 
 
 def _kind_of(spec: Constraint) -> int:

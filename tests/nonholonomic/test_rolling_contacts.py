@@ -10,22 +10,23 @@ from tests.contact.engine import G0, Run
 
 pytestmark = [pytest.mark.nonholonomic, pytest.mark.contact]
 
-BALL = """
+WORLD = """world:
+  shapes: [{name: floor, plane: {normal: [0, 0, 1]}}, {name: wall, plane: {center: [9, 0, 0], normal: [-1, 0, 0]}}]
+"""
+BALL = f"""
 schema: 1
 name: ball
-world:
-  shapes: [{name: floor, plane: {normal: [0, 0, 1]}}, {name: wall, plane: {center: [9, 0, 0], normal: [-1, 0, 0]}}]
-bodies:
+{WORLD}bodies:
   ball:
     mass: 2 kg
     com: [0, 0, 0.1]
     inertia: [0.01, 0.01, 0.01]
-    shapes: [{sphere: {center: [0, 0, 0.1], radius: 0.1}}]
+    shapes: [{{sphere: {{center: [0, 0, 0.1], radius: 0.1}}}}]
 contacts:
-  touch: {between: [ball, world], friction: 0, restitution: 0.5}
+  touch: {{between: [ball, world], friction: 0, restitution: 0.5}}
 constraints:
-  rolls: {type: rolling, body: ball, radius: 0.1, ground: world.floor, keeps: false}
-simulate: {rtol: 1e-11, duration: 4 s}
+  rolls: {{type: rolling, body: ball, radius: 0.1, ground: world.floor, keeps: false}}
+simulate: {{rtol: 1e-11, duration: 4 s}}
 """
 
 
@@ -99,6 +100,28 @@ events:
     wall = Run(BALL + beside).to(0.3)
     assert wall.told.events[0].kind == "impact"
     assert not any("rolls" in event.text for event in wall.told.events)
+
+
+@pytest.mark.fast
+def test_a_ball_on_a_plate_that_is_pulled_away_goes_with_a_share_of_it() -> None:
+    """On a plate of acceleration a it has a k / (1 + k), k = I / (m r^2); its ground moves and is no plane."""
+    text = BALL.replace("ground: world.floor", "ground: plate, normal: [0, 0, 1], level: [0, 0, 0]")
+    text = text.replace(WORLD, "").replace("[ball, world]", "[ball, plate]")
+    text = text.replace(
+        "bodies:\n",
+        """bodies:
+  plate: {mass: 1 kg, com: [0, 0, -0.1], inertia: [1, 1, 1], shapes: [{box: {center: [0, 0, -0.1], size: [4, 4, 0.2]}}]}
+""",
+    )
+    text += """
+joints:
+  rails:
+    {type: translational, parent: world, child: plate, position: [0, 0, 0], axis: [1, 0, 0], motion: 0.9*t^2*1 m/s^2}
+"""
+    run = Run(text).to(1.0)
+    assert run.simulator.position["ball"][0] == pytest.approx(0.9 / 3.0, abs=1e-9)
+    assert run.simulator.velocity["ball"][0] == pytest.approx(1.8 / 3.0, abs=1e-9)
+    assert run.balance() < 1e-8
 
 
 def test_friction_in_the_contact_and_no_contact_at_all_are_refused_by_name() -> None:
