@@ -133,7 +133,7 @@ class Mechanism:
         return J
 
     def links_around(self, n: int) -> list[int]:
-        """Return the links of loop n whose tree joints are in it: down to a, then up from b; of gears, of both freedoms."""
+        """Return the links of loop n whose tree joints are in it: down to a, then up from b; of gears, of both."""
         block = self.structure.tables.blocks[n]
         fork, parent, mate = int(block.fork), self.structure.tables.links["parent"], int(block.mate)
 
