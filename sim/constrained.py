@@ -13,7 +13,6 @@ import numpy as np
 
 from sim.drawing import rotation_of
 from sim.mechanism import Mechanism
-from sim.model import GEAR, NO_SIDE_SLIP, ROLLING, ROLLING_OPEN, SAME_VELOCITY
 from sim.scene.problem import Problem
 from sim.scene.spec import Constraint
 
@@ -21,6 +20,10 @@ RANK = 1e-7  # singular values below this, relative to the largest, are zero
 # Of the mechanism's size: how far from its ground a wheel is in the air; how far assembly moves what rolls in silence.
 AIR, HAIR = 0.1, 1e-6
 
+ONE_ROW = {
+    "no_side_slip": "along its axle", "knife_edge": "across its edge", "screw": "along its thread",
+    "gear": "of its two freedoms",
+}  # fmt: skip
 Direction = tuple[str, np.ndarray]  # in words, and as a combination of the constraint's rows
 
 
@@ -33,17 +36,15 @@ def constraint_blocks(mechanism: Mechanism) -> dict[int, Constraint]:
 def directions(mechanism: Mechanism, n: int) -> list[Direction]:
     """Return what the rows of constraint n bind, as last looked at: unit combinations of rows with their names."""
     spec = mechanism.model.constraints[mechanism.structure.loops[n]]
-    kind = int(mechanism.model.joints.kind[mechanism.structure.loops[n]])
-    if kind == SAME_VELOCITY:
+    if spec.type == "same_velocity":
         rows = np.eye(len(spec.components))
         return [
             (f"{'about' if c[0] == 'r' else 'along'} {c[-1]}", e) for c, e in zip(spec.components, rows, strict=True)
         ]
-    if kind not in (ROLLING, ROLLING_OPEN):
-        geared = "along its thread" if spec.type == "screw" else "by its ratio"
-        return [({NO_SIDE_SLIP: "along its axle", GEAR: geared}.get(kind, "across its edge"), np.ones(1))]
+    if spec.type != "rolling":
+        return [(ONE_ROW[spec.type], np.ones(1))]
     frame = mechanism.work.blocks.frame[n]
-    rows = np.eye(3 if kind == ROLLING else 2)
+    rows = np.eye(3 if spec.keeps else 2)
     x, y = rows[0], rows[1]
     if spec.axis is None:
         along = [("along the ground", x), ("along the ground", y)]
