@@ -54,8 +54,8 @@ class Acting:
         if self.laws is not None:
             torque = torque + self.laws(q, v)
         out = np.zeros(v.shape, torque.dtype)
-        for b in range(1, len(tables.links)):
-            k, c, nv = int(tables.links.v[b]), int(tables.links.column[b]), int(tables.links.nv[b])
+        for link in motion.links[1:]:
+            k, c, nv = link.v, link.column, link.nv
             out[:, k : k + nv] = torque[:, c : c + nv]
         for block in blocks:
             for c, code in enumerate(block.freedoms(), start=block.column):
@@ -67,10 +67,9 @@ class Acting:
         self, motion: Motion, blocks: list[Block], q: np.ndarray, v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and rates (k, columns) of all joints, zero where one is not connected."""
-        tables, links = self.tables, self.tables.links
-        coordinate, rate = np.zeros((2, len(q), len(tables.columns)), np.result_type(q, v))
-        for b in range(1, len(links)):
-            kind, a, k, nv, c = (int(links[name][b]) for name in ("kind", "q", "v", "nv", "column"))
+        coordinate, rate = np.zeros((2, len(q), len(self.tables.columns)), np.result_type(q, v))
+        for link in motion.links[1:]:
+            kind, a, k, nv, c = link.kind, link.q, link.v, link.nv, link.column
             rate[:, c : c + nv] = v[:, k : k + nv]
             if kind == SPHERICAL:
                 coordinate[:, c : c + 3] = rotation_vector(q[:, a : a + 4])
@@ -143,25 +142,24 @@ class Acting:
         self, f: int, link: int, motion: Motion, coordinate: np.ndarray, rate: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return moment and force (k, 3) of a wrench of the scene, world axes."""
-        forces, links = self.tables.forces, self.tables.links
+        forces = self.tables.forces
         parts = np.zeros((6, len(coordinate)), motion.w.dtype)
         for i, program in enumerate(forces.programs[f]):
             if program >= 0:
                 parts[i] = self._formula(int(program), motion, coordinate, rate)
         moment, force = parts[:3].T, parts[3:].T
         if forces.turned[f]:
-            R_WB = motion.R[link] @ links.R_KB[link].reshape(3, 3)
+            R_WB = motion.R[link] @ motion.links[link].R_KB
             moment, force = np.einsum("kij,kj->ki", R_WB, moment), np.einsum("kij,kj->ki", R_WB, force)
         return moment, force
 
     def _of_caller(self, motion: Motion) -> np.ndarray:
         """Return (k, nv) what the caller applies to bodies, at points that move along."""
-        links, out = self.tables.links, np.zeros(motion.axis.shape[1::-1], motion.w.dtype)
-        for b in range(1, len(links)):
-            n = int(links.body[b])
-            wrench, arms = self.control.wrench[n], self.control.arms[n].reshape(3, 3)
-            R_WB = motion.R[b] @ links.R_KB[b].reshape(3, 3)
-            p = motion.x[b] + motion.R[b] @ links.p_KB[b]
+        out = np.zeros(motion.axis.shape[1::-1], motion.w.dtype)
+        for b, link in enumerate(motion.links[1:], start=1):
+            wrench, arms = self.control.wrench[link.body], self.control.arms[link.body].reshape(3, 3)
+            R_WB = motion.R[b] @ link.R_KB
+            p = motion.x[b] + motion.R[b] @ link.p_KB
             turned = R_WB @ arms  # sum of p f^T with p in world axes
             moment = [turned[:, 1, 2] - turned[:, 2, 1], turned[:, 2, 0] - turned[:, 0, 2]]
             moment.append(turned[:, 0, 1] - turned[:, 1, 0])
@@ -211,13 +209,11 @@ class Acting:
         if operation in (op.POSITION, op.VELOCITY):
             return self._point(motion, argument // 3)[int(operation == op.VELOCITY)][:, argument % 3]
         if operation == op.ROTATION:
-            link = int(np.flatnonzero(tables.links.body == argument // 9)[-1])
-            R_WB = motion.R[link] @ tables.links.R_KB[link].reshape(3, 3)
+            b = next(b for b, link in enumerate(motion.links) if link.body == argument // 9)
+            R_WB = motion.R[b] @ motion.links[b].R_KB
             return R_WB[:, argument % 9 // 3, argument % 3]
-        mass = tables.links.mass
-        coms = [motion.x[b] + motion.R[b] @ tables.links.com_K[b] for b in range(len(mass))]
-        centre = sum(m * com for m, com in zip(mass, coms, strict=True)) / math.fsum(mass)
-        return centre[:, argument]
+        moments = [link.mass * (motion.x[b] + motion.R[b] @ link.com_K) for b, link in enumerate(motion.links)]
+        return sum(moments)[:, argument] / math.fsum(link.mass for link in motion.links)
 
 
 def _power(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.kernels import jets
 from sim.linear.acting import Acting
-from sim.linear.motion import Motion
+from sim.linear.motion import Motion, links_of
 from sim.linear.numbers import turned_by
 from sim.linear.rows import Block
 from sim.model import FREE, RATES_ONLY, ROW_WORK, SPHERICAL, Tables, table
@@ -43,8 +43,9 @@ class Equations:
 
     def __init__(self, tables: Tables, acting: Acting):
         self.tables, self.acting = tables, acting
-        self.links, self.nv = tables.links, len(tables.freedoms)
+        self.links, self.nv = links_of(tables), len(tables.freedoms)
         rows = tables.rows
+        self.rows = list(zip(rows.block.tolist(), rows.code.tolist(), rows.scale.tolist(), strict=True))
         self.hard = np.asarray(rows.compliance) == 0.0
         self.positions = self.hard & (np.asarray(rows.locked) != RATES_ONLY)
         self.driven = np.asarray(rows.motion) >= 0
@@ -68,8 +69,8 @@ class Equations:
     def beside(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
         """Return (k, nq) states beside q (nq,), by dq (k, nv) in the freedoms' own axes; right to first order in dq."""
         out = np.repeat(q[None].astype(dq.dtype), len(dq), axis=0)
-        for b in range(1, len(self.links)):
-            kind, a, k, nv = (int(self.links[name][b]) for name in ("kind", "q", "v", "nv"))
+        for link in self.links[1:]:
+            kind, a, k, nv = link.kind, link.q, link.v, link.nv
             if kind == FREE:
                 out[:, a : a + 3] += dq[:, k : k + 3]
                 a, k = a + 3, k + 3
@@ -83,20 +84,19 @@ class Equations:
         return [Block(self.tables, n, motion) for n in range(len(self.tables.blocks))]
 
     def _rows(self, motion: Motion, blocks: list[Block]) -> np.ndarray:
-        rows = self.tables.rows
-        out = np.zeros((motion.x.shape[1], len(rows), self.nv), motion.dtype)
-        for r in range(len(rows)):
-            out[:, r] = rows.scale[r] * blocks[int(rows.block[r])].row(int(rows.code[r]))
+        out = np.zeros((motion.x.shape[1], len(self.rows), self.nv), motion.dtype)
+        for r, (block, code, scale) in enumerate(self.rows):
+            out[:, r] = scale * blocks[block].row(code)
         return out
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """Return J (k, rows, nv) of all rows."""
-        motion = Motion(self.tables, q)
+        motion = Motion(self.tables, self.links, q)
         return self._rows(motion, self._blocks(motion))
 
     def answer(self, q: np.ndarray, v: np.ndarray) -> Answer:
         """Return accelerations of k states, q (k, nq) and v (k, nv), that keep to the rows."""
-        motion = Motion(self.tables, q)
+        motion = Motion(self.tables, self.links, q)
         motion.move(v)
         blocks = self._blocks(motion)
         for block in blocks:
@@ -125,19 +125,16 @@ class Equations:
 
     def _gamma(self, blocks: list[Block], v: np.ndarray) -> np.ndarray:
         """Return J vdot (k, rows) that the rows ask for."""
-        rows = self.tables.rows
-        out = np.zeros((len(v), len(rows)), blocks[0].p.dtype if blocks else v.dtype)
-        out = out.astype(np.result_type(out, v))
-        for r in range(len(rows)):
-            drift = blocks[int(rows.block[r])].drift(int(rows.code[r]))
-            out[:, r] = rows.scale[r] * (self.want[r, 2] - drift)
+        out = np.zeros((len(v), len(self.rows)), np.result_type(v, *(block.p for block in blocks[:1])))
+        for r, (block, code, scale) in enumerate(self.rows):
+            out[:, r] = scale * (self.want[r, 2] - blocks[block].drift(code))
         return out
 
     def _inputs(self, blocks: list[Block], tau: np.ndarray) -> np.ndarray:
         """Return (k, nv, columns) what unit torques of columns do along the freedoms."""
-        links, out = self.links, np.zeros((*tau.shape, len(self.tables.columns)), tau.dtype)
-        for b in range(1, len(links)):
-            k, c, nv = int(links.v[b]), int(links.column[b]), int(links.nv[b])
+        out = np.zeros((*tau.shape, len(self.tables.columns)), tau.dtype)
+        for link in self.links[1:]:
+            k, c, nv = link.v, link.column, link.nv
             out[:, range(k, k + nv), range(c, c + nv)] = 1.0
         for block in blocks:
             for c, code in enumerate(block.freedoms(), start=block.column):

@@ -6,12 +6,48 @@ parts in world axes about each link's own origin.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sim.linear.numbers import crossed, matrix_of, turned_about
 from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL, Tables
+
+
+@dataclass(frozen=True)
+class Link:
+    """A row of the links' table: looking into a table costs more than the arithmetic."""
+
+    parent: int
+    kind: int
+    q: int
+    v: int
+    nv: int
+    column: int
+    body: int
+    p_PF: np.ndarray
+    R_PF: np.ndarray
+    mass: float
+    com_K: np.ndarray
+    inertia_K: np.ndarray
+    p_KB: np.ndarray
+    R_KB: np.ndarray
+
+
+def links_of(tables: Tables) -> list[Link]:
+    """Return the links of a structure."""
+    out = []
+    for row in np.asarray(tables.links):
+        xx, yy, zz, xy, xz, yz = row["inertia_K"]
+        numbers = (int(row[name]) for name in ("parent", "kind", "q", "v", "nv", "column", "body"))
+        out.append(
+            Link(
+                *numbers, row["p_PF"], row["R_PF"].reshape(3, 3), float(row["mass"]), row["com_K"],
+                np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), row["p_KB"], row["R_KB"].reshape(3, 3),
+            )
+        )  # fmt: skip
+    return out
 
 
 class Motion:
@@ -29,9 +65,10 @@ class Motion:
     alpha: Any
     a: Any
 
-    def __init__(self, tables: Tables, q: np.ndarray):
-        self.tables, self.dtype = tables, q.dtype
-        links, k, nv = tables.links, len(q), len(tables.freedoms)
+    def __init__(self, tables: Tables, links: list[Link], q: np.ndarray):
+        self.tables, self.links, self.dtype = tables, links, q.dtype
+        self.linear = np.asarray(tables.freedoms.linear).tolist()
+        k, nv = len(q), len(tables.freedoms)
         self.x = np.zeros((len(links), k, 3), q.dtype)
         self.R = np.zeros((len(links), k, 3, 3), q.dtype)
         self.R[0] = np.eye(3)
@@ -44,11 +81,11 @@ class Motion:
             self._follow(b)
 
     def _place(self, b: int, q: np.ndarray) -> None:
-        links = self.tables.links
-        p, kind, v, nv = int(links.parent[b]), int(links.kind[b]), int(links.v[b]), int(links.nv[b])
-        own = q[:, int(links.q[b]) :]
-        F = self.R[p] @ links.R_PF[b].reshape(3, 3)
-        d, R = self.R[p] @ links.p_PF[b], F
+        link = self.links[b]
+        p, kind = link.parent, link.kind
+        own = q[:, link.q :]
+        F = self.R[p] @ link.R_PF
+        d, R = self.R[p] @ link.p_PF, F
         if kind == ROTATIONAL:
             R = F @ turned_about(2, own[:, 0])
             axes = [R[:, :, 2]]
@@ -71,32 +108,32 @@ class Motion:
         else:
             axes = []
         self.R[b], self.d[b], self.x[b] = R, d, self.x[p] + d
-        for i in range(nv):
-            self.axis[v + i] = axes[i]
+        for i in range(link.nv):
+            self.axis[link.v + i] = axes[i]
 
     def _follow(self, b: int) -> None:
-        links, linear = self.tables.links, self.tables.freedoms.linear
-        p, v, nv = int(links.parent[b]), int(links.v[b]), int(links.nv[b])
+        link = self.links[b]
+        p = link.parent
         self.turning[b] = self.turning[p]
         self.moving[b] = self.moving[p] + crossed(self.turning[p], self.d[b][:, None, :])
-        for i in range(v, v + nv):
-            (self.moving if linear[i] else self.turning)[b][:, i] = self.axis[i]
+        for i in range(link.v, link.v + link.nv):
+            (self.moving if self.linear[i] else self.turning)[b][:, i] = self.axis[i]
 
     def move(self, v: np.ndarray) -> None:
         """Fill velocities, and accelerations with zero vdot, at rates v (k, nv)."""
-        links, linear, gravity = self.tables.links, self.tables.freedoms.linear, self.tables.one.gravity_W[0]
+        links, linear = self.links, self.linear
         dtype = np.result_type(self.dtype, v.dtype)
         self.w, self.u, self.alpha, self.a = (np.zeros(self.x.shape, dtype) for _ in range(4))
-        self.a[0] = -gravity
+        self.a[0] = -self.tables.one.gravity_W[0]
         for b in range(1, len(links)):
-            p, k, nv = int(links.parent[b]), int(links.v[b]), int(links.nv[b])
+            p, k, nv = links[b].parent, links[b].v, links[b].nv
             own = [self.axis[i] * v[:, i : i + 1] for i in range(k, k + nv)]
             turn = sum((r for i, r in enumerate(own) if not linear[k + i]), np.zeros(3))
             slide = sum((r for i, r in enumerate(own) if linear[k + i]), np.zeros(3))
             w, d = self.w[p], self.d[b]
             swept = crossed(w, d)
             bend = crossed(w, np.broadcast_to(turn, w.shape))
-            if links.kind[b] == UNIVERSAL:  # its second axis turns about the first
+            if links[b].kind == UNIVERSAL:  # its second axis turns about the first
                 bend = bend + crossed(own[0], own[1])
             self.w[b], self.u[b], self.alpha[b] = w + turn, self.u[p] + swept + slide, self.alpha[p] + bend
             self.a[b] = self.a[p] + crossed(self.alpha[p], d) + crossed(w, swept + 2.0 * slide)
@@ -119,13 +156,12 @@ class Motion:
 
         Newton and Euler for each link about its centre of mass, along the freedoms.
         """
-        links, nv, k = self.tables.links, len(self.axis), self.x.shape[1]
+        nv, k = len(self.axis), self.x.shape[1]
         M = np.zeros((k, nv, nv), self.dtype) + np.diag(self.tables.freedoms.armature)
         bias = np.zeros((k, nv), self.w.dtype)
-        for b in range(1, len(links)):
-            m, (xx, yy, zz, xy, xz, yz) = float(links.mass[b]), links.inertia_K[b]
-            com = self.x[b] + self.R[b] @ links.com_K[b]
-            inertia = self.R[b] @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ np.swapaxes(self.R[b], 1, 2)
+        for b, link in enumerate(self.links[1:], start=1):
+            m, com = link.mass, self.x[b] + self.R[b] @ link.com_K
+            inertia = self.R[b] @ link.inertia_K @ np.swapaxes(self.R[b], 1, 2)
             U, W = self.of_point(b, com), self.turning[b]
             M = M + m * U @ np.swapaxes(U, 1, 2) + W @ inertia @ np.swapaxes(W, 1, 2)
             force = m * self.acceleration(b, com)

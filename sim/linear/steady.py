@@ -19,6 +19,7 @@ from sim.mechanism import Mechanism
 STEADY = 1e-7  # rates that must rest and accelerations that must be those of the symmetry, over 1 + |v|: steady below
 FOUND = 1e-12  # the same, at which Newton's iteration for a steady motion ends
 STEPS, STRIDE = 60, 0.3  # of it; longest step, in m or rad and per second
+GIVE_UP, LEAST_DAMPING = 1e8, 1e-12  # damping at which it ends in vain, and below which it does not fall
 SINGULAR = 1e-6  # m/s of a metre's mechanism at 1 rad/s: rows that part faster beside a pose make it singular
 NEARBY = 0.02  # m or rad: how far off symmetries are looked for besides, so that none is taken for one by chance
 
@@ -149,10 +150,8 @@ class Looker:
                 f"not once {freedom_names(self.flow)[at.positions[k]]!r} moves; a linear model needs a pose beside it"
             )
 
-    def search(self, q: np.ndarray, v: np.ndarray) -> tuple[Frame, States]:
-        """Move q and v, in place, to the nearest steady motion.
-
-        Gauss and Newton's steps of least length for the state and for the symmetry that it follows.
+    def search(self, q: np.ndarray, v: np.ndarray) -> Frame:
+        """Move q and v, in place, to the nearest steady motion; returns what it follows.
 
         Raises
         ------
@@ -161,29 +160,56 @@ class Looker:
         """
         self.equations.choose_rows(q)
         basis = self.symmetries(q, v)
+        begun, frame = (q.copy(), v.copy()), self.frame(q, v, basis)
+        for careful in (True, False):
+            q[:], v[:] = begun
+            self.equations.choose_rows(q)
+            frame = self._iterate(q, v, basis, careful)
+            if self.is_steady(v, frame):
+                return frame
+        raise LinearError(f"no steady motion was found near the start: {self.says(frame)}")
+
+    def _iterate(self, q: np.ndarray, v: np.ndarray, basis: np.ndarray, careful: bool) -> Frame:
+        """Take steps toward a steady motion; returns what the last state follows.
+
+        careful : damp them and take only those after which less is left over; else take them all, as far as STRIDE
+        """
+        frame, damping = self.frame(q, v, basis), 1.0
         for _ in range(STEPS):
+            if frame.off <= FOUND * (1.0 + float(np.abs(v).max(initial=0.0))) or damping > GIVE_UP:
+                break
             at = choose_states(self, q, basis)
-            frame = self.frame(q, v, basis)
-            if frame.off <= FOUND * (1.0 + float(np.abs(v).max(initial=0.0))):
-                return frame, at
-            here = fields(self.equations, q[None], v[None])
-            Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])
-            D = np.hstack([self.slopes(q, v, frame, at), -Z])
-            x = np.linalg.lstsq(D, -frame.gap.ravel(), rcond=1e-9)[0][: len(at.positions) + len(at.rates)]
-            x *= min(1.0, STRIDE / max(float(np.abs(x).max(initial=0.0)), 1e-300))
-            N_p, N_v = self.tangents(q, at)
-            n, before = N_p.shape[1], (q.copy(), v.copy())
-            add_freedoms(self.flow.structure.tables.links, N_p @ x[:n], 1.0, q)
-            v += N_v @ x[n:]
+            x = self._step(q, v, frame, at, damping * float(np.linalg.norm(frame.gap)) if careful else 0.0)
+            before, (N_p, N_v) = (q.copy(), v.copy()), self.tangents(q, at)
+            add_freedoms(self.flow.structure.tables.links, N_p @ x[: N_p.shape[1]], 1.0, q)
+            v += N_v @ x[N_p.shape[1] :]
             self.bring(q, v)
             engage(self.flow.model, self.flow.structure, self.mechanism, self.flow.control)
-            if self.frame(q, v, basis).off >= frame.off and self.is_steady(v, frame):
-                q[:], v[:] = before
-                return frame, at
-        frame = self.frame(q, v, basis)
-        if self.is_steady(v, frame):
-            return frame, choose_states(self, q, basis)
-        raise LinearError(f"no steady motion was found near the start: {self.says(frame)}")
+            self.equations.choose_rows(q)
+            after = self.frame(q, v, basis)
+            less = bool(np.linalg.norm(after.gap) < np.linalg.norm(frame.gap))
+            if less or not (careful or self.is_steady(v, frame)):
+                frame, damping = after, max(0.1 * damping, LEAST_DAMPING)
+                continue
+            q[:], v[:] = before
+            damping *= 4.0
+            if not careful:
+                break
+        return frame
+
+    def _step(self, q: np.ndarray, v: np.ndarray, frame: Frame, at: States, damping: float) -> np.ndarray:
+        """Return a step of the independent positions and rates; the symmetry that is followed is free to change.
+
+        Levenberg and Marquardt's, damped by what is left over: where steady motions come in families, undamped
+        steps run along the family, to rest at last (Yamashita & Fukushima 2001).
+        """
+        here, basis = fields(self.equations, q[None], v[None]), frame.basis
+        D = self.slopes(q, v, frame, at)
+        n, s = D.shape[1], basis.shape[1]
+        Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])
+        A = np.vstack([np.hstack([D, -Z]), np.hstack([np.sqrt(damping) * np.eye(n), np.zeros((n, s))])])
+        x: np.ndarray = np.linalg.lstsq(A, np.concatenate([-frame.gap.ravel(), np.zeros(n)]), rcond=1e-9)[0][:n]
+        return x * min(1.0, STRIDE / max(float(np.abs(x).max(initial=0.0)), 1e-300))
 
     def says(self, frame: Frame) -> str:
         """Return a sentence on what keeps a motion from being steady: by how much, and where."""
@@ -224,7 +250,7 @@ def choose_states(looker: Looker, q: np.ndarray, basis: np.ndarray, wished: Sequ
     J = equations.jacobian(q[None])[0]
     looker.mechanism.look(q, np.zeros(equations.nv))
     scale = 1.0 / np.sqrt(np.diag(looker.mechanism.inertia()))
-    joint = np.asarray(equations.links.joint)[np.asarray(equations.tables.freedoms.owner, int)]
+    joint = np.asarray(equations.tables.links.joint)[np.asarray(equations.tables.freedoms.owner, int)]
     alone = np.linalg.norm(basis[: equations.nv], axis=1) > 1.0 - 1e-9
     classes = [-1 if k in wished else 0 if alone[k] else 1 if model.joint_specs[int(joint[k])] is None else 2
                for k in range(equations.nv)]  # fmt: skip

@@ -14,12 +14,14 @@ from sim.linear.acting import Acting, LinearError
 from sim.linear.equations import STEP, Equations
 from sim.linear.laws import Laws
 from sim.linear.steady import Frame, Looker, States, choose_states, freedom_names
+from sim.linear.symmetry import turns
 from sim.scene.spec import Scene
 from sim.simulator import Simulator
 
 SECOND_STEP = 1e-20  # of the complex step that the first is held against
 # Entries of a column below this, over the largest entry of A, are zero: that state feeds nothing back.
 NOTHING = 1e-12
+RUNS = 1e-9  # m/s or rad/s: what is slower is not said to run on
 STILL = 1e-6  # eigenvalues below this over the largest one, at all values of a parameter, are zero: something is kept
 
 
@@ -113,7 +115,7 @@ def linearize(
     searched = at == "steady" and not isinstance(source, Simulator)
     looker.equations.choose_rows(q)
     if searched:
-        frame, _ = looker.search(q, v)
+        frame = looker.search(q, v)
     else:
         frame = looker.frame(q, v, looker.symmetries(q, v))
     choice = choose_states(looker, q, frame.basis, _freedoms(flow, states))
@@ -230,7 +232,7 @@ def _model(
     return Linearization(
         t=flow.t, states=tuple(states), A=A, B=B, inputs=tuple(flow.model.column_names[c] for c in columns),
         eigenvalues=np.concatenate([eigenvalues[order].astype(complex), zeros]), modes=modes, fed=fed, q=q, v=v,
-        steady=steady, remark=remark, follows=_followed(frame, names) if steady else {},
+        steady=steady, remark=remark, follows=_followed(looker, frame) if steady else {},
         notes=_notes(simulator, laws), trust=trust,
     )  # fmt: skip
 
@@ -246,12 +248,15 @@ def feeding_back(A: np.ndarray) -> np.ndarray:
     return fed
 
 
-def _followed(frame: Frame, names: list[str]) -> dict[str, float]:
-    """Return name -> rate of what runs on: freedoms, and turns about axes of the parent's side."""
-    along = frame.along
-    out = {name: float(rate) for name, rate in zip(names, along, strict=False) if abs(rate) > 1e-9}
-    out |= {f"turn {g + 1}": float(rate) for g, rate in enumerate(along[len(names) :]) if abs(rate) > 1e-9}
-    return out
+def _followed(looker: Looker, frame: Frame) -> dict[str, float]:
+    """Return name -> rate of what runs on: freedoms, and turns about axes of the parent's side of a joint."""
+    model, carrier = looker.flow.model, looker.flow.structure.carrier
+    names, links = freedom_names(looker.flow), looker.equations.links
+    for b, axis in turns(looker.equations):
+        joint = int(carrier[links[b].body])
+        names.append(f"{model.joint_names[joint]} about {'xyz'[axis]} of {model.body_names[model.joints.parent[joint]]}")
+    rates = dict(zip(names, frame.along.tolist(), strict=True))
+    return {name: rate for name, rate in rates.items() if abs(rate) > RUNS}
 
 
 def _notes(simulator: Simulator, laws: Laws) -> tuple[str, ...]:

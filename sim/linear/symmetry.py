@@ -30,8 +30,13 @@ class Fields:
 
 def count(equations: Equations) -> int:
     """Return the number of generators."""
-    kinds = equations.links.kind[1:].tolist()
-    return equations.nv + sum({PLANAR: 1, SPHERICAL: 3, FREE: 3}.get(kind, 0) for kind in kinds)
+    return equations.nv + len(turns(equations))
+
+
+def turns(equations: Equations) -> list[tuple[int, int]]:
+    """Return link and axis of F of every generator that is a turn."""
+    axes = {PLANAR: (2,), SPHERICAL: (0, 1, 2), FREE: (0, 1, 2)}
+    return [(b, i) for b, link in enumerate(equations.links) if b for i in axes.get(link.kind, ())]
 
 
 def fields(equations: Equations, q: np.ndarray, v: np.ndarray) -> Fields:
@@ -40,13 +45,13 @@ def fields(equations: Equations, q: np.ndarray, v: np.ndarray) -> Fields:
     A turn about an axis of F turns the velocity of a free joint along; displacements about the child's own axes
     leave angular velocities where they are, so that in the child's axes they turn back.
     """
-    links, nv = equations.links, equations.nv
+    nv = equations.nv
     shape = (len(q), nv, count(equations))
     moved, turned = np.zeros(shape, q.dtype), np.zeros(shape, np.result_type(q, v))
     moved[:, range(nv), range(nv)] = 1.0
     g = nv
-    for b in range(1, len(links)):
-        kind, a, k = (int(links[name][b]) for name in ("kind", "q", "v"))
+    for link in equations.links[1:]:
+        kind, a, k = link.kind, link.q, link.v
         if kind == PLANAR:
             moved[:, k, g], moved[:, k + 1, g], moved[:, k + 2, g] = -q[:, a + 1], q[:, a], 1.0
             turned[:, k, g], turned[:, k + 1, g] = -v[:, k + 1], v[:, k]
