@@ -53,7 +53,7 @@ class Equations:
         self.want = self.wanted(acting.t)
 
     def wanted(self, t: float) -> np.ndarray:
-        """Return (rows, 3) coordinate, rate and acceleration that driven freedoms have at time t; zero of the others."""
+        """Return (rows, 3) coordinate, rate, acceleration that driven freedoms have at time t; zero of the others."""
         tables, out = self.tables, np.zeros((len(self.tables.rows), 3))
         if self.driven.any():
             work = table(ROW_WORK, len(out))

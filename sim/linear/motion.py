@@ -39,12 +39,16 @@ def links_of(tables: Tables) -> list[Link]:
     """Return the links of a structure."""
     out = []
     for row in np.asarray(tables.links):
+        parent, kind, q, v, nv, column, body = (
+            int(row[name]) for name in ("parent", "kind", "q", "v", "nv", "column", "body")
+        )
         xx, yy, zz, xy, xz, yz = row["inertia_K"]
-        numbers = (int(row[name]) for name in ("parent", "kind", "q", "v", "nv", "column", "body"))
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        R_PF, R_KB = row["R_PF"].reshape(3, 3), row["R_KB"].reshape(3, 3)
         out.append(
             Link(
-                *numbers, row["p_PF"], row["R_PF"].reshape(3, 3), float(row["mass"]), row["com_K"],
-                np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), row["p_KB"], row["R_KB"].reshape(3, 3),
+                parent, kind, q, v, nv, column, body, row["p_PF"], R_PF, float(row["mass"]), row["com_K"], inertia,
+                row["p_KB"], R_KB,
             )
         )  # fmt: skip
     return out

@@ -17,6 +17,7 @@ from sim.linear.symmetry import broken_by, fields, lone, symmetries
 from sim.mechanism import Mechanism
 
 STEADY = 1e-7  # rates that must rest and accelerations that must be those of the symmetry, over 1 + |v|: steady below
+STILL = 1e-9  # the same, below which a motion is steady without turns
 FOUND = 1e-12  # the same, at which Newton's iteration for a steady motion ends
 STEPS, STRIDE = 60, 0.3  # of it; longest step, in m or rad and per second
 GIVE_UP, LEAST_DAMPING = 1e8, 1e-12  # damping at which it ends in vain, and below which it does not fall
@@ -75,13 +76,22 @@ class Looker:
         return symmetries(np.vstack(found))
 
     def frame(self, q: np.ndarray, v: np.ndarray, basis: np.ndarray) -> Frame:
-        """Return the symmetry that a state follows best, and what it leaves over."""
+        """Return the symmetry that a state follows best, and what it leaves over.
+
+        Where freedoms alone will do, nothing turns: a sleeping top spins, and its axes stand still.
+        """
         here = fields(self.equations, q[None], v[None])
-        vdot = self.equations.answer(q[None], v[None]).vdot[0]
-        Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])
-        aim = np.concatenate([v, vdot])
-        y = np.linalg.lstsq(Z, aim, rcond=1e-10)[0] if Z.shape[1] else np.zeros(0)
-        return Frame(basis, basis @ y, (aim - Z @ y).reshape(2, -1))
+        aim = np.concatenate([v, self.equations.answer(q[None], v[None]).vdot[0]])
+        turned = basis[len(v) :]
+        _, s, Vt = np.linalg.svd(turned) if turned.size else (0, np.zeros(0), np.eye(basis.shape[1]))
+        still = basis @ Vt[int(np.sum(s > 1e-9)) :].T
+        for of in (still, basis):
+            Z = np.vstack([here.moved[0] @ of, here.turned[0] @ of])
+            y = np.linalg.lstsq(Z, aim, rcond=1e-10)[0] if Z.shape[1] else np.zeros(0)
+            frame = Frame(basis, of @ y, (aim - Z @ y).reshape(2, -1))
+            if frame.off <= STILL * (1.0 + float(np.abs(v).max(initial=0.0))):
+                break
+        return frame
 
     def frozen(self, q: np.ndarray, v: np.ndarray, frame: Frame) -> Frame:
         """Return the frame of a motion that is not steady: every joint's own motion, as it is now."""

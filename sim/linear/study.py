@@ -21,6 +21,7 @@ from sim.simulator import Simulator
 SECOND_STEP = 1e-20  # of the complex step that the first is held against
 # Entries of a column below this, over the largest entry of A, are zero: that state feeds nothing back.
 NOTHING = 1e-12
+PASSES = 1e-9  # of the largest eigenvalue: real part at which one passes through zero
 RUNS = 1e-9  # m/s or rad/s: what is slower is not said to run on
 STILL = 1e-6  # eigenvalues below this over the largest one, at all values of a parameter, are zero: something is kept
 
@@ -114,10 +115,7 @@ def linearize(
     q, v = _settled(simulator)
     searched = at == "steady" and not isinstance(source, Simulator)
     looker.equations.choose_rows(q)
-    if searched:
-        frame = looker.search(q, v)
-    else:
-        frame = looker.frame(q, v, looker.symmetries(q, v))
+    frame = looker.search(q, v) if searched else looker.frame(q, v, looker.symmetries(q, v))
     choice = choose_states(looker, q, frame.basis, _freedoms(flow, states))
     looker.refuse_singular(q, v, choice)
     steady, remark = looker.is_steady(v, frame), ""
@@ -254,7 +252,9 @@ def _followed(looker: Looker, frame: Frame) -> dict[str, float]:
     names, links = freedom_names(looker.flow), looker.equations.links
     for b, axis in turns(looker.equations):
         joint = int(carrier[links[b].body])
-        names.append(f"{model.joint_names[joint]} about {'xyz'[axis]} of {model.body_names[model.joints.parent[joint]]}")
+        names.append(
+            f"{model.joint_names[joint]} about {'xyz'[axis]} of {model.body_names[model.joints.parent[joint]]}"
+        )
     rates = dict(zip(names, frame.along.tolist(), strict=True))
     return {name: rate for name, rate in rates.items() if abs(rate) > RUNS}
 
@@ -376,8 +376,8 @@ def _crossings(
     for k in range(branches.shape[1]):
         for n in range(len(values) - 1):
             a, b = branches[n, k], branches[n + 1, k]
-            if still[k] or not a.real * b.real < 0.0 or min(a.imag, b.imag) < -1e-9:
-                continue
+            if still[k] or not a.real * b.real < 0.0 or max(a.imag, b.imag) < 0.0:
+                continue  # of two conjugates that pass together one is told
             ends = (values[n], values[n + 1])
 
             def nearest(value: float, a: complex = a, b: complex = b, ends: tuple[float, float] = ends) -> complex:
@@ -388,5 +388,7 @@ def _crossings(
                 return complex(known[np.argmin(np.abs(known - (a + share * (b - a))))])
 
             root = float(brentq(lambda value, at=nearest: at(value).real, *ends, xtol=1e-13, rtol=4e-15))
-            out.append(Crossing(root, nearest(root), bool(b.real > a.real)))
+            there = nearest(root)
+            if abs(there.real) <= PASSES * np.nanmax(np.abs(branches)):  # else branches met, and it leapt between them
+                out.append(Crossing(root, there, bool(b.real > a.real)))
     return tuple(sorted(out, key=lambda crossing: crossing.value))
