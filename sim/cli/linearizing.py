@@ -135,6 +135,9 @@ def _print_model(name: str, model: Linearization) -> None:
     if len(model.fed) < len(model.states):
         print(f"  nothing depends on: {', '.join(model.states[k] for k in model.ignored)}")
     print()
+    if not len(model.fed):
+        print("nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself")
+        return
     head = ("real part [1/s]", "+- imaginary [rad/s]", "damping ratio", "mostly in")
     print_table("", head, [_row(model, k) for k in range(len(model.fed)) if model.eigenvalues[k].imag > -1e-12])
     if 0 < len(model.fed) <= SHOWN:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.kernels import jets
-from sim.linear.acting import Acting
+from sim.linear.acting import Acting, LinearError
 from sim.linear.motion import Motion, links_of
 from sim.linear.numbers import turned_by
 from sim.linear.rows import Block
-from sim.model import FREE, RATES_ONLY, ROW_WORK, SPHERICAL, Tables, table
+from sim.model import FREE, RATES_ONLY, ROW_WORK, SCREW_ROW, SPHERICAL, Tables, table
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 STEP = 1e-30  # of the complex step
@@ -45,6 +45,8 @@ class Equations:
         self.tables, self.acting = tables, acting
         self.links, self.nv = links_of(tables), len(tables.freedoms)
         rows = tables.rows
+        if np.any(rows.code > SCREW_ROW):
+            raise LinearError("this scene has constraints that have no linear model yet")
         self.rows = list(zip(rows.block.tolist(), rows.code.tolist(), rows.scale.tolist(), strict=True))
         self.hard = np.asarray(rows.compliance) == 0.0
         self.positions = self.hard & (np.asarray(rows.locked) != RATES_ONLY)

@@ -22,6 +22,7 @@ SECOND_STEP = 1e-20  # of the complex step that the first is held against
 # Entries of a column below this, over the largest entry of A, are zero: that state feeds nothing back.
 NOTHING = 1e-12
 PASSES = 1e-9  # of the largest eigenvalue: real part at which one passes through zero
+DOUBTFUL = 1e-6  # of the largest acceleration: what is farther from the engine is not to be trusted
 RUNS = 1e-9  # m/s or rad/s: what is slower is not said to run on
 STILL = 1e-6  # eigenvalues below this over the largest one, at all values of a parameter, are zero: something is kept
 
@@ -231,7 +232,7 @@ def _model(
         t=flow.t, states=tuple(states), A=A, B=B, inputs=tuple(flow.model.column_names[c] for c in columns),
         eigenvalues=np.concatenate([eigenvalues[order].astype(complex), zeros]), modes=modes, fed=fed, q=q, v=v,
         steady=steady, remark=remark, follows=_followed(looker, frame) if steady else {},
-        notes=_notes(simulator, laws), trust=trust,
+        notes=_notes(simulator, laws, trust["engine"]), trust=trust,
     )  # fmt: skip
 
 
@@ -259,8 +260,10 @@ def _followed(looker: Looker, frame: Frame) -> dict[str, float]:
     return {name: rate for name, rate in rates.items() if abs(rate) > RUNS}
 
 
-def _notes(simulator: Simulator, laws: Laws) -> tuple[str, ...]:
+def _notes(simulator: Simulator, laws: Laws, engine: float) -> tuple[str, ...]:
     flow, out = simulator.flow, []
+    if engine > DOUBTFUL:
+        out.append(f"accelerations differ from the engine's by {engine:.1e} of their size: do not trust this model")
     for name in laws.names:
         out.append(f"controller {name!r} is a function in Python: differentiated by central differences")
     for item in simulator.controllers.sampled:

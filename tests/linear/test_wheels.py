@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import pi, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sim
-from tests.linear.wheels import bicycle, coin, disc, sleigh
+from tests.linear.test_linear import differences
+from tests.linear.wheels import bicycle, coin, disc, sleigh, with_constraints
 
 pytestmark = pytest.mark.nonholonomic
 
@@ -133,3 +135,47 @@ def test_the_nearest_circle_of_a_coin_that_leans_too_far_is_found() -> None:
     height = float(found.q[2])
     motion.advance(0.5)
     assert abs(motion.position["b"][2] - height) < 1e-7
+
+
+CART = """
+schema: 1
+name: cart
+world: {gravity: [0.5, 1, -9.81]}
+bodies:
+  b: {mass: 1, com: [0.1, 0.2, 0.4], inertia: [0.1, 0.2, 0.15]}
+  c: {mass: 0.5, com: [0.6, 0.2, 0.5], inertia: [0.03, 0.02, 0.025], position: [0.5, 0, 0.4]}
+"""
+NECK = """
+joints:
+  neck: {type: universal, parent: b, child: c, position: [0.5, 0, 0.4], axis: [0, 1, 0], second_axis: [1, 0, 0]}
+initial: {neck: {coordinate: [0.2, -0.1], rate: [1, 0.7]}}
+"""
+NUT = """
+joints:
+  neck: {type: universal, parent: b, child: c, position: [0.5, 0, 0.4], axis: [0, 1, 0], second_axis: [1, 0, 0]}
+  nut: {type: cylindrical, parent: world, child: b, position: [0, 0, 0.2], axis: [0.6, 0, 0.8]}
+initial: {neck: {coordinate: [0.2, -0.1], rate: [1, 0.7]}}
+"""
+LOOSE = "initial: {c: {rate: [0.1, 0.2, 0.3, 1, 2, 0.5]}}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "joints", "said"),
+    [
+        ("no_side_slip", NECK, {"axis": (0.6, 0.8, 0.0)}),
+        ("knife_edge", NECK, {"axis": (1.0, 0.0, 0.0)}),
+        ("rolling", NECK, {"position": (0.5, 0.0, 0.3), "radius": 0.3}),
+        ("rolling", NECK, {"position": (0.5, 0.0, 0.3), "radius": 0.2, "tube": 0.1}),
+        ("rolling", NECK, {"position": (0.5, 0.0, 0.3), "radius": 0.3, "axis": None, "keeps": False}),
+        ("rolling", LOOSE, {"position": (0.5, 0.0, 0.3), "radius": 0.1, "on": "b", "level": (0.0, 0.0, 0.2)}),
+        ("same_velocity", NECK, {"components": ("y", "rz")}),
+        ("screw", NUT, {"body": "b", "joints": ("nut",), "ratio": 0.1}),
+    ],
+)
+def test_every_constraint_against_differences_of_the_engine(kind: str, joints: str, said: dict[str, Any]) -> None:
+    scene = with_constraints(CART + joints, {"type": kind, "body": "c"} | said)
+    simulator = sim.Simulator(sim.compile(scene))
+    model = sim.linearize(simulator)
+    assert model.trust["engine"] < 1e-10 and model.trust["steps"] < 1e-12
+    expected = differences(simulator, model)
+    assert len(expected) > 4 and np.max(np.abs(model.A - expected)) < 1e-7 * np.max(np.abs(expected))
