@@ -220,6 +220,7 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
         now.mechanism.control.turn[model.columns_of(joint)] = 0.0
     mechanism.look(q, v)
     _check_motions(mechanism, fresh)
+    _check_ground(mechanism, fresh)
     return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
 
 
@@ -238,6 +239,22 @@ def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:
                 f"joint {model.column_names[column]!r} stands at {mechanism.work.coordinate[column]:.6g} and its "
                 f"motion is at {mechanism.work.rows.want[r, 0]:.6g} at this time; its tolerance is {allowed:.3g} "
                 "(m, rad)"
+            )
+
+
+def _check_ground(mechanism: Mechanism, fresh: list[int]) -> None:
+    """Refuse constraints that bind places where bodies are elsewhere."""
+    model, tables = mechanism.model, mechanism.structure.tables
+    for r in np.flatnonzero(
+        np.isin(tables.blocks.joint[tables.rows.block], [j for j in fresh if j in model.constraints])
+    ):
+        constraint, off = model.constraints[int(tables.blocks.joint[tables.rows.block[r]])], mechanism.work.rows.phi[r]
+        if abs(off) > DEFAULT_TOLERANCE:
+            where = f"{abs(off) * 1e3:.4g} mm {'above' if off > 0.0 else 'below'} what it rolls on"
+            if constraint.type == "screw":
+                where = f"{off * 1e3:.4g} mm along its axis from where it turns into place"
+            raise ChangeError(
+                f"{constraint.body or constraint.joints[0]!r} is {where}: {constraint.name!r} cannot bind it"
             )
 
 

@@ -13,6 +13,7 @@ from sim.drawing import Drawing, Pose, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, CONSTRAINT_KIND, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
+from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Body, Constraint, Joint, Limits, Scene
 from sim.tree import Frames
 
@@ -80,6 +81,7 @@ def compile(scene: Scene) -> Model:
     specs: list[Joint | None] = [*scene.joints, *(None for _ in scene.constraints)]
     names = [joint.name for joint in scene.joints] + [constraint.name for constraint in scene.constraints]
     constraints = dict(enumerate(scene.constraints, start=len(scene.joints)))
+    _refuse_what_is_not_there(scene)
     free_joint = _free_joints(scene, names, specs, body_names)
     joints, columns, stops, column_names = _joint_tables(names, specs, constraints, body_names, free_joint)
     frames = _all_frames(drawing.frames, len(names))
@@ -214,6 +216,22 @@ def _joint_tables(
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
     return joints, columns, stop_table, tuple(column_names)
+
+
+def _refuse_what_is_not_there(scene: Scene) -> None:
+    """Refuse what scenes can say of constraints and the engine does not do."""
+    problems = []
+    for constraint in scene.constraints:
+        path = f"constraints.{constraint.name}"
+        if constraint.type == "gear":
+            problems.append(Problem(where=constraint.place, path=path, what="this version runs no gears"))
+        if np.isfinite(constraint.holds):
+            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what="this version never lets go"))
+        if constraint.type == "rolling" and not constraint.keeps:
+            what = "this version keeps what rolls on its ground"
+            problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what))
+    if problems:
+        raise SceneError(problems)
 
 
 def _kind_of(spec: Constraint) -> int:

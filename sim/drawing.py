@@ -6,6 +6,7 @@ the *drawing* of an including file has them placed and posed; its own joints bin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,8 +124,15 @@ class Drawing:
             self.bodies_of[body.part].append(body.name)
         self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
-        for i, constraint in enumerate(scene.constraints, start=len(scene.joints)):
-            self._bind_constraint(i, constraint)
+        for i, constraint in self._constraints():
+            if constraint.type == "screw":  # has the frames of its joint
+                k = self.index[constraint.joints[0]]
+                self.frames.p_PF[i], self.frames.R_PF[i] = self.frames.p_PF[k], self.frames.R_PF[k]
+                self.frames.p_CM[i], self.frames.R_CM[i] = self.frames.p_CM[k], self.frames.R_CM[k]
+
+    def _constraints(self) -> Iterator[tuple[int, Constraint]]:
+        """Return the constraints of the scene, each with its row among the joints."""
+        return enumerate(self.scene.constraints, start=len(self.scene.joints))
 
     def _draw(self, part: int) -> list[str]:
         """Draw a part in its own file's coordinates; return the names of its bodies."""
@@ -142,6 +150,9 @@ class Drawing:
         for joint in self.scene.joints:
             if joint.part == part:
                 self.bind(joint)
+        for i, constraint in self._constraints():
+            if constraint.part == part and not constraint.joints:
+                self._bind_constraint(i, constraint)
         if part:
             self._apply_pose(self.scene.parts[part], set(names))
         return names
@@ -151,11 +162,16 @@ class Drawing:
 
         Those of free joints stay: they count from the world's own frame.
         """
-        for i, joint in enumerate(self.scene.joints):
-            inside = joint.part
+        held = [
+            (i, joint.part)
+            for i, joint in enumerate(self.scene.joints)
+            if joint.parent == "world" and joint.type != "free"
+        ]
+        held += [(i, one.part) for i, one in self._constraints() if one.on == "world"]
+        for i, inside in held:
             while inside not in (0, part):
                 inside = self.scene.parts[inside].parent
-            if inside == part and joint.parent == "world" and joint.type != "free":
+            if inside == part:
                 F = place.of(Pose(self.frames.p_PF[i], self.frames.R_PF[i]))
                 self.frames.p_PF[i], self.frames.R_PF[i] = F.p, F.R
 
@@ -184,16 +200,8 @@ class Drawing:
         bind(self.frames, i, joint, self.pose_of(joint.parent), self.pose_of(joint.child), self)
 
     def _bind_constraint(self, i: int, constraint: Constraint) -> None:
-        """Set F (z along the normal, on the ground) and M (the axle along y, the blade along x) of a constraint.
-
-        A screw takes the frames of its joint.
-        """
+        """Set F (z along the normal, on the ground) and M (the axle along y, the blade along x) of a constraint."""
         frames = self.frames
-        if constraint.type == "screw":
-            k = self.index[constraint.joints[0]]
-            frames.p_PF[i], frames.R_PF[i] = frames.p_PF[k], frames.R_PF[k]
-            frames.p_CM[i], frames.R_CM[i] = frames.p_CM[k], frames.R_CM[k]
-            return
         on, body = self.pose_of(constraint.on), self.pose_of(constraint.body)
         if constraint.position is not None:
             p = np.asarray(constraint.position, float)

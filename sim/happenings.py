@@ -298,9 +298,9 @@ class Happenings:
 
     def _change(self, events: list[Event]) -> _Sum:
         s, total = self.s, _Sum()
-        names = s.model.joint_names
-        connect = {names.index(n) for e in events for a in e.actions if a.kind == "connect" for n in a.targets}
-        cut = {names.index(n) for e in events for a in e.actions if a.kind == "cut" for n in a.targets}
+        connect, cut = (
+            self._joints_of(events, kind, switch) for kind, switch in (("connect", "enable"), ("cut", "disable"))
+        )
         again = connect & cut & s.flow.active  # cut and connected by name at one instant: nothing changes
         connect, cut = connect - s.flow.active, cut - again
         if not connect and not cut:
@@ -328,6 +328,16 @@ class Happenings:
         if tree:
             s._tell_epoch()
         return total
+
+    def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
+        """Return the joints that actions of a kind name, and the constraints that those of another do."""
+        model = self.s.model
+        named = {n for event in events for action in event.actions if action.kind == switch for n in action.targets}
+        joints = {
+            model.joint_names.index(n)
+            for event in events for action in event.actions if action.kind == kind for n in action.targets
+        }  # fmt: skip
+        return joints | {j for j, constraint in model.constraints.items() if constraint.name in named}
 
     def _act(self, event: Event, action: Action, total: _Sum) -> None:
         s, flow = self.s, self.s.flow

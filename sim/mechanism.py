@@ -15,7 +15,7 @@ from sim.connectivity import Structure
 from sim.drawing import Pose, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREE, FREEDOM_ROWS, NQ, NV, SPHERICAL, Control, Work, make_work
+from sim.model import FREE, FREEDOM_ROWS, NQ, NV, RATES_ONLY, SPHERICAL, Control, Work, make_work
 from sim.tree import Frames
 
 
@@ -219,6 +219,10 @@ class Mechanism:
     def locked(self) -> np.ndarray:
         """Return the mask of hard rows of loops, drives left out."""
         return self.hard() & ~self.driven()
+
+    def placed(self) -> np.ndarray:
+        """Return the mask of rows of `locked` that bind places, not only rates."""
+        return self.locked() & (np.asarray(self.structure.tables.rows.locked) != RATES_ONLY)
 
     def wanted(self) -> np.ndarray:
         """Return J v that drives want of every row, as last looked at; zero of the others."""

@@ -50,18 +50,25 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
     """Return J_C (6 N_L, N_J) of closed-chains-1999 eq. (12), J_C' theta_J', and weights of its columns.
 
     The tree's freedoms come first, then those of the loop joints (virtual links).  Six rows a loop:
-    the motion of the child's frame M against the parent, less what the loop joint itself allows.
+    the motion of the child's frame M against the parent, less what the loop joint itself allows.  Constraints
+    have their own rows.
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     tables, length = structure.tables, model.length
     nv = structure.sizes.v
     loops = len(structure.loops)
     own = [NV[int(model.joints.kind[j])] for j in structure.loops]
-    J = np.zeros((6 * loops, nv + sum(own)))
-    J_dot_v = np.zeros(6 * loops)
+    bound = [j in model.constraints for j in structure.loops]
+    rows = np.cumsum([0, *(int(tables.blocks.rows[n]) if bound[n] else 6 for n in range(loops))])
+    J = np.zeros((rows[-1], nv + sum(own)))
+    J_dot_v = np.zeros(rows[-1])
     column = nv
     for n in range(loops):
-        r = slice(6 * n, 6 * n + 6)
+        r = slice(rows[n], rows[n + 1])
+        if bound[n]:  # has its own rows, and no freedoms that are counted
+            k = slice(int(tables.blocks.row[n]), int(tables.blocks.row[n] + tables.blocks.rows[n]))
+            J[r, :nv], J_dot_v[r] = mechanism.jacobian()[k], -work.rows.gamma[k]
+            continue
         J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
         codes = FREEDOM_ROWS[int(tables.blocks.kind[n])]
         for i, code in enumerate(codes):
@@ -261,6 +268,8 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
         "driven": driven, "driven_rows": int(mechanism.driven().sum()), "mobility": n_j - m - driven,
         "redundant_rows": hard - int(here.sum()),
     }  # fmt: skip
+    if mechanism.model.constraints:
+        said["mobility_in_position"] = n_j - own - driven - _rank(mechanism.jacobian()[mechanism.placed()])
     return said, loops_of(mechanism, here, nearby)
 
 

@@ -54,7 +54,7 @@ class Block:
     place: Place
     path: str
     reader: Reader
-    unknown: list[str] = field(default_factory=list)  # keys that the schema does not have, or refuses
+    unknown: list[str] = field(default_factory=list)  # keys that the schema does not have
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value; `default` where it was neither written nor has one, or could not be read."""
@@ -87,6 +87,24 @@ class Block:
                 if item >= 0 and isinstance(node, Sequence):
                     path, place = f"{path}[{item}]", node.items[item].place
         self.reader.problem(place, path, what, hint, severity)
+
+
+def check_keys(
+    block: Block, what: str, common: tuple[str, ...], needs: tuple[str, ...], may: tuple[str, ...], properties: Any
+) -> None:
+    """Report keys of another type of thing than `what`, and missing ones of its own; `properties`: the schema's."""
+    for key in block.nodes:
+        if key not in (*common, *needs, *may):
+            said = f"{what} has no '{key}'"
+            block.reader.problem(block.keys[key], f"{block.path}.{key}", said, f"it has {', '.join((*needs, *may))}")
+    for key in needs:
+        if block.absent(key):
+            block.problem(None, f"key '{key}' is missing", f"{key}: {_flow(properties[key]['examples'][0])}")
+
+
+def _flow(value: Any) -> str:
+    """Return an example of the schema as a scene writes it in one line."""
+    return f"[{', '.join(_flow(item) for item in value)}]" if isinstance(value, list) else str(value)
 
 
 def misspelt(name: str, unknown: list[str]) -> bool:

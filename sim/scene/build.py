@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from sim.scene import events as event_builder
-from sim.scene.blocks import BAD, Thing
+from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.bodies import build_body
 from sim.scene.colors import color_of
+from sim.scene.constraints import Known, build_constraint
 from sim.scene.contacts import Touchable, build_contact, build_switches
 from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
@@ -23,7 +24,21 @@ from sim.scene.names import Unreadable, is_pattern, matching
 from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
 from sim.scene.shapes import build_shapes, placed
-from sim.scene.spec import Body, Contact, ControllerUse, Event, Force, Joint, Part, Quat, Shape, Value, Vec3, World
+from sim.scene.spec import (
+    Body,
+    Constraint,
+    Contact,
+    ControllerUse,
+    Event,
+    Force,
+    Joint,
+    Part,
+    Quat,
+    Shape,
+    Value,
+    Vec3,
+    World,
+)
 from sim.scene.values import Pose, read_value
 from sim.scene.vocabulary import definition
 
@@ -141,12 +156,11 @@ class Builder:
             self.bodies[thing.full] = body
             for mirror in mirrors:
                 if mirror.name(thing.full) != thing.full:
-                    self._twin(self.bodies, mirror.body(body), thing)
+                    self._twin(self.bodies, mirror.body(body), thing, "body")
 
-    def _twin(self, built: dict[str, Any], twin: Any, thing: Thing) -> None:
-        """Add the twin of a body or joint, unless something of that name is written."""
-        kind = "body" if built is self.bodies else "joint"
-        written = {other.full for other in self.draft.things["bodies" if kind == "body" else "joints"]}
+    def _twin(self, built: dict[str, Any], twin: Any, thing: Thing, kind: str) -> None:
+        """Add the twin of a body, joint or constraint, unless something of that name is written."""
+        written = {other.full for other in self.draft.things["bodies" if kind == "body" else f"{kind}s"]}
         if twin.name in built or twin.name in written:
             thing.problem(f"its mirror image '{twin.name}' is there already", "remove one of them, or the mirror")
         else:
@@ -201,12 +215,12 @@ class Builder:
                     what = f"its mirror image '{name}' needs a body named '{missing[0]}'"
                     thing.problem(what, thing.reader.scope.hint(missing[0], bodies.points))
                 else:
-                    self._twin(self.joints, twin, thing)
+                    self._twin(self.joints, twin, thing, "joint")
 
     def check_mirrors(self) -> None:
         """Report mirrors that mirror nothing."""
         for part, mirrors in zip(self.draft.parts, self.mirrors, strict=True):
-            things = [t for kind in ("bodies", "joints") for t in self.draft.things[kind]]
+            things = [t for kind in ("bodies", "joints", "constraints") for t in self.draft.things[kind]]
             own = [t.full for t in things if self.draft.parts[t.reader.scope.part] is part]
             for pairs, mirror in zip(part.mirrors, mirrors, strict=True):
                 for pair in pairs:
@@ -231,12 +245,16 @@ class Builder:
         joints = {**self.types, **{name: kind for name, kind in free.items() if name not in self.types}}
         unreadable = self._unreadable()
         contacts = tuple(thing.full for thing in self.draft.things["contacts"])
+        constraints = self._constraint_types()
         return Names(
-            directory=Directory(joints, tuple(self.bodies), tuple(points), unreadable, self._springs(), contacts),
+            directory=Directory(
+                joints, tuple(self.bodies), tuple(points), unreadable, self._springs(), contacts, constraints
+            ),
             cuttable=tuple(self.types),
             loose=frozenset(self.loose),
             controllers=tuple(thing.full for thing in self.draft.things["controllers"]),
             contacts=contacts,
+            constraints=tuple(constraints),
             events=tuple(thing.full for thing in self.draft.things["events"]),
             drawn=self._drawn,
             unreadable=unreadable,
@@ -245,6 +263,15 @@ class Builder:
 
     def _unreadable(self) -> Unreadable:
         return Unreadable(frozenset(self.unreadable), frozenset(self.findings.lost))
+
+    def _constraint_types(self) -> dict[str, str]:
+        """Return the type of every constraint and twin; nothing for one that cannot be read."""
+        found: dict[str, str] = {}
+        for thing in self.draft.things["constraints"]:
+            kind = "" if thing.value is BAD else thing.value.get("type", "")
+            twins = (mirror.name(thing.full) for mirror in self.mirrors[thing.reader.scope.part])
+            found.update(dict.fromkeys((thing.full, *twins), kind))
+        return found
 
     def _springs(self) -> tuple[str, ...]:
         """Return the names of springs between points, and of forces that cannot be read: they may be meant."""
@@ -319,6 +346,54 @@ class Builder:
         built = [build_contact(thing, known, names.unreadable) for thing in things]
         switches = [event for thing in things for event in build_switches(thing, names)]
         return [contact for contact in built if contact is not None], switches
+
+    def constraints(self, names: Names) -> tuple[Constraint, ...]:
+        """Return the constraints in file order, each with its twins."""
+        still = {f"world.{shape.name}": shape for shape in self.still if shape.name}
+        built: dict[str, Constraint] = {}
+        for thing in _unique(self.draft.things["constraints"], "constraint"):
+            if thing.full in names.controllers:
+                what = f"a controller is called '{thing.full}', too"
+                thing.problem(what, "rename one of them: enable and disable would mean both")
+            part = thing.reader.scope.part
+            constraint = build_constraint(thing, Known(names, still, *self.placements[part]))
+            if constraint is None:
+                continue
+            built[thing.full] = constraint
+            for mirror in self.mirrors[part]:
+                if mirror.name(thing.full) != thing.full:
+                    self._mirror_constraint(built, constraint, mirror, thing, names)
+        return tuple(built.values())
+
+    def _mirror_constraint(
+        self, built: dict[str, Constraint], constraint: Constraint, mirror: Mirror, thing: Thing, names: Names
+    ) -> None:
+        """Add the twin of a constraint; report it if what it needs has no twin."""
+        bodies = {body for body in (constraint.body, constraint.on) if body not in ("", "world")}
+        needs = [("body", mirror.name(body), names.directory.bodies) for body in sorted(bodies)]
+        needs += [("point", mirror.name(point), names.directory.points) for point in [constraint.point] if point]
+        needs += [("joint", mirror.name(joint), names.cuttable) for joint in constraint.joints]
+        for kind, name, known in needs:
+            if name not in known:
+                if name not in names.unreadable and name.rpartition(".")[0] not in names.unreadable:
+                    what = f"its mirror image '{mirror.name(thing.full)}' needs a {kind} named '{name}'"
+                    thing.problem(what, thing.reader.scope.hint(name, known))
+                return
+        if any(self._unread(name) or self._unread(mirror.name(name)) for name in constraint.joints):
+            return
+        said: Block = thing.value
+        still = constraint.on in ("", "world")
+        ground = frozenset(key for key in ("normal", "level") if not still or said.wrote(key))
+        twin = mirror.constraint(constraint, self.joints, ground)
+        if twin.ratio == 0.0 != constraint.ratio:
+            what = f"its mirror image '{twin.name}' is no {constraint.type} of the same freedoms"
+            thing.problem(what, "write both by hand, under names that no side is part of")
+            return
+        self._twin(built, twin, thing, "constraint")
+
+    def _unread(self, joint: str) -> bool:
+        """Return whether a joint, or its axis, could not be read (reported)."""
+        return joint not in self.joints or self.joints[joint].axis is None
 
     def controllers(self, names: Names) -> list[ControllerUse]:
         """Return the controllers in file order."""

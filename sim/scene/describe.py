@@ -41,6 +41,7 @@ _BLOCKS = (
     ("impulse", "#/$defs/impulse"),
     ("forces", "#/$defs/force"),
     ("contacts", "#/$defs/contact"),
+    ("constraints", "#/$defs/constraint"),
     ("controllers", "#/$defs/controller"),
     ("simulate", "#/$defs/simulate"),
     ("render", "#/$defs/render"),
@@ -84,12 +85,9 @@ def _table(heading: str, schema: Schema) -> str:
     required = schema.get("required", [])
     for name, inner in schema.get("properties", {}).items():
         field = resolve(inner)
-        if "x-refused" in field:
-            cells = [f"`{name}`", "", "", "", f"*{field['description']}*", ""]
-        else:
-            wanted = "required" if name in required else _code(field["default"]) if "default" in field else ""
-            wanted = wanted or _by_kind(field)
-            cells = [f"`{name}`", _takes(field), unit_of(field), wanted, _meaning(field), _example(field)]
+        wanted = "required" if name in required else _code(field["default"]) if "default" in field else ""
+        wanted = wanted or _by_kind(field)
+        cells = [f"`{name}`", _takes(field), unit_of(field), wanted, _meaning(field), _example(field)]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     other = schema.get("additionalProperties")
     if isinstance(other, dict) and "x-things" in schema:

@@ -28,7 +28,7 @@ from sim.scene.spec import Quat, Vec3
 from sim.scene.units import Quantity
 from sim.scene.vocabulary import definition, whole
 
-_THINGS = ("bodies", "joints", "initial", "events", "forces", "contacts", "controllers")
+_THINGS = ("bodies", "joints", "initial", "events", "forces", "contacts", "constraints", "controllers")
 _DEEPEST = 20  # includes inside includes
 _MOST_PARTS = 1000
 _VERSION = 1

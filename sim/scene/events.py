@@ -29,6 +29,7 @@ class Names:
     driven : joints with a motion
     controllers : names, in the scene's order
     contacts : names of their rules, in the scene's order
+    constraints : names, in the scene's order
     events : names
     drawn : function from a free joint's name to its pose in the drawing
     unreadable : names whose blocks could not be read; what they have is not known
@@ -39,6 +40,7 @@ class Names:
     loose: frozenset[str]
     controllers: tuple[str, ...]
     contacts: tuple[str, ...]
+    constraints: tuple[str, ...]
     events: tuple[str, ...]
     drawn: Callable[[str], Pose | None]
     unreadable: Unreadable
@@ -178,7 +180,10 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
         named = expand(block.nodes[kind], reader, path, "joint", names.cuttable, names.unreadable)
         targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
     elif kind in ("enable", "disable"):
-        targets = expand(block.nodes[kind], reader, path, "controller", names.controllers, names.unreadable)
+        known = {"controller": names.controllers, "constraint": names.constraints}
+        word = " or ".join(word for word in known if known[word]) or "controller"
+        switched = (*names.controllers, *names.constraints)
+        targets = expand(block.nodes[kind], reader, path, word, switched, names.unreadable)
     elif kind in ("touch", "release"):
         targets = expand(block.nodes[kind], reader, path, "contact", names.contacts, names.unreadable)
     elif kind == "set":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sim.scene import formula
-from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.blocks import BAD, Block, Thing, check_keys
 from sim.scene.events import Names, resolve_name
 from sim.scene.expressions import ExpressionError
 from sim.scene.formula import FREEDOM_UNITS
@@ -47,15 +47,7 @@ def build_force(thing: Thing, names: Names) -> Force | None:
         return None
     kind = block.get("type")
     word = kind.replace("_", " ")
-    known = ("about", "type", *_NEEDS[kind], *_MAY[kind])
-    for key in block.nodes:
-        if key not in known:
-            what = f"a {word} has no '{key}'"
-            block.reader.problem(block.keys[key], f"{block.path}.{key}", what, f"it has {', '.join(known[2:])}")
-    for key in _NEEDS[kind]:
-        if block.absent(key):
-            example = definition("force")["properties"][key]["examples"][0]
-            block.problem(None, f"key '{key}' is missing", f"{key}: {example}")
+    check_keys(block, f"a {word}", ("about", "type"), _NEEDS[kind], _MAY[kind], definition("force")["properties"])
     if not block.wrote(*_ACTS[kind]) and not block.unknown:
         *some, last = _ACTS[kind]
         thing.problem(f"this {word} does nothing", f"give {', '.join(some)} or {last}")
@@ -156,7 +148,7 @@ def _turn(block: Block, joint: str, kind: str) -> tuple[int, int] | None:
 # ---- wrench and drag ----
 
 
-def _body(block: Block, key: str, names: Names) -> str | None:
+def body_of(block: Block, key: str, names: Names) -> str | None:
     """Return the full name of a body; None where there is none (reported, but for a missing key)."""
     written = block.get(key)
     if written is None:
@@ -173,7 +165,7 @@ def _body(block: Block, key: str, names: Names) -> str | None:
     return str(full)
 
 
-def _point(block: Block, body: str | None, names: Names) -> str:
+def point_of(block: Block, body: str | None, names: Names) -> str:
     """Return the name of a point of a body: its centre of mass where none is written or known (reported)."""
     point = block.get("point")
     points = names.directory.points
@@ -186,10 +178,10 @@ def _point(block: Block, body: str | None, names: Names) -> str:
 
 
 def _wrench(thing: Thing, block: Block, names: Names) -> Wrench | None:
-    body, reaction = (_body(block, key, names) for key in ("body", "reaction"))
+    body, reaction = (body_of(block, key, names) for key in ("body", "reaction"))
     if body is not None and body == reaction:
         block.problem("reaction", f"'{body}' would push itself", "name another body")
-    point = _point(block, body, names)
+    point = point_of(block, body, names)
     force, torque = _vector(block, "force", "N", names), _vector(block, "torque", "N m", names)
     if body is None:
         return None
@@ -238,8 +230,8 @@ def _formula(
 
 
 def _drag(thing: Thing, block: Block, names: Names) -> Drag | None:
-    body = _body(block, "body", names)
-    point = _point(block, body, names)
+    body = body_of(block, "body", names)
+    point = point_of(block, body, names)
     if body is None:
         return None
     return Drag(

@@ -56,6 +56,7 @@ class Directory:
     points : names, ``body.point`` and ``world.point``; ``body.com`` is the centre of mass
     springs : names of springs between points
     contacts : names of rules of contact
+    constraints : name to type
     unreadable : names of things whose blocks could not be read
     """
 
@@ -65,6 +66,7 @@ class Directory:
     unreadable: Unreadable = field(default_factory=Unreadable)
     springs: tuple[str, ...] = ()
     contacts: tuple[str, ...] = ()
+    constraints: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, kinds: tuple[str, ...], name: str, prefix: str) -> str:
         """Return the full name of a thing that a file with this prefix calls `name`.
@@ -76,20 +78,32 @@ class Directory:
         """
         full = world_name(name, prefix)
         known: list[str] = []
+        found = []
         for kind in kinds:
             names: Iterable[str] = getattr(self, _PLURAL[kind])
-            if full in names:
-                return full
+            found += [kind] * (full in names)
             known.extend(names)
+        if len(found) > 1:
+            raise ExpressionError(f"'{full}' is a {found[0]} and a {found[1]}", "rename one of them", name)
+        if found:
+            return full
         if full in self.unreadable or full.rpartition(".")[0] in self.unreadable:
             raise ExpressionError(f"'{full}' cannot be read", follows=True)
         if full == "world" and "body" in kinds:
             raise ExpressionError("the world stands still", "name one of its points: 'world.point'", name)
         short = [k[len(prefix) + 1 :] if prefix and k.startswith(prefix + ".") else k for k in known]
-        raise ExpressionError(f"no {' or '.join(kinds)} named '{full}'", nearest(name, short), name)
+        raise ExpressionError(f"no {_either(kinds)} named '{full}'", nearest(name, short), name)
 
 
-_PLURAL = {"joint": "joints", "body": "bodies", "point": "points", "spring": "springs", "contact": "contacts"}
+_PLURAL = {
+    "joint": "joints", "body": "bodies", "point": "points", "spring": "springs", "contact": "contacts",
+    "constraint": "constraints",
+}  # fmt: skip
+
+
+def _either(kinds: tuple[str, ...]) -> str:
+    """Return the kinds in words: ``joint, contact or constraint``."""
+    return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
 
 
 def world_name(name: str, prefix: str) -> str:
@@ -113,7 +127,7 @@ class _FormulaEvaluator(Evaluator):
             "coordinate": ((("joint",),), lambda joint: self.by_joint(joint, "m or rad")),
             "rate": ((("joint",),), lambda joint: self.by_joint(joint, "m/s or rad/s")),
             "torque": ((("joint",),), lambda joint: self.by_joint(joint, "N or N m")),
-            "force": ((("joint", "contact"),), lambda thing: Vector([live("N")] * 3)),
+            "force": ((("joint", "contact", "constraint"),), self.force_of),
             "position": ((place,), lambda thing: Vector([live("m")] * 3)),
             "velocity": ((place,), lambda thing: Vector([live("m/s")] * 3)),
             "orientation": ((("body",),), lambda body: Vector([live("rad")] * 3)),
@@ -127,6 +141,14 @@ class _FormulaEvaluator(Evaluator):
         counted = {name: (result, len(kinds), len(kinds)) for name, (kinds, result) in self.live_calls.items()}
         counted["com"] = (counted["com"][0], 0, 1)  # of the whole scene, without a body
         self.calls = {**FUNCTIONS, **counted}
+
+    def force_of(self, thing: str) -> Vector:
+        """Return the live force of a joint, a contact or a constraint between bodies."""
+        kind = self.directory.constraints.get(thing)
+        if kind in ("gear", "screw"):
+            what = f"'{thing}' is a {kind}: it binds joints, and has no force of its own at one place"
+            raise ExpressionError(what, "read force('joint') or torque('joint') of a joint that it binds", thing)
+        return Vector([live("N")] * 3)
 
     def by_joint(self, joint: str, units: str) -> Quantity | Vector:
         """Return one live quantity, or a list for a joint of several freedoms."""
@@ -143,7 +165,7 @@ class _FormulaEvaluator(Evaluator):
         for kinds, argument in zip(self.live_calls[name][0], arguments, strict=False):
             if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
                 raise ExpressionError(
-                    f"{name}(...) takes the name of a {' or '.join(kinds)} in quotes", f"write {name}('name')", name
+                    f"{name}(...) takes the name of a {_either(kinds)} in quotes", f"write {name}('name')", name
                 )
             full.append(self.directory.find(kinds, argument.value, self.prefix))
             self.full_names[argument] = full[-1]

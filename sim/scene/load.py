@@ -18,7 +18,7 @@ from sim.scene.problem import Place, Problem, SceneError
 from sim.scene.reading import Reader
 from sim.scene.scope import Scope
 from sim.scene.settings import build_render, build_simulate
-from sim.scene.spec import Joint, Scene, Simulate
+from sim.scene.spec import Constraint, Joint, Scene, Simulate
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
 
@@ -87,6 +87,7 @@ def _load(
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
     contacts, switches = builder.contacts(names)
+    constraints = builder.constraints(names)
     events += switches
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
     joints = tuple(builder.joints.values())
@@ -94,6 +95,8 @@ def _load(
     if contacts and simulate.method == "variational":
         what = "steps of the variational method know no contacts"
         findings.add(contacts[0].place, "simulate.method", what, "take dop853, or leave the contacts out")
+    if constraints:
+        _check_way(constraints[0], simulate, findings)
     _check_steps(joints, simulate, findings)
     warnings = findings.close()
     scene = Scene(
@@ -111,11 +114,24 @@ def _load(
         events=tuple(events),
         forces=tuple(forces),
         contacts=tuple(contacts),
+        constraints=constraints,
         controllers=tuple(controllers),
         simulate=simulate,
         render=render,
     )
     return scene, warnings
+
+
+def _check_way(first: Constraint, simulate: Simulate, findings: Findings) -> None:
+    """Report constraints where steps of one length do not know them."""
+    if simulate.method == "variational":
+        what = "steps of the variational method know no constraints"
+        findings.add(first.place, "simulate.method", what, "take dop853")
+    if simulate.contact != "event":
+        what = "time steps (`contact: stepping`) know no constraints"
+        if simulate.contact == "auto":
+            what += ", and `contact: auto` may turn to them"
+        findings.add(first.place, "simulate.contact", what, "take contact: event")
 
 
 def _check_steps(joints: tuple[Joint, ...], simulate: Simulate, findings: Findings) -> None:

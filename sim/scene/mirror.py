@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 
+from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.inertia import Inertia
-from sim.scene.spec import Body, Expression, Joint, Limits, Quat, Shape, Vec3
+from sim.scene.rotation import cross, dot
+from sim.scene.spec import Body, Constraint, Expression, Joint, Limits, Quat, Shape, Vec3
+
+_SAME_LINE = 1e-6  # 1 - cosine of the angle of two axes that are one line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,6 +104,44 @@ class Mirror:
             motion=self._motion(joint),
         )
 
+    def constraint(self, constraint: Constraint, joints: Mapping[str, Joint], ground: frozenset[str]) -> Constraint:
+        """Return the twin of a constraint.
+
+        joints : of the scene, twins included
+        ground : of `normal` and `level`, which are reflected; a plane of the world stays
+        """
+        return dataclasses.replace(
+            constraint,
+            name=self.name(constraint.name),
+            body=self.name(constraint.body),
+            on=self.name(constraint.on) if constraint.on != "world" else "world",
+            point=self.name(constraint.point),
+            position=None if constraint.position is None else self.vector(constraint.position),
+            axis=None if constraint.axis is None else self.vector(constraint.axis),
+            normal=self.vector(constraint.normal) if "normal" in ground else constraint.normal,
+            level=self.vector(constraint.level) if "level" in ground else constraint.level,
+            joints=tuple(self.name(name) for name in constraint.joints),
+            ratio=constraint.ratio * self._sign_of_ratio(constraint, joints),
+        )
+
+    def _sign_of_ratio(self, constraint: Constraint, joints: Mapping[str, Joint]) -> float:
+        """Return 1 or -1: the ratio of the twins' rates by that of those written; 0: it is none."""
+        names, freedoms = constraint.joints, constraint.freedoms
+        if constraint.type == "screw":
+            names, freedoms = names * 2, (0, 1)
+        pairs = zip(names, freedoms, strict=True)
+        return math.prod(self._sign_of_rate(joints[name], joints[self.name(name)], freedom) for name, freedom in pairs)
+
+    def _sign_of_rate(self, joint: Joint, twin: Joint, freedom: int) -> float:
+        """Return the rate of the twin in the mirror image of a motion in which the joint has the rate 1.
+
+        A joint that both sides share is its own twin; 0: the mirror image is no motion of this one freedom.
+        """
+        turns = FREEDOM_UNITS[joint.type][freedom] == "rad"
+        reflected = (self.axial if turns else self.vector)(_direction(joint, freedom))
+        along = dot(reflected, _direction(twin, freedom))
+        return math.copysign(1.0, along) if abs(abs(along) - 1.0) < _SAME_LINE else 0.0
+
     @staticmethod
     def _motion(joint: Joint) -> tuple[Expression | None, ...]:
         slide, turn = joint.motion if joint.type == "cylindrical" and joint.motion else (None, None)
@@ -122,3 +165,14 @@ class Mirror:
         if kind == "free":
             return (*self.vector(rest[:3]), *self.axial(rest[3:]))  # type: ignore[arg-type]
         return rest
+
+
+def _direction(joint: Joint, freedom: int) -> Vec3:
+    """Return the unit vector along or about which one freedom of a joint moves."""
+    axis, second = joint.axis, joint.second_axis
+    assert axis is not None
+    if second is None or freedom == 2 or (joint.type == "universal" and freedom == 0):
+        return axis
+    if freedom == 0 or joint.type == "universal":
+        return second
+    return cross(axis, second)  # planar: its y

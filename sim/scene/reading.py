@@ -25,7 +25,7 @@ from sim.scene.units import Quantity, describe, parse_unit
 from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
 
 # Kinds of things whose names appear in dotted full names; others may be any text.
-_STRICT = {"body", "joint", "point", "controller", "parameter"}
+_STRICT = {"body", "joint", "point", "controller", "constraint", "parameter"}
 
 
 @dataclass
@@ -202,18 +202,12 @@ class Reader:
         """
         known = schema.get("properties", {})
         other = schema.get("additionalProperties", True)
-        offered = [name for name, inner in known.items() if "x-refused" not in resolve(inner)]
         for key, value in node.entries:
             if key.text in known:
-                inner = resolve(known[key.text])
-                if "x-refused" in inner:
-                    unknown.append(key.text)
-                    self.problem(key, f"{path}.{key.text}" if path else key.text, f"'{key.text}': {inner['x-refused']}")
-                else:
-                    yield key, value, inner
+                yield key, value, resolve(known[key.text])
             elif other is False:
                 unknown.append(key.text)
-                self.problem(key, path, f"unknown key '{key.text}'", _key_hint(key, offered))
+                self.problem(key, path, f"unknown key '{key.text}'", _key_hint(key, list(known)))
             else:
                 yield key, value, other if isinstance(other, dict) else {}
         for name in schema.get("required", []):
@@ -297,10 +291,11 @@ class Reader:
 
 
 def _key_hint(key: Scalar, known: list[str]) -> str:
-    if not key.quoted and key.text in YAML_WORDS:
-        return f"YAML reads {key.text} as {YAML_WORDS[key.text]}; " + nearest(key.text, known)
     hint = nearest(key.text, known)
-    return hint if hint.startswith("did") else f"known here: {', '.join(known)}"
+    hint = hint if hint.startswith("did") else f"known here: {', '.join(known)}"
+    if not key.quoted and key.text in YAML_WORDS:
+        return f"YAML reads {key.text} as {YAML_WORDS[key.text]}; {hint}"
+    return hint
 
 
 def _example(schema: Schema) -> str:

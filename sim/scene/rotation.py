@@ -47,6 +47,11 @@ def dot(a: Vec3, b: Vec3) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
+def cross(a: Vec3, b: Vec3) -> Vec3:
+    """Return the vector product."""
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
 def unit(p: Vec3) -> Vec3:
     """Return a vector of length one in the same direction."""
     length = norm(p)

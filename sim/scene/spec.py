@@ -142,16 +142,16 @@ class Part:
 class Action:
     """One thing that an event does.
 
-    kind     | targets            | values
-    connect  | joint names        |
-    cut      | joint names        |
-    enable   | controller names   |
-    disable  | controller names   |
-    touch    | contact names      |
-    release  | contact names      |
-    set      | joint names        | one Value each
-    impulse  | body names         | one (linear N s world, angular N m s world, point name or None) each
-    stop     |                    |
+    kind     | targets                         | values
+    connect  | joint names                     |
+    cut      | joint names                     |
+    enable   | controller and constraint names |
+    disable  | controller and constraint names |
+    touch    | contact names                   |
+    release  | contact names                   |
+    set      | joint names                     | one Value each
+    impulse  | body names                      | one (linear N s world, angular N m s world, point name or None) each
+    stop     |                                 |
     """
 
     kind: str
@@ -251,6 +251,7 @@ class Constraint:
     """What a wheel, a blade, a gear or a screw binds: velocities, and positions where a row keeps them."""
 
     name: str
+    part: int  # the file it is written in; its places and directions are in that file's coordinates
     type: str  # no_side_slip, knife_edge, rolling, same_velocity, gear, screw
     body: str  # that slides or rolls; "" for gear and screw
     on: str  # body that it slides or rolls on, or "world"; "" for gear and screw
@@ -328,7 +329,7 @@ class Scene:
     events: tuple[Event, ...]
     forces: tuple[Force, ...]
     contacts: tuple[Contact, ...]
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Constraint, ...]
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data

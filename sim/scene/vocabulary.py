@@ -6,7 +6,6 @@ Beside the keywords of JSON Schema:
 * ``x-things``: a map whose keys are names; the word for what they name.
 * ``x-choice``: of these keys a map has exactly one.
 * ``x-read: later``: depends on other parts of the scene; the builders read it.
-* ``x-refused``: a key that a later version fills; the sentence to refuse it with.
 * ``x-also``: what others call the choices of an ``enum``.
 * ``x-default``: defaults for sliding and for turning.
 * ``x-infinite``: the number may be infinite.
@@ -57,6 +56,7 @@ def definition(name: str) -> Schema:
 _BY_UNIT = {
     "N m/rad": "a stiffness", "N m s/rad": "a damping", "rad/s": "an angular speed", "N m": "a torque",
     "s/rad": "a dissipation", "s/m": "a dissipation", "Hz": "a rate",
+    "1/m": "an inverse length",
 }  # fmt: skip
 
 

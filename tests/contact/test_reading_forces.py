@@ -82,5 +82,5 @@ def test_each_rule_has_the_force_of_its_own_bodies() -> None:
 
 
 def test_a_name_that_is_no_rule_is_told() -> None:
-    with pytest.raises(SceneError, match="no joint or contact named 'fet'"):
+    with pytest.raises(SceneError, match="no joint, contact or constraint named 'fet'"):
         load_text(LOADED.format(when="force('fet')[2] > 1 N", between="[crate, world]", simulate=""))

@@ -13,7 +13,7 @@ from sim.scene.describe import blocks
 from sim.scene.load import load, load_text
 from sim.scene.reading import default
 from sim.scene.settings import build_render, build_simulate
-from sim.scene.spec import JOINT_FREEDOMS, Body, Event, Joint, Limits, Simulate, World
+from sim.scene.spec import JOINT_FREEDOMS, Body, Constraint, Event, Joint, Limits, Simulate, World
 from sim.scene.units import parse_unit
 from tests.scene.examples import FIGURE, PENDULUM, SWING, by_name, scene_of
 
@@ -27,7 +27,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 KEYWORDS = {
     "$schema", "$id", "$ref", "$defs", "title", "description", "examples", "default", "type", "enum", "const", "oneOf",
     "not", "properties", "required", "additionalProperties", "minProperties", "maxProperties", "items", "minItems",
-    "maxItems", "minimum", "exclusiveMinimum", "maximum", "x-unit", "x-things", "x-choice", "x-read", "x-refused",
+    "maxItems", "minimum", "exclusiveMinimum", "maximum", "x-unit", "x-things", "x-choice", "x-read",
     "x-infinite", "x-also", "x-default",
 }  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_every_key_has_a_description_and_an_example(heading):
     for name, inner in schema["properties"].items():
         field = vocabulary.resolve(inner)
         assert field.get("description"), name
-        if "x-refused" not in field and name not in ("repeat", "box", "sphere", "ellipsoid"):
+        if name not in ("repeat", "box", "sphere", "ellipsoid"):
             assert field.get("examples"), name
 
 
@@ -118,7 +118,7 @@ def test_an_editor_accepts_what_the_reader_accepts(text):
 
 
 STRUCTURAL = (
-    "unknown_keys", "missing_keys", "refused_keys", "wrong_kinds", "nothing_here", "version_2", "version_word",
+    "unknown_keys", "missing_keys", "constraints", "wrong_kinds", "nothing_here", "version_2", "version_word",
     "orientations", "settings", "shapes", "joint_places", "mirrors",
 )  # fmt: skip
 
@@ -147,6 +147,8 @@ def test_nouns_have_the_keys_of_the_schema():
     assert fields(Joint) - own - {"binds"} == keys("joint") - {"about"}
     assert fields(Limits) - {"ranges"} == set(vocabulary.definition("limits")["oneOf"][1]["properties"]) - {"range"}
     assert fields(Body) - own - {"origin"} == keys("body") - {"about", "density", "gyration", "position", "color"}
+    renamed = {"bodies", "along", "ground", "joint", "pitch"}  # to body and on, axis, on, joints, ratio
+    assert fields(Constraint) - own - {"on"} == keys("constraint") - {"about"} - renamed
     triggers = {"at", "after", "when", "key", "once", "caption"}
     assert fields(Event) - own - {"actions"} == triggers
     actions = keys("event") - triggers - {"touch", "release"}
