@@ -178,5 +178,7 @@ def _print_locus(name: str, found: RootLocus) -> None:
         kind = f"oscillating at {abs(crossing.eigenvalue.imag):.9g} rad/s" if crossing.eigenvalue.imag else "monotonic"
         way = "becomes unstable" if crossing.rising else "becomes stable"
         print(f"{found.parameter} = {crossing.value:.12g}: a mode, {kind}, {way}")
-    for remark in dict.fromkeys(model.remark for model in found.models if model.remark):
-        print(f"not steady: {remark}")
+    loose = [(value, model) for value, model in zip(found.values, found.models, strict=True) if not model.steady]
+    if loose:
+        value, model = loose[0]
+        print(f"{len(loose)} of {len(found.values)} motions are not steady; at {value:.9g} {model.remark}")

@@ -19,9 +19,14 @@ from sim.mechanism import Mechanism
 STEADY = 1e-7  # rates that must rest and accelerations that must be those of the symmetry, over 1 + |v|: steady below
 STILL = 1e-9  # the same, below which a motion is steady without turns
 FOUND = 1e-12  # the same, at which Newton's iteration for a steady motion ends
-STEPS, STRIDE = 60, 0.3  # of it; longest step, in m or rad and per second
-GIVE_UP, LEAST_DAMPING = 1e8, 1e-12  # damping at which it ends in vain, and below which it does not fall
+STEPS, STRIDE = 40, 0.3  # of it; longest step, in m or rad and per second
+# Damping at first, over what is left.  Smaller: steps run along families.  Larger: speeds are lost that may stay.
+DAMPING = 1e-3
+GIVE_UP, LEAST_DAMPING = 1e8, 1e-12  # at which it ends in vain, and below which it does not fall
 SINGULAR = 1e-6  # m/s of a metre's mechanism at 1 rad/s: rows that part faster beside a pose make it singular
+# Pivot, over the largest column, below which a freedom is not made dependent before others.  Smaller: what hardly
+# follows is made to follow, and steps in the others throw it far.  Larger: the order counts for little.
+DECENT = 0.02
 NEARBY = 0.02  # m or rad: how far off symmetries are looked for besides, so that none is taken for one by chance
 
 
@@ -184,16 +189,17 @@ class Looker:
 
         careful : damp them and take only those after which less is left over; else take them all, as far as STRIDE
         """
-        frame, damping = self.frame(q, v, basis), 1.0
+        frame, damping = self.frame(q, v, basis), DAMPING
         for _ in range(STEPS):
             if frame.off <= FOUND * (1.0 + float(np.abs(v).max(initial=0.0))) or damping > GIVE_UP:
                 break
             at = choose_states(self, q, basis)
             x = self._step(q, v, frame, at, damping * float(np.linalg.norm(frame.gap)) if careful else 0.0)
-            before, (N_p, N_v) = (q.copy(), v.copy()), self.tangents(q, at)
+            before, (N_p, _) = (q.copy(), v.copy()), self.tangents(q, at)
             add_freedoms(self.flow.structure.tables.links, N_p @ x[: N_p.shape[1]], 1.0, q)
-            v += N_v @ x[N_p.shape[1] :]
-            self.bring(q, v)
+            close_positions(self.mechanism, q, np.zeros(len(v), bool))
+            v[at.rates] += x[N_p.shape[1] :]
+            v[:] = self._completed(q[None], v[None], at)[0]
             engage(self.flow.model, self.flow.structure, self.mechanism, self.flow.control)
             self.equations.choose_rows(q)
             after = self.frame(q, v, basis)
@@ -214,11 +220,12 @@ class Looker:
         steps run along the family, to rest at last (Yamashita & Fukushima 2001).
         """
         here, basis = fields(self.equations, q[None], v[None]), frame.basis
-        D = self.slopes(q, v, frame, at)
+        rows = np.concatenate([at.positions, len(v) + at.rates])  # what is left over is tangent: the others follow
+        D, left = self.slopes(q, v, frame, at)[rows], frame.gap.ravel()[rows]
         n, s = D.shape[1], basis.shape[1]
-        Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])
+        Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])[rows]
         A = np.vstack([np.hstack([D, -Z]), np.hstack([np.sqrt(damping) * np.eye(n), np.zeros((n, s))])])
-        x: np.ndarray = np.linalg.lstsq(A, np.concatenate([-frame.gap.ravel(), np.zeros(n)]), rcond=1e-9)[0][:n]
+        x: np.ndarray = np.linalg.lstsq(A, np.concatenate([-left, np.zeros(n)]), rcond=1e-9)[0][:n]
         return x * min(1.0, STRIDE / max(float(np.abs(x).max(initial=0.0)), 1e-300))
 
     def says(self, frame: Frame) -> str:
@@ -266,21 +273,22 @@ def choose_states(looker: Looker, q: np.ndarray, basis: np.ndarray, wished: Sequ
                for k in range(equations.nv)]  # fmt: skip
     groups = [[k for k, c in enumerate(classes) if c == wanted] for wanted in (0, 1, 2, -1)]
     of_positions = _dependent(J[equations.positions], scale, groups)
-    of_rates = _dependent(J[equations.hard], scale, [of_positions, *groups])
+    of_rates = _dependent(J[equations.hard], scale, groups, of_positions)
     everything = np.arange(equations.nv)
     return States(np.setdiff1d(everything, of_positions), np.setdiff1d(everything, of_rates))
 
 
-def _dependent(J: np.ndarray, scale: np.ndarray, groups: Sequence[list[int]]) -> list[int]:
-    """Return as many columns of J as its rank, the largest pivots of each group first."""
+def _dependent(J: np.ndarray, scale: np.ndarray, groups: Sequence[list[int]], before: Sequence[int] = ()) -> list[int]:
+    """Return as many columns of J as its rank: those before, then large pivots of each group, then whatever is left."""
     A = J * scale
     largest = float(np.linalg.norm(A, axis=0).max(initial=0.0))
     taken: list[int] = []
-    for group in groups:
-        left = [k for k in group if k not in taken]
+    everything = [k for group in groups for k in group]
+    for least, among in [(RANK, list(before)), *((DECENT, group) for group in groups), (RANK, everything)]:
+        left = [k for k in among if k not in taken]
         while left:
             size = np.linalg.norm(A[:, left], axis=0)
-            if not size.max() > RANK * largest:
+            if not size.max() > least * largest:
                 break
             k = left.pop(int(np.argmax(size)))
             e = A[:, k] / np.linalg.norm(A[:, k])

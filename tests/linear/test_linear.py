@@ -120,6 +120,14 @@ initial: {{tip: {{rate: [0, 0, {w}]}}}}""")
     assert (np.max(moving.real) > 0.1) == (C * w < 2 * sqrt(A * m * g * height))
 
 
+def test_a_free_body_about_its_middle_axis_is_a_steady_motion_that_grows() -> None:
+    """lambda^2 = w^2 (I1 - I2) (I2 - I3) / (I1 I3); the shipped scene begins beside it, and no speed is lost."""
+    model = sim.linearize(sim.load(SCENES / "benchmarks" / "dzhanibekov.yaml"), at="steady")
+    w = model.follows["body about y of world"]
+    assert model.steady and abs(w - 1.0) < 0.01 and len(model.follows) == 1
+    assert np.max(model.eigenvalues.real) == pytest.approx(w * sqrt((3 - 2) * (2 - 1) / (3 * 1)), rel=1e-9)
+
+
 def test_a_pendulum_on_a_driven_shaft_finds_the_angle_that_its_speed_holds() -> None:
     """theta'' = sin(theta) (w^2 cos(theta) - g / l) of a point mass: at rest where cos(theta) = g / (l w^2)."""
     w, length = 6.0, 0.5
