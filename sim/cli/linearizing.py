@@ -157,12 +157,12 @@ def _row(model: Linearization, k: int) -> tuple[str, ...]:
     value, mode = complex(model.eigenvalues[k]), np.abs(model.modes[:, k])
     largest = ", ".join(model.states[i] for i in np.argsort(-mode)[:2])
     if not value.imag:
-        return f"{value.real + 0.0:.10f}", "", "", largest
-    return f"{value.real + 0.0:.10f}", f"{abs(value.imag):.10f}", f"{-value.real / abs(value):.4g}", largest
+        return f"{round(value.real, 10) + 0.0:.10f}", "", "", largest
+    return f"{round(value.real, 10) + 0.0:.10f}", f"{abs(value.imag):.10f}", f"{-value.real / abs(value):.4g}", largest
 
 
 def _shown(value: complex) -> str:
-    return f"{value.real + 0.0:.10f}" + (f" +- {abs(value.imag):.10f}i" if value.imag else "")
+    return f"{round(value.real, 10) + 0.0:.10f}" + (f" +- {abs(value.imag):.10f}i" if value.imag else "")
 
 
 def _print_locus(name: str, found: RootLocus) -> None:
