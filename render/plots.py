@@ -153,13 +153,13 @@ def draw(
         figure.suptitle(title, x=0.01, ha="left", fontsize=11, color="#4b525b")
         with whole(out) as part:
             try:
-                figure.savefig(part, format=out.suffix[1:].lower(), metadata=_no_date(out))
+                figure.savefig(part, format=out.suffix[1:].lower(), metadata=no_date(out))
             except OSError as error:
                 raise RenderError(cannot_write(out, error)) from error
     return out
 
 
-def _no_date(out: Path) -> dict[str, None]:
+def no_date(out: Path) -> dict[str, None]:
     """Metadata without the time of day, so that equal runs give equal files."""
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(out.suffix.lower(), {})
 

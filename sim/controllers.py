@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,7 @@ class Controllers:
 
     programs : the model's formulas with the controllers' entered
     slots : controller name -> places in Control.enabled
+    laws : continuous controllers that are functions, by slot; each adds its torques at the time and state of now
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, seed: int, trust: bool = True):
@@ -57,6 +60,7 @@ class Controllers:
         self.sampled: list[Sampled] = []
         self.slots: dict[str, list[int]] = {}
         self.plain: list[tuple[ControllerUse, PythonLaw]] = []
+        self.laws: list[tuple[ControllerUse, Callable[[float, np.ndarray], None]]] = []
         self._keep: list[Any] = []
         self.failed = mechanism.control.failed
         columns = len(model.columns)
@@ -75,11 +79,12 @@ class Controllers:
             for column, expression in controller.expressions(view).items():
                 formulas.append((use, column, expression))
             if controller.law is not None:
-                laws.append(
-                    (use, self._address(use, controller), np.asarray(controller.constants(view), float).ravel())
-                )
+                constants = np.asarray(controller.constants(view), float).ravel()
+                laws.append((use, self._address(use, controller), constants))
+                self.laws.append((use, self._law(controller.law, constants)))
             elif type(controller).torque is not Controller.torque:
                 laws.append((use, self._plain(use, controller), np.zeros(0)))
+                self.laws.append((use, functools.partial(self._torque, controller)))
         self._enter(laws, formulas)
         self.programs.views = self.programs.views or bool(self.plain)
 
@@ -124,6 +129,12 @@ class Controllers:
             ) from error  # fmt: skip
         self._keep.append(keep)
         return address
+
+    def _law(self, law: Callable[..., None], constants: np.ndarray) -> Callable[[float, np.ndarray], None]:
+        return lambda t, out: law(t, self.state.coordinate, self.state.rate, constants, out)
+
+    def _torque(self, controller: Controller, t: float, out: np.ndarray) -> None:
+        controller.torque(t, self.state, out)
 
     def _plain(self, use: ControllerUse, controller: Controller) -> int:
         state, torque = self.state, self.torque

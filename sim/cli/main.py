@@ -118,6 +118,47 @@ def info(
 
 
 @app.command()
+def linearize(
+    scene: SceneArgument,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME|steady", help="At this time, or in the nearest steady motion."),
+    ] = None,
+    param: Annotated[
+        str | None, typer.Option(metavar="NAME=FROM:TO:STEP", help="Over a parameter of the scene: a root locus.")
+    ] = None,
+    state: Annotated[
+        list[str] | None, typer.Option(metavar="FREEDOM", help="A freedom that is to be independent.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="JOINT", help="A joint whose torque is an input; else all.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Plot eigenvalues: a picture, .png, .svg or .pdf.")
+    ] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels, as in 1280x720.")] = None,
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+    overwrite: OverwriteOption = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Linearise a scene about a state: A, B, eigenvalues, and a root locus over a parameter with --param."""
+
+    def command() -> int:
+        from sim.cli import linearizing
+
+        wish = linearizing.LinearizeOptions(
+            scene=scene, at=at, param=param, states=tuple(state or ()), inputs=None if not inputs else tuple(inputs),
+            output=output, size=size, settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust,
+            as_json=as_json,
+        )  # fmt: skip
+        return linearizing.linearize(wish)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
 def render(
     source: Annotated[str, typer.Argument(metavar="RECORDING|SCENE", help="A recording, or a scene to draw.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="A film .mp4 or .gif, or a picture .png.")],

@@ -101,7 +101,7 @@ def exit_code(error: Exception) -> int:
         return error.code
     if is_a(error, "sim.scene.problem", "SceneError") or is_a(error, "render.view", "RenderError"):
         return WRONG
-    if is_a(error, "sim.sentences", "SimulationError"):
+    if is_a(error, "sim.sentences", "SimulationError") or is_a(error, "sim.linear.acting", "LinearError"):
         return FAILED
     if is_a(error, "sim.recording", "RecordingError"):
         return FAILED if getattr(error, "rows_kept", 0) else WRONG

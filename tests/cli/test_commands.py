@@ -43,7 +43,7 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "verb", ["run", "check", "info", "render", "plot", "verify", "new", "schema", "list", "doctor"]
+    "verb", ["run", "check", "info", "render", "plot", "linearize", "verify", "new", "schema", "list", "doctor"]
 )
 def test_help_of_every_verb(verb, capsys):
     assert main([]) == 0
