@@ -284,7 +284,8 @@ def close_velocities(
 
 def opening(mechanism: Mechanism) -> np.ndarray:
     """Return (rows,) how fast the loops open and drives are missed, as last looked at [m/s]."""
-    slips(mechanism.structure.tables.rows, mechanism.work.blocks, mechanism.work.rows)
+    tables = mechanism.structure.tables
+    slips(tables.blocks, tables.rows, mechanism.work.blocks, mechanism.work.rows)
     return mechanism.work.rows.slip.copy()
 
 

@@ -25,11 +25,11 @@ from sim.assembly import (
     set_rates,
     unplaceable,
 )
-from sim.compiler import Model, relative_pose
+from sim.compiler import Model, bind_gear, relative_pose
 from sim.connectivity import Structure, build, choose_tree
 from sim.drawing import Pose
 from sim.mechanism import Mechanism, coordinates_of, rates_of
-from sim.model import NQ, NV, TORSION, Control
+from sim.model import GEAR, NQ, NV, TORSION, Control
 from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
 from sim.striking import strike
@@ -201,6 +201,11 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
     """
     model = now.model
     active = (now.active - cut) | connect
+    for joint in set(model.constraints) & active:
+        missing = [model.joint_names[other] for other in sorted(model.tied(joint) - active)]
+        if missing and joint in connect:
+            raise ChangeError(f"joint {missing[0]!r} is not connected: {model.joint_names[joint]!r} cannot tie it")
+        active -= {joint} if missing else set()  # without the joint that it ties
     frames = now.frames
     poses = now.mechanism.poses()
     fresh = [j for j in connect if j not in now.active]
@@ -219,6 +224,15 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
     for joint in fresh:
         now.mechanism.control.turn[model.columns_of(joint)] = 0.0
     mechanism.look(q, v)
+    gears = [joint for joint in fresh if model.joints.kind[joint] == GEAR]
+    for joint in gears:
+        first = model.joints.column
+        at = [float(mechanism.work.coordinate[first[tied] + freedom]) for tied, freedom in model.geared(joint)]
+        bind_gear(model, frames, joint, at)
+    if gears:
+        structure = build(model, frames, active, carrier)
+        mechanism = Mechanism.of(model, structure, now.mechanism.control, now.mechanism.t)
+        mechanism.look(q, v)
     _check_motions(mechanism, fresh)
     _check_ground(mechanism, fresh)
     return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
@@ -251,11 +265,7 @@ def _check_ground(mechanism: Mechanism, fresh: list[int]) -> None:
         constraint, off = model.constraints[int(tables.blocks.joint[tables.rows.block[r]])], mechanism.work.rows.phi[r]
         if abs(off) > DEFAULT_TOLERANCE:
             where = f"{abs(off) * 1e3:.4g} mm {'above' if off > 0.0 else 'below'} what it rolls on"
-            if constraint.type == "screw":
-                where = f"{off * 1e3:.4g} mm along its axis from where it turns into place"
-            raise ChangeError(
-                f"{constraint.body or constraint.joints[0]!r} is {where}: {constraint.name!r} cannot bind it"
-            )
+            raise ChangeError(f"{constraint.body!r} is {where}: {constraint.name!r} cannot bind it")
 
 
 def _check_gap(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> None:

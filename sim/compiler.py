@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sim.contact.solids import Pair, Solid, pairs_of, solids_of
-from sim.drawing import Drawing, Pose, motion, rotation_of
+from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
-from sim.model import BODY, COLUMN, CONSTRAINT_KIND, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
+from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Body, Constraint, Joint, Limits, Scene
+from sim.scene.spec import Body, Constraint, Contact, Joint, Limits, Scene
 from sim.tree import Frames
 
 
@@ -60,6 +61,22 @@ class Model:
         """Return the row of a joint by name."""
         return self.joint_names.index(name)
 
+    def geared(self, joint: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return what a gear ties: two joints, and the freedom of each; a screw ties the two freedoms of one."""
+        spec = self.constraints[joint]
+        first, second = (self.joint(name) for name in (spec.joints * 2)[:2])
+        freedoms = spec.freedoms or (0, 1)
+        return (first, freedoms[0]), (second, freedoms[1])
+
+    def tied(self, joint: int) -> set[int]:
+        """Return the joints without which a constraint binds nothing."""
+        return {self.joint(name) for name in self.constraints[joint].joints} if joint in self.constraints else set()
+
+    @cached_property
+    def waiting(self) -> frozenset[int]:
+        """Constraints that bind only while a contact is closed."""
+        return frozenset(joint for joint, spec in self.constraints.items() if waits(spec))
+
     def columns_of(self, joint: int) -> slice:
         """Return the columns of a joint."""
         first = int(self.joints.column[joint])
@@ -81,7 +98,6 @@ def compile(scene: Scene) -> Model:
     specs: list[Joint | None] = [*scene.joints, *(None for _ in scene.constraints)]
     names = [joint.name for joint in scene.joints] + [constraint.name for constraint in scene.constraints]
     constraints = dict(enumerate(scene.constraints, start=len(scene.joints)))
-    _refuse_what_is_not_there(scene)
     free_joint = _free_joints(scene, names, specs, body_names)
     joints, columns, stops, column_names = _joint_tables(names, specs, constraints, body_names, free_joint)
     frames = _all_frames(drawing.frames, len(names))
@@ -103,20 +119,46 @@ def compile(scene: Scene) -> Model:
     forces = compile_forces(scene, poses, points, programs)
     _enter_motions(specs, joints, columns, programs)
     solids = solids_of(scene, origins)
+    pairs = pairs_of(scene, solids)
+    _refuse_what_is_not_there(scene, body_names, solids, pairs)
     acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
     programs.acts = bool(len(stops) or len(forces) or any(acting))
-    return Model(
+    model = Model(
         scene=scene, body_names=body_names, joint_names=tuple(names), joint_specs=tuple(specs),
         column_names=column_names, bodies=bodies, joints=joints, columns=columns, stops=stops, points=points,
         forces=forces, constraints=constraints,
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
-        connected=frozenset(
-            [i for i, joint in enumerate(scene.joints) if joint.connected]
-            + [i for i, constraint in constraints.items() if constraint.active]
-        ),
+        connected=_connected(scene, constraints),
         gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
-        solids=solids, pairs=pairs_of(scene, solids),
+        solids=solids, pairs=pairs,
     )  # fmt: skip
+    for joint in constraints:
+        if joints.kind[joint] == GEAR:
+            bind_gear(model, frames, joint, [_drawn(model, *tied) for tied in model.geared(joint)])
+    return model
+
+
+def bind_gear(model: Model, frames: Frames, joint: int, at: Sequence[float]) -> None:
+    """Let a gear hold where its two freedoms have these coordinates."""
+    frames.offset[joint] = at[0] - model.constraints[joint].ratio * at[1]
+
+
+def _drawn(model: Model, joint: int, freedom: int) -> float:
+    """Return a coordinate in the drawing."""
+    X_FM = relative_pose(model, model.frames, joint, model.poses)
+    return float(coordinates(int(model.joints.kind[joint]), X_FM)[freedom])
+
+
+def _connected(scene: Scene, constraints: dict[int, Constraint]) -> frozenset[int]:
+    """Return the joints active from the start; what ties joints waits for them."""
+    present = {joint.name: i for i, joint in enumerate(scene.joints) if joint.connected}
+    bind = {i for i, one in constraints.items() if one.active and all(name in present for name in one.joints)}
+    return frozenset(present.values()) | {i for i in bind if not waits(constraints[i])}
+
+
+def waits(spec: Constraint) -> bool:
+    """Tell whether a constraint binds only while a contact is closed."""
+    return spec.type == "rolling" and not spec.keeps
 
 
 def _origins(scene: Scene) -> dict[str, np.ndarray]:
@@ -193,6 +235,10 @@ def _joint_tables(
         if i in constraints:
             joints.kind[i] = _kind_of(constraints[i])
             joints.parent[i], joints.child[i] = _held_by(constraints[i], names, joints, body_of)
+            if np.isfinite(constraints[i].holds):  # its slip is a freedom with friction
+                joints.nv[i] = 1
+                rows.append((i, _gives_force(constraints[i], names, joints), *(0.0,) * 4, constraints[i].holds))
+                column_names.append(name)
             continue
         kind = KIND[spec.type if spec else "free"]
         count = NV[kind]
@@ -218,24 +264,47 @@ def _joint_tables(
     return joints, columns, stop_table, tuple(column_names)
 
 
-def _refuse_what_is_not_there(scene: Scene) -> None:
+def _refuse_what_is_not_there(
+    scene: Scene, body_names: tuple[str, ...], solids: tuple[Solid, ...], pairs: tuple[Pair, ...]
+) -> None:
     """Refuse what scenes can say of constraints and the engine does not do."""
     problems = []
     for constraint in scene.constraints:
         path = f"constraints.{constraint.name}"
-        if constraint.type == "gear":
-            problems.append(Problem(where=constraint.place, path=path, what="this version runs no gears"))
-        if np.isfinite(constraint.holds):
-            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what="this version never lets go"))
-        if constraint.type == "rolling" and not constraint.keeps:
-            what = "this version keeps what rolls on its ground"
-            problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what))
+        several = constraint.type == "rolling" or len(constraint.components) > 1
+        if np.isfinite(constraint.holds) and several:
+            what = "this version lets go only of constraints that bind one rate: wheels, blades, gears, screws"
+            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what=what))
+        if waits(constraint):
+            both = {constraint.body, constraint.on}
+            shared = [pair for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}]
+            what, hint = _why_it_never_rolls(constraint, [scene.contacts[n] for pair in shared for n in pair.rules])
+            if what:
+                problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what, hint=hint))
     if problems:
         raise SceneError(problems)
 
 
+def _why_it_never_rolls(spec: Constraint, rules: Sequence[Contact]) -> tuple[str, str]:
+    """Return why a body cannot roll while it touches its ground, as these rules say, and a hint; or nothing."""
+    if not rules:
+        return f"no contact is between '{spec.body}' and '{spec.on}': it never rolls", "give a contact, or keeps: true"
+    rough = [rule.name for rule in rules if rule.friction > 0.0]
+    if rough:
+        what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
+        return what, "friction: 0 in that contact"
+    return "", ""
+
+
 def _kind_of(spec: Constraint) -> int:
-    return ROLLING_OPEN if spec.type == "rolling" and not spec.keeps else CONSTRAINT_KIND[spec.type]
+    return ROLLING_OPEN if waits(spec) else CONSTRAINT_KIND[spec.type]
+
+
+def _gives_force(spec: Constraint, names: list[str], joints: Any) -> int:
+    """Return 1 where what a constraint of one row gives is a force, 0: a moment."""
+    if spec.type == "gear":
+        return LINEAR[int(joints.kind[names.index(spec.joints[0])])][spec.freedoms[0]]
+    return int(not any(component.startswith("r") for component in spec.components))
 
 
 def _held_by(spec: Constraint, names: list[str], joints: Any, body_of: dict[str, int]) -> tuple[int, int]:
@@ -276,6 +345,7 @@ def _all_frames(frames: Frames, count: int) -> Frames:
     return Frames(
         np.vstack([frames.p_PF, zero]), np.concatenate([frames.R_PF, eye]),
         np.vstack([frames.p_CM, zero]), np.concatenate([frames.R_CM, eye]),
+        np.concatenate([frames.offset, np.zeros(extra)]),
     )  # fmt: skip
 
 

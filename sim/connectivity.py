@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim.model import (
+    AXLE_ROW,
     BLOCK,
     CREEP,
     FREE,
     FREEDOM_ROWS,
     FRONT,
+    GEAR,
     HARD_ROWS,
     MEETING,
     NQ,
@@ -32,10 +34,9 @@ from sim.model import (
     ROLLING_OPEN,
     ROW,
     SAME_VELOCITY,
-    SCREW,
-    SCREW_ROW,
     SHAPE,
     SLIP,
+    SLIPPING,
     STICK,
     TOUCH,
     UNIVERSAL_ROW,
@@ -180,7 +181,8 @@ def build(
     _bound(holds, first_hold, rows)
     fronts, entries, waiting = _fronts(links, blocks, rows)
     one = table(ONE, 1)
-    one.along[0] = cheaper_along(links, blocks, pairs, fronts)
+    geared = bool(np.any(blocks.mate >= 0))  # four links have a row of a gear: it is no row that two ends close
+    one.along[0] = not geared and cheaper_along(links, blocks, pairs, fronts)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
     one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
     one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
@@ -190,7 +192,7 @@ def build(
         meetings=_meetings(model, link_of, meetings),
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
-    one.driven[0] = int(bool(np.any((rows.motion >= 0) | (rows.code == SCREW_ROW))))  # both read coordinates
+    one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
     sizes = Numbers(
@@ -286,16 +288,39 @@ _COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def _rows_of_constraint(model: Model, joint: int) -> list[tuple[int, float, float, int, int, int]]:
-    """Return the rows of a constraint, as `_rows_of`: but for screws and what is kept on the ground, of rates only."""
+    """Return the rows of a constraint, as `_rows_of`: but for gears and what is kept on the ground, of rates only.
+
+    One that may slip has its row while it is held.
+    """
+    kind, motion, column = int(model.joints.kind[joint]), -1, int(model.joints.column[joint])
+    if model.joints.nv[joint]:
+        motion = int(model.columns.motion[column])
+        if motion < 0:
+            return []
+    placed = {GEAR: _codes(model, joint), ROLLING: (2,)}.get(kind, ())
+    return [
+        (code, 1.0 if _pushes(code) else model.length, 0.0, 0 if code in placed else RATES_ONLY, motion, column)
+        for code in _codes(model, joint)
+    ]
+
+
+def _codes(model: Model, joint: int) -> Sequence[int]:
+    """Return the directions of what a constraint binds; of a gear, the first freedom's."""
     kind, spec = int(model.joints.kind[joint]), model.constraints[joint]
     if kind == SAME_VELOCITY:
-        codes = [_COMPONENTS.index(name) for name in spec.components]
-        return [(code, 1.0 if code < 3 else model.length, 0.0, RATES_ONLY, -1, 0) for code in codes]
-    if kind == SCREW:
-        column = int(model.joints.column[model.joint_names.index(spec.joints[0])])
-        return [(SCREW_ROW, 1.0, 0.0, 0, -1, column)]
-    normal = kind == ROLLING
-    return [(code, 1.0, 0.0, 0 if normal and code == 2 else RATES_ONLY, -1, 0) for code in HARD_ROWS[kind]]
+        return [_COMPONENTS.index(name) for name in spec.components]
+    if kind == GEAR:
+        return [_freedom_code(model, *model.geared(joint)[0])]
+    return HARD_ROWS[kind]
+
+
+def _pushes(code: int) -> bool:
+    """Tell whether a direction is of a force; else of a moment."""
+    return code < 3 or code >= AXLE_ROW
+
+
+def _freedom_code(model: Model, joint: int, freedom: int) -> int:
+    return FREEDOM_ROWS[int(model.joints.kind[joint])][freedom]
 
 
 def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
@@ -344,47 +369,57 @@ def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
 def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
     """Lay out the rows: a block for each loop, for each driven joint of the tree, for each closed point of contact."""
     motors = _motors(model, links)
+    seconds = [joint for joint in loops if model.joints.kind[joint] == GEAR]
     mode, ends = touches.mode.tolist(), touches.link.tolist()
     closed = [k for k, m in enumerate(mode) if m != OPEN]
-    joints = [*loops, *motors]
+    joints = [*loops, *seconds, *motors]
     blocks = table(BLOCK, len(joints) + len(closed))
     row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
     numbers: list[tuple[int, ...]] = []
     support: list[int] = []
     jacobian = 0
+    blocks.mate[:], blocks.factor[:] = -1, 1.0
     paths = _Paths(links)
     for n in range(len(blocks)):
-        first_row = len(row_list)
+        second = len(loops) <= n < len(loops) + len(seconds)
         if n < len(joints):
-            joint, motor, touch = joints[n], n >= len(loops), -1
+            joint, motor, touch = joints[n], n >= len(loops) + len(seconds), -1
             kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
-            a, b = (int(link_of[model.joints[side][joint]]) for side in ("parent", "child"))
-            row_list += [(n, *row) for row in _rows_of(model, joint, motor)]
-            _bind(blocks, n, frames, joint, links, a, b)
+            held = model.geared(joint)[second][0] if kind == GEAR else joint  # whose frames and links it has
+            a, b = (int(link_of[model.joints[side][held]]) for side in ("parent", "child"))
+            _bind(blocks, n, frames, held, links, a, b)
+            own = [] if second else _rows_of(model, joint, motor)
             if kind > FREE:
-                spec = model.constraints[joint]
-                blocks.rolls[n] = int(kind in (ROLLING, ROLLING_OPEN))
-                blocks.ring[n], blocks.tube[n], blocks.ratio[n] = *_circle(spec), spec.ratio
+                _constrain(blocks, n, model, frames, joint, second)
         else:
             joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
             a, b = ends[touch]
-            row_list += [(n, *row) for row in _rows_of_touch(mode[touch])]
+            own = _rows_of_touch(mode[touch])
+        row, count = len(row_list), len(own)
+        if second:  # has the row of the first
+            first = loops.index(joint)
+            row, count = numbers[first][8:10]
+            blocks.mate[first], blocks.second[n] = n, 3 - len(model.tied(joint))
+        row_list += [(n, *one) for one in own]
+        kind = 0 if motor else kind if kind <= FREE else SLIPPING if model.joints.nv[joint] else 0
         fork = paths.fork(a, b)
         below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
-        hard = sum(row[3] == 0.0 for row in row_list[first_row:])
+        hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
         entries = [*below_b, *below_a, *above]
         numbers.append((
-            0 if motor or kind > FREE else kind, 0 if motor else NV[kind], joint, column, a, b, int(motor), touch,
-            first_row, len(row_list) - first_row, hard, len(support), len(below_b), len(below_a), len(above), jacobian,
-            fork,
+            kind, NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
+            len(below_b), len(below_a), len(above), jacobian, fork,
         ))  # fmt: skip
         support.extend(entries)
-        jacobian += len(entries) * (len(row_list) - first_row)
+        jacobian += len(entries) * count
     rows = table(ROW, len(row_list))
     touches.block[closed] = len(joints) + np.arange(len(closed))
     _fill(blocks, _OF_BLOCK, numbers)
     _fill(rows, _OF_ROW, row_list)
-    pairs, shared = _pairs(blocks, support) if len(blocks) <= MANY else (table(PAIR, 0), np.zeros((0, 2), np.int64))
+    if len(blocks) <= MANY or seconds:
+        pairs, shared = _pairs(blocks, support)
+    else:
+        pairs, shared = table(PAIR, 0), np.zeros((0, 2), np.int64)
     return blocks, rows, np.array(support, np.int64), pairs, shared
 
 
@@ -393,6 +428,17 @@ _OF_BLOCK = (
     "nc", "jacobian", "fork",
 )  # fmt: skip
 _OF_ROW = ("block", "code", "scale", "compliance", "locked", "motion", "column")
+
+
+def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, second: bool) -> None:
+    """Fill what only blocks of constraints have."""
+    kind, spec, codes = int(model.joints.kind[joint]), model.constraints[joint], _codes(model, joint)
+    blocks.rolls[n] = int(kind in (ROLLING, ROLLING_OPEN))
+    (blocks.ring[n], blocks.tube[n]), blocks.code[n] = _circle(spec), codes[0]
+    if kind == GEAR:
+        tied, freedom = model.geared(joint)[second]
+        blocks.of[n], blocks.code[n] = int(model.joints.column[tied]) + freedom, _freedom_code(model, tied, freedom)
+        blocks.factor[n], blocks.offset[n] = -spec.ratio if second else 1.0, frames.offset[joint]
 
 
 def _fill(table_out: Any, names: tuple[str, ...], numbers: Sequence[tuple[float, ...]]) -> None:
@@ -413,14 +459,21 @@ def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b
 
 
 def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
-    """Where two loops share freedoms, for the products between them."""
+    """Where two blocks share freedoms, for the products between them; the first of a pair has the later rows.
+
+    The two blocks of a gear have one row, whose square has their product twice.
+    """
+    row = blocks.row.tolist()
     users: dict[int, list[tuple[int, int]]] = {}  # of each freedom the loops and its place there
     both: dict[tuple[int, int], list[tuple[int, int]]] = {}
     counts = (blocks.nb + blocks.na + blocks.nc).tolist()
     for high, (first, count) in enumerate(zip(blocks.support.tolist(), counts, strict=True)):
         for s, k in enumerate(support[first : first + count]):
             for low, place in users.setdefault(k, []):
-                both.setdefault((high, low), []).append((s, place))
+                if row[high] < row[low]:
+                    both.setdefault((low, high), []).append((place, s))
+                else:
+                    both.setdefault((high, low), []).extend([(s, place)] * (2 if row[high] == row[low] else 1))
         for s, k in enumerate(support[first : first + count]):
             users[k].append((high, s))
     found: list[tuple[int, ...]] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.model import KIND, NQ
+from sim.model import CYLINDRICAL, FIXED, KIND, NQ, ROTATIONAL, TRANSLATIONAL, UNIVERSAL
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Vec3
 from sim.tree import Frames
@@ -86,6 +86,23 @@ def motion(kind: str, q: tuple[float, ...] | np.ndarray) -> Pose:
     return Pose(p, R)
 
 
+def coordinates(kind: int, X_FM: Pose) -> np.ndarray:
+    """Return the coordinates of a joint up to planar ones whose frames stand so; what it cannot reach is ignored."""
+    R, p = X_FM.R, X_FM.p
+    turn = float(np.arctan2(R[1, 0], R[0, 0]))
+    if kind == FIXED:
+        return np.zeros(0)
+    if kind == ROTATIONAL:
+        return np.array([turn])
+    if kind == TRANSLATIONAL:
+        return np.array([p[2]])
+    if kind == CYLINDRICAL:
+        return np.array([p[2], turn])
+    if kind == UNIVERSAL:
+        return np.array([np.arctan2(-R[1, 2], R[2, 2]), np.arctan2(-R[0, 1], R[0, 0])])
+    return np.array([p[0], p[1], turn])
+
+
 def _about_z(angle: float) -> np.ndarray:
     s, c = np.sin(angle), np.cos(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -115,8 +132,9 @@ class Drawing:
         self.index = {joint.name: i for i, joint in enumerate(scene.joints)}
         n = len(scene.joints) + len(scene.constraints)
         self.frames = Frames(
-            np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1))
-        )
+            np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.tile(np.eye(3), (n, 1, 1)),
+            np.zeros(n),
+        )  # fmt: skip
         self.poses: dict[str, Pose] = {}
         self.points = {b.name: b.points for b in scene.bodies} | {"world": scene.world.points}
         self.bodies_of: list[list[str]] = [[] for _ in scene.parts]
@@ -125,7 +143,7 @@ class Drawing:
         self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
         for i, constraint in self._constraints():
-            if constraint.type == "screw":  # has the frames of its joint
+            if constraint.joints:  # has the frames of its first joint
                 k = self.index[constraint.joints[0]]
                 self.frames.p_PF[i], self.frames.R_PF[i] = self.frames.p_PF[k], self.frames.R_PF[k]
                 self.frames.p_CM[i], self.frames.R_CM[i] = self.frames.p_CM[k], self.frames.R_CM[k]

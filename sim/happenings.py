@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sim.simulator import Simulator
 
 ROUNDS = 20  # events that may follow from each other at one instant
+IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there may be
 
 
 @dataclass
@@ -60,7 +61,9 @@ class Happenings:
     def __init__(self, simulator: Simulator):
         self.s = simulator
         self.stopped = ""
-        self.enabled = {use.name for use in simulator.model.scene.controllers if use.enabled}
+        scene = simulator.model.scene
+        self.enabled = {use.name for use in scene.controllers if use.enabled}
+        self.enabled |= {constraint.name for constraint in scene.constraints if constraint.active}
 
     def enter_conditions(self, programs: Programs) -> list[Condition]:
         """Compile every `when:` into the tables."""
@@ -185,6 +188,53 @@ class Happenings:
             s.flow.restart()
 
     def _decide_contacts(self) -> list[Happening]:
+        """Let bodies collide, stick, slide, roll and part; returns what is told of it."""
+        lines = self._decide()
+        for _ in range(ROUNDS if self.s.model.waiting else 0):
+            rolls = self._follow_contacts()
+            if rolls is None:
+                return lines
+            lines += [rolls, *self._decide()]
+        if self.s.model.waiting:
+            names = ", ".join(repr(self.s.model.joint_names[joint]) for joint in sorted(self.s.model.waiting))
+            raise SimulationError(
+                f"t = {self.s.t:.9g} s: {names} opens the contact while it rolls, and closes it while it does not, "
+                "without end at this instant"
+            )
+        return lines
+
+    def _follow_contacts(self) -> Happening | None:
+        """Let what rolls while a contact is closed do so, or no longer; returns what is told of it, or None."""
+        flow, model, total = self.s.flow, self.s.model, _Sum()
+        wanted = {joint for joint in model.waiting if model.joint_names[joint] in self.enabled and self._touches(joint)}
+        rolling = flow.active & model.waiting
+        if wanted == rolling:
+            return None
+        self.s.touching.let_go(flow)
+        self._restructure(wanted - rolling, set(rolling - wanted), total)
+        flow.impact += total.lost
+        flow.extra += total.given
+        said = [f"{model.joint_names[joint]} rolls" for joint in sorted(wanted - rolling)]
+        said += [f"{model.joint_names[joint]} no longer rolls" for joint in sorted(rolling - wanted)]
+        return Happening(
+            flow.t, said[0].partition(" ")[0], "mode", "", total.lost, total.impulse, "; ".join(said), total.through
+        )
+
+    def _touches(self, joint: int) -> bool:
+        """Tell whether the two bodies of a constraint touch in the plane of its ground."""
+        flow, model = self.s.flow, self.s.model
+        on, body = int(model.joints.parent[joint]), int(model.joints.child[joint])
+        pairs = [model.pairs[touch.pair] for touch in flow.structure.touches]
+        of_both = [{model.solids[pair.first].body, model.solids[pair.second].body} == {on, body} for pair in pairs]
+        if not any(of_both):
+            return False
+        flow.observe()
+        bodies, frames = flow.work.bodies, flow.frames
+        R_WB = bodies.R_WB[on].reshape(3, 3)
+        normal, level = R_WB @ frames.R_PF[joint][:, 2], bodies.p_WB[on] + R_WB @ frames.p_PF[joint]
+        return bool(np.any(np.abs((flow.work.points.p[of_both] - level) @ normal) < IN_PLANE))
+
+    def _decide(self) -> list[Happening]:
         """Let bodies collide, stick, slide and part; returns what is told of it."""
         flow = self.s.flow
         done = self.s.touching.decide(flow)
@@ -303,8 +353,13 @@ class Happenings:
         )
         again = connect & cut & s.flow.active  # cut and connected by name at one instant: nothing changes
         connect, cut = connect - s.flow.active, cut - again
-        if not connect and not cut:
-            return total
+        if connect or cut:
+            self._restructure(connect, cut, total)
+        return total
+
+    def _restructure(self, connect: set[int], cut: set[int], total: _Sum) -> None:
+        """Connect and cut joints and constraints at once, with the impulse that this takes; adds it to a sum."""
+        s = self.s
         now = s.flow.instant()
         gone = spring_energy(now.mechanism, cut & s.flow.active)
         after = restructure(now, connect, cut, s.flow.bound)
@@ -327,7 +382,6 @@ class Happenings:
         s.flow.adopt(after, v, s.agenda)
         if tree:
             s._tell_epoch()
-        return total
 
     def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
         """Return the joints that actions of a kind name, and the constraints that those of another do."""
@@ -337,7 +391,7 @@ class Happenings:
             model.joint_names.index(n)
             for event in events for action in event.actions if action.kind == kind for n in action.targets
         }  # fmt: skip
-        return joints | {j for j, constraint in model.constraints.items() if constraint.name in named}
+        return joints | {j for j, one in model.constraints.items() if one.name in named and j not in model.waiting}
 
     def _act(self, event: Event, action: Action, total: _Sum) -> None:
         s, flow = self.s, self.s.flow

@@ -29,17 +29,18 @@ def joint_impulses(
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     links, blocks = structure.tables.links, structure.tables.blocks
-    row, frame, origin, moved = work.rows.row, work.blocks.frame, work.links.x, work.links.d
+    frame, origin, moved = work.blocks.frame, work.links.x, work.links.d
     parent, carrier = links["parent"].tolist(), links["joint"].tolist()
     through = mechanism.momenta(change)
     out = np.zeros((len(model.joints), 6))
-    of_blocks = (blocks[name].tolist() for name in ("motor", "row", "rows", "touch", "joint", "a", "b"))
-    for n, (motor, first, count, touch, joint, a, b) in enumerate(zip(*of_blocks, strict=True)):
+    of_blocks = (blocks[name].tolist() for name in ("motor", "row", "rows", "touch", "joint", "a", "b", "second"))
+    for n, (motor, first, count, touch, joint, a, b, second) in enumerate(zip(*of_blocks, strict=True)):
         if motor:  # its impulse goes through the tree
             continue
+        row = work.rows.mate if second else work.rows.row
         wrench = rows[first : first + count] @ row[first : first + count]
-        if touch < 0:
-            out[joint] = wrench
+        if touch < 0 and second != 1:
+            out[joint] += wrench
         for link, sign in ((b, 1.0), (a, -1.0)):
             through[link] -= sign * _moved(wrench, frame[n, :3] - origin[link])
     for body, wrench in (applied or {}).items():

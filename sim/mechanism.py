@@ -12,10 +12,10 @@ import numpy as np
 
 from sim.compiler import Model
 from sim.connectivity import Structure
-from sim.drawing import Pose, motion
+from sim.drawing import Pose, coordinates, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREE, FREEDOM_ROWS, NQ, NV, RATES_ONLY, SPHERICAL, Control, Work, make_work
+from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SPHERICAL, Control, Work, make_work
 from sim.tree import Frames
 
 
@@ -105,16 +105,17 @@ class Mechanism:
         """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
         tables, work = self.structure.tables, self.work
         J = np.zeros((len(tables.rows), self.structure.sizes.v))
-        axes, origin, frame, wrench = work.freedoms.axis, work.links.x, work.blocks.frame, work.rows.row
+        axes, origin, frame = work.freedoms.axis, work.links.x, work.blocks.frame
         linear, owner, blocks = tables.freedoms.linear == 1, tables.freedoms.owner, tables.blocks
-        of_blocks = (blocks[name].tolist() for name in ("support", "nb", "na", "row", "rows"))
-        for n, (support, nb, na, row, rows) in enumerate(zip(*of_blocks, strict=True)):
+        of_blocks = (blocks[name].tolist() for name in ("support", "nb", "na", "row", "rows", "second"))
+        for n, (support, nb, na, row, rows, second) in enumerate(zip(*of_blocks, strict=True)):
             k, r = tables.support[support : support + nb + na], slice(row, row + rows)
             axis = axes[k]
             axis[nb:] *= -1.0
+            wrench = work.rows.mate if second else work.rows.row
             moment, force = wrench[r, :3], wrench[r, 3:6]
             turning = axis @ moment.T + crossed(axis, frame[n, :3] - origin[owner[k]]) @ force.T
-            J[r, k] = np.where(linear[k][:, None], axis @ force.T, turning).T
+            J[r, k] += np.where(linear[k][:, None], axis @ force.T, turning).T
         return J
 
     def loop_motion(self, n: int) -> np.ndarray:
@@ -147,8 +148,9 @@ class Mechanism:
 
     def around(self, n: int) -> list[str]:
         """Return the names of the joints of loop n, the one that closes it last."""
-        joint = self.structure.tables.links["joint"]
-        names = [self.model.joint_names[int(joint[link])] for link in self.links_around(n)]
+        joint, second = self.structure.tables.links["joint"], int(self.structure.tables.blocks.mate[n])
+        links = self.links_around(n) + (self.links_around(second) if second >= 0 else [])  # of a gear's two freedoms
+        names = [self.model.joint_names[int(joint[link])] for link in dict.fromkeys(links)]
         return [*names, self.model.joint_names[self.structure.loops[n]]]
 
     def direction(self, code: int, n: int) -> np.ndarray:
@@ -273,24 +275,10 @@ def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def coordinates_of(kind: int, X_FM: Pose) -> np.ndarray:
     """Return q of a joint whose frames stand so; what its freedoms cannot reach is ignored."""
-    R, p = X_FM.R, X_FM.p
-    turn = float(np.arctan2(R[1, 0], R[0, 0]))
-    quaternion = np.array(quaternion_of(tuple(R.ravel()))) if kind in (SPHERICAL, FREE) else None
-    if kind == 0:
-        return np.zeros(0)
-    if kind == 1:
-        return np.array([turn])
-    if kind == 2:
-        return np.array([p[2]])
-    if kind == 3:
-        return np.array([p[2], turn])
-    if kind == 4:
-        return np.array([np.arctan2(-R[1, 2], R[2, 2]), np.arctan2(-R[0, 1], R[0, 0])])
-    if kind == 5:
-        return np.array([p[0], p[1], turn])
-    if kind == SPHERICAL:
-        return quaternion  # type: ignore[return-value]
-    return np.concatenate([p, quaternion])
+    if kind <= PLANAR:
+        return coordinates(kind, X_FM)
+    quaternion = np.array(quaternion_of(tuple(X_FM.R.ravel())))
+    return quaternion if kind == SPHERICAL else np.concatenate([X_FM.p, quaternion])
 
 
 def rates_of(kind: int, frame_F: Pose, frame_M: Pose, w_rel: np.ndarray, v_rel: np.ndarray) -> np.ndarray:

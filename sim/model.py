@@ -22,14 +22,15 @@ KIND = {
     "universal": UNIVERSAL, "planar": PLANAR, "spherical": SPHERICAL, "free": FREE,
 }  # fmt: skip
 # Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
-# ROLLING_OPEN: without the row that keeps it on the ground.
-NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, SCREW = range(8, 14)
+# ROLLING_OPEN: without the row that keeps it on the ground.  A screw is a gear between the two freedoms of one joint.
+# SLIPPING: of blocks alone, a constraint that may slip; how it does is its one freedom.
+NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, GEAR, SLIPPING = range(8, 15)
 CONSTRAINT_KIND = {
     "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
-    "screw": SCREW,
+    "gear": GEAR, "screw": GEAR,
 }  # fmt: skip
-NQ = (0, 1, 1, 2, 2, 3, 4, 7, 0, 0, 0, 0, 0, 0)  # coordinates by kind
-NV = (0, 1, 1, 2, 2, 3, 3, 6, 0, 0, 0, 0, 0, 0)  # freedoms by kind
+NQ = (0, 1, 1, 2, 2, 3, 4, 7, 0, 0, 0, 0, 0, 0, 0)  # coordinates by kind
+NV = (0, 1, 1, 2, 2, 3, 3, 6, 0, 0, 0, 0, 0, 0, 1)  # freedoms by kind
 # 1: the freedom is a translation, 0: a rotation; in the order of v.
 LINEAR = ((), (0,), (1,), (1, 0), (0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1, 0, 0, 0))
 
@@ -83,7 +84,12 @@ BLOCK = np.dtype(
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
         ("rolls", "i8"),  # 1: b rolls on the plane z_F of a; its axis is y_M, M is its centre
         ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
-        ("ratio", "f8"),  # m: how far a screw goes in a radian
+        # Of gears, whose rate is the sum of two freedoms' rates, each times its factor: a block for each of the two.
+        ("mate", "i8"),  # of the first: block of the second; else -1
+        ("second", "i8"),  # of the second, whose row is that of the first, 1: of another joint, 2: of the same; else 0
+        ("of", "i8"),  # column of the freedom
+        ("offset", "f8"),  # m or rad: the sum of the coordinates where the gear was bound
+        ("code", "i8"), ("factor", "f8"),  # direction, as of rows, of this freedom or of what may slip; 1 or -ratio
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
@@ -98,14 +104,14 @@ BLOCK = np.dtype(
 )  # fmt: skip
 
 # A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M; 10 along the
-# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane, 12 a screw along and about z_F.
-UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, SCREW_ROW = 6, 10, 11, 12
+# axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane.
+UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW = 6, 10, 11
 # Of constraints the components of a same velocity are the scene's.
 HARD_ROWS = (
     (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), (),
-    (AXLE_ROW,), (EDGE_ROW,), (0, 1, 2), (0, 1), (), (SCREW_ROW,),
+    (AXLE_ROW,), (EDGE_ROW,), (0, 1, 2), (0, 1), (), (), (),
 )  # fmt: skip
-FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9), (), (), (), (), (), ())
+FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9), (), (), (), (), (), (), ())
 LOCKED, RATES_ONLY = 1, 2  # of rows: residual by rotation vector; none: what is bound is a rate
 
 ROW = np.dtype(
@@ -305,6 +311,7 @@ BLOCK_WORK = np.dtype(
 ROW_WORK = np.dtype(
     [
         ("row", "f8", (6,)),  # unit wrench: moment at M [m], force on b [1]
+        ("mate", "f8", (6,)),  # of a gear: the wrench at its second freedom
         ("gamma", "f8"), ("slip", "f8"), ("phi", "f8"),  # wanted J vdot; J v less what is wanted; position residual
         ("want", "f8", (3,)),  # of a driven freedom now: coordinate, rate, acceleration; m or rad
         ("rhs", "f8"), ("force", "f8"),  # of the linear system; multipliers [N]

@@ -171,6 +171,8 @@ def _reason(mechanism: Mechanism, n: int) -> tuple[str, str]:
     """Return what makes rows of loop n repeat others, and the joint that joins the same bodies."""
     model, structure = mechanism.model, mechanism.structure
     own, length = structure.loops[n], model.length
+    if structure.tables.blocks.mate[n] >= 0:  # a gear joins freedoms, not bodies
+        return "", ""
     ends = {int(model.joints.parent[own]), int(model.joints.child[own])}
     for body in ends - {0}:
         joint = int(structure.carrier[body])

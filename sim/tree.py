@@ -35,10 +35,11 @@ class Frames:
     R_PF: np.ndarray  # (joints, 3, 3)
     p_CM: np.ndarray  # (joints, 3) m
     R_CM: np.ndarray  # (joints, 3, 3)
+    offset: np.ndarray  # (joints,) m or rad: of gears, first coordinate - ratio * second
 
     def copy(self) -> Frames:
         """Return a copy that an event may bind anew."""
-        return Frames(self.p_PF.copy(), self.R_PF.copy(), self.p_CM.copy(), self.R_CM.copy())
+        return Frames(self.p_PF.copy(), self.R_PF.copy(), self.p_CM.copy(), self.R_CM.copy(), self.offset.copy())
 
 
 class Tree(NamedTuple):

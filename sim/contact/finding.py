@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sim.contact.touch import Touch
 from sim.kernels.narrow import touching_points
 from sim.mechanism import Mechanism
+from sim.model import ROLLING
 
 CLOSED = 1e-9  # m: gap at which a point touches
 
@@ -14,11 +15,13 @@ CLOSED = 1e-9  # m: gap at which a point touches
 def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     """Return the pairs of shapes that may touch now, each with the rule that it follows.
 
-    A pair follows the last of its rules that is switched on; bodies that a connected joint holds together never touch.
+    A pair follows the last of its rules that is switched on; bodies that a connected joint holds together never touch,
+    nor does what is kept on the ground on which it rolls.
     """
     model, structure = mechanism.model, mechanism.structure
     joints, free = model.joints, set(model.free_joint.tolist())
     present = {int(j) for j in (*structure.carrier[1:], *structure.loops)} - free
+    present = {j for j in present if j not in model.constraints or joints.kind[j] == ROLLING}
     held = {frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present}
     out = {}
     for number, pair in enumerate(model.pairs):

@@ -72,7 +72,9 @@ class Bounded:
         if self.side:
             end = "upper" if self.side > 0 else "lower"
             return f"{model.column_names[self.column]} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
-        return f"{model.column_names[self.column]} {'sticks' if mode == STICK else 'slides'}"
+        constrains = int(model.columns.joint[self.column]) in model.constraints
+        words = ("grips", "slips") if constrains else ("sticks", "slides")
+        return f"{model.column_names[self.column]} {words[mode != STICK]}"
 
 
 Point = Touch | Bounded

@@ -121,6 +121,7 @@ class Touching:
         if flow.structure.touches or flow.structure.holds or flow.model.step:
             flow.model = replace(flow.model, step=0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
+        flow.idle, flow.idle_stops = frozenset(), frozenset()
 
     # --- one instant ----------------------------------------------------------------------------
 
@@ -173,7 +174,12 @@ class Touching:
         for _ in range(len(rough) + 1):
             flow.take(_with(bare, tuple(closed), rules, holds_of(bare.mechanism, bounded)), v)
             flow.rub(rubbing(self.model, bounded))
-            held_before, bounded = bounded, eased(bounded, flow.torques_beyond())
+            beyond = flow.torques_beyond()
+            chosen = self._chosen_grip(flow)
+            if chosen:
+                out.failure = chosen
+                return out
+            held_before, bounded = bounded, eased(bounded, beyond)
             if bounded == held_before:
                 break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
@@ -197,6 +203,19 @@ class Touching:
             flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
             flow.take(_with(flow.instant(), (), rules), now.v)
         flow.follow_laws(tuple(rules.values()))
+
+    def _chosen_grip(self, flow: Flow) -> str:
+        """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
+        for hold in flow.structure.holds:
+            joint = int(self.model.columns.joint[hold.column])
+            if joint in self.model.constraints and flow.work.joints.determinate[joint] == 0.0:
+                spec = self.model.constraints[joint]
+                return (
+                    f"constraint {spec.name!r} ({spec.place}) lets go beyond a force (holds) that is not determined "
+                    "here: other rows repeat its own, so its force is one choice among many. Leave out 'holds', or "
+                    "what holds the same again"
+                )
+        return ""
 
     def _overlap(self, law: Sequence[Point], gaps: Sequence[float]) -> str:
         """Return which bodies are inside one another, or nothing."""

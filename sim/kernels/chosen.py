@@ -55,18 +55,19 @@ def mark_acting(rank, links, freedoms, blocks, rows, link_work, freedom_work, bl
     for s in range(rank):
         row_work.acts[row_work.order[s]] = 1
     for r in range(row_work.acts.size):
-        n = rows.block[r]
-        if row_work.acts[r] < 0 and (
-            moves(r, n, blocks.a[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
-            or moves(r, n, blocks.b[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row_work)
-        ):
-            row_work.acts[r] = 0
+        n, row = rows.block[r], row_work.row
+        while row_work.acts[r] < 0 and n >= 0:  # a gear has two blocks
+            if moves(
+                r, n, blocks.a[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row
+            ) or moves(r, n, blocks.b[n], blocks.fork[n], links, freedoms, link_work, freedom_work, block_work, row):
+                row_work.acts[r] = 0
+            n, row = blocks.mate[n], row_work.mate
 
 
 @kernel
-def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, row_work):
+def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, row):
     """Tell whether a freedom from link b up to its ancestor `top` changes what row r of block n holds."""
-    frame, axis, row = block_work.frame, freedom_work.axis, row_work.row
+    frame, axis = block_work.frame, freedom_work.axis
     while b != top:
         k = wrench_about(frame, link_work.x, row, n, r, b)
         size = abs(k[0]) + abs(k[1]) + abs(k[2]) + abs(k[3]) + abs(k[4]) + abs(k[5])
@@ -83,13 +84,13 @@ def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, ro
 
 @kernel
 def pull(n, r, size, blocks, link_work, block_work, row_work, wrench_out):
-    """Add a force of row r of block n to the wrenches on both links."""
+    """Add a force of row r of block n to the wrenches on both links; of a gear, on all four."""
     row = row_work.row
-    m0, m1, m2, f0, f1, f2 = (
-        size * row[r, 0], size * row[r, 1], size * row[r, 2], size * row[r, 3], size * row[r, 4], size * row[r, 5],
-    )  # fmt: skip
-    add_wrench(block_work.frame, link_work.x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-    add_wrench(block_work.frame, link_work.x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+    while n >= 0:
+        m0, m1, m2, f0, f1, f2 = row[r, 0], row[r, 1], row[r, 2], row[r, 3], row[r, 4], row[r, 5]
+        add_wrench(block_work.frame, link_work.x, n, blocks.b[n], size, m0, m1, m2, f0, f1, f2, wrench_out)
+        add_wrench(block_work.frame, link_work.x, n, blocks.a[n], -size, m0, m1, m2, f0, f1, f2, wrench_out)
+        n, row = blocks.mate[n], row_work.mate
 
 
 @kernel

@@ -3,6 +3,7 @@
 A row is a unit wrench (moment at M, force) on link b and its opposite on link a; J v is the
 relative velocity of M against F along it, and `phi` the position residual whose rate that is.
 A driven freedom is a row that wants a coordinate, a rate and an acceleration instead of zeros.
+A gear is a row with two such pairs of wrenches, one in the block of each freedom that it ties.
 Rotational rows are multiplied by the mechanism's length, so that all rows are in metres.  J is
 kept by path (freedoms of b below the fork, of a below it, then those above), never dense.
 """
@@ -15,7 +16,7 @@ from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply
 from sim.kernels.vectors import beyond, cross, dot, length, minus, plus, three, times, unit
-from sim.model import AXLE_ROW, EDGE_ROW, RATES_ONLY, SCREW_ROW, UNIVERSAL_ROW
+from sim.model import AXLE_ROW, EDGE_ROW, RATES_ONLY, UNIVERSAL_ROW
 
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
@@ -113,9 +114,7 @@ def direction(code, frame, n):
         return z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
     if code == AXLE_ROW or code == EDGE_ROW:
         return unit(sideways(code, frame, n))
-    if code == SCREW_ROW:
-        i = 5
-    elif code > UNIVERSAL_ROW:
+    if code > UNIVERSAL_ROW:
         i = 12 + code - 7
     else:
         i = 3 + code % 3
@@ -159,62 +158,79 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     Driven rows: J v less the wanted rate, and the wanted acceleration besides, from row_work.want.
     link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].
     """
-    V, A, x, frame = link_work.V, link_work.A, link_work.x, block_work.frame
     row_out, gamma_out, slip_out = row_work.row, row_work.gamma, row_work.slip
-    a_links, b_links = blocks.a, blocks.b
     block, code, scale, motion, want = rows.block, rows.code, rows.scale, rows.motion, row_work.want
     for r in range(block.size):
         if not (every or keeps[r]) or blocks.touch[block[r]] >= 0:
             continue
         n, c, s = block[r], code[r], scale[r]
-        a, b = a_links[n], b_links[n]
-        e0, e1, e2 = direction(c, frame, n)
-        wa0, wa1, wa2 = V[a, 0], V[a, 1], V[a, 2]
-        wb0, wb1, wb2 = V[b, 0], V[b, 1], V[b, 2]
-        if c < 3 or c >= AXLE_ROW:
-            u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
-            p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
-            r0, r1, r2 = frame[n, 0] - x[a, 0], frame[n, 1] - x[a, 1], frame[n, 2] - x[a, 2]
-            cb0, cb1, cb2 = wb1 * p2 - wb2 * p1, wb2 * p0 - wb0 * p2, wb0 * p1 - wb1 * p0
-            ca0, ca1, ca2 = wa1 * r2 - wa2 * r1, wa2 * r0 - wa0 * r2, wa0 * r1 - wa1 * r0
-            d0 = A[b, 3] + A[b, 1] * p2 - A[b, 2] * p1 + wb1 * cb2 - wb2 * cb1
-            d1 = A[b, 4] + A[b, 2] * p0 - A[b, 0] * p2 + wb2 * cb0 - wb0 * cb2
-            d2 = A[b, 5] + A[b, 0] * p1 - A[b, 1] * p0 + wb0 * cb1 - wb1 * cb0
-            d0 -= A[a, 3] + A[a, 1] * r2 - A[a, 2] * r1 + wa1 * ca2 - wa2 * ca1
-            d1 -= A[a, 4] + A[a, 2] * r0 - A[a, 0] * r2 + wa2 * ca0 - wa0 * ca2
-            d2 -= A[a, 5] + A[a, 0] * r1 - A[a, 1] * r0 + wa0 * ca1 - wa1 * ca0
-            t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
-            if c == AXLE_ROW or c == EDGE_ROW:
-                g0, g1, g2 = sideways_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
-                t0, t1, t2 = t0 + g0, t1 + g1, t2 + g2
-            else:
-                t0, t1, t2 = 2.0 * t0, 2.0 * t1, 2.0 * t2
-            if blocks.rolls[n]:
-                d0, d1, d2 = d0 + frame[n, 30], d1 + frame[n, 31], d2 + frame[n, 32]
-            row_out[r, 0] = row_out[r, 1] = row_out[r, 2] = 0.0
-            row_out[r, 3], row_out[r, 4], row_out[r, 5] = s * e0, s * e1, s * e2
-        else:
-            u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
-            d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
-            if c == UNIVERSAL_ROW:
-                t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
-            elif c > UNIVERSAL_ROW:
-                t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
-            else:
-                t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
-            row_out[r, 0], row_out[r, 1], row_out[r, 2] = s * e0, s * e1, s * e2
-            row_out[r, 3] = row_out[r, 4] = row_out[r, 5] = 0.0
-        slip_out[r] = s * (e0 * u0 + e1 * u1 + e2 * u2)
-        gamma_out[r] = -s * (e0 * d0 + e1 * d1 + e2 * d2 + t0 * u0 + t1 * u1 + t2 * u2)
+        e, rate, drift = along_row(n, c, blocks, link_work, block_work.frame)
+        point(r, c, s, e, row_out)
+        slip_out[r], gamma_out[r] = s * rate, -s * drift
         if motion[r] >= 0:
             slip_out[r] -= s * want[r, 1]
             gamma_out[r] += s * want[r, 2]
-        if c == SCREW_ROW:
-            ratio, w0, w1, w2 = blocks.ratio[n], wb0 - wa0, wb1 - wa1, wb2 - wa2
-            row_out[r, 0], row_out[r, 1], row_out[r, 2] = -ratio * e0, -ratio * e1, -ratio * e2
-            slip_out[r] -= ratio * (e0 * w0 + e1 * w1 + e2 * w2)
-            d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
-            gamma_out[r] += ratio * (e0 * d0 + e1 * d1 + e2 * d2 + 0.5 * (t0 * w0 + t1 * w1 + t2 * w2))
+        m = blocks.mate[n]
+        if m >= 0:
+            c, s = blocks.code[m], s * blocks.factor[m]
+            e, rate, drift = along_row(m, c, blocks, link_work, block_work.frame)
+            point(r, c, s, e, row_work.mate)
+            slip_out[r], gamma_out[r] = slip_out[r] + s * rate, gamma_out[r] - s * drift
+
+
+@part
+def pushes(code):
+    """Tell whether a direction is of a force, by its code; else of a moment."""
+    return code < 3 or code >= AXLE_ROW
+
+
+@part
+def point(r, code, size, e, row_out):
+    """Fill the unit wrench of row r: a force or a moment along e."""
+    for i in range(6):
+        row_out[r, i] = 0.0
+    i = 3 if pushes(code) else 0
+    row_out[r, i], row_out[r, i + 1], row_out[r, i + 2] = size * e[0], size * e[1], size * e[2]
+
+
+@part
+def along_row(n, c, blocks, link_work, frame):
+    """Direction in block n by a row's code, the rate along it, and what this rate's derivative is with zero vdot."""
+    V, A, x, a, b = link_work.V, link_work.A, link_work.x, blocks.a[n], blocks.b[n]
+    e0, e1, e2 = direction(c, frame, n)
+    wa0, wa1, wa2 = V[a, 0], V[a, 1], V[a, 2]
+    wb0, wb1, wb2 = V[b, 0], V[b, 1], V[b, 2]
+    if pushes(c):
+        u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
+        p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
+        r0, r1, r2 = frame[n, 0] - x[a, 0], frame[n, 1] - x[a, 1], frame[n, 2] - x[a, 2]
+        cb0, cb1, cb2 = wb1 * p2 - wb2 * p1, wb2 * p0 - wb0 * p2, wb0 * p1 - wb1 * p0
+        ca0, ca1, ca2 = wa1 * r2 - wa2 * r1, wa2 * r0 - wa0 * r2, wa0 * r1 - wa1 * r0
+        d0 = A[b, 3] + A[b, 1] * p2 - A[b, 2] * p1 + wb1 * cb2 - wb2 * cb1
+        d1 = A[b, 4] + A[b, 2] * p0 - A[b, 0] * p2 + wb2 * cb0 - wb0 * cb2
+        d2 = A[b, 5] + A[b, 0] * p1 - A[b, 1] * p0 + wb0 * cb1 - wb1 * cb0
+        d0 -= A[a, 3] + A[a, 1] * r2 - A[a, 2] * r1 + wa1 * ca2 - wa2 * ca1
+        d1 -= A[a, 4] + A[a, 2] * r0 - A[a, 0] * r2 + wa2 * ca0 - wa0 * ca2
+        d2 -= A[a, 5] + A[a, 0] * r1 - A[a, 1] * r0 + wa0 * ca1 - wa1 * ca0
+        t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
+        if c == AXLE_ROW or c == EDGE_ROW:
+            g0, g1, g2 = sideways_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
+            t0, t1, t2 = t0 + g0, t1 + g1, t2 + g2
+        else:
+            t0, t1, t2 = 2.0 * t0, 2.0 * t1, 2.0 * t2
+        if blocks.rolls[n]:
+            d0, d1, d2 = d0 + frame[n, 30], d1 + frame[n, 31], d2 + frame[n, 32]
+    else:
+        u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+        d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
+        if c == UNIVERSAL_ROW:
+            t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
+        elif c > UNIVERSAL_ROW:
+            t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
+        else:
+            t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
+    rate = e0 * u0 + e1 * u1 + e2 * u2
+    return (e0, e1, e2), rate, e0 * d0 + e1 * d1 + e2 * d2 + t0 * u0 + t1 * u1 + t2 * u2
 
 
 @kernel
@@ -232,18 +248,25 @@ def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
 
 
 @door
-def slips(rows, block_work, row_work):
+def slips(blocks, rows, block_work, row_work):
     """J v of all rows less the wanted rate, from relative velocities in `frame` and unit wrenches in `row`."""
-    frame, row, want, slip_out = block_work.frame, row_work.row, row_work.want, row_work.slip
-    block = rows.block
+    frame, want, slip_out, block = block_work.frame, row_work.want, row_work.slip, rows.block
     for r in range(block.size):
-        n = block[r]
-        slip_out[r] = (
-            row[r, 0] * frame[n, 21] + row[r, 1] * frame[n, 22] + row[r, 2] * frame[n, 23]
-            + row[r, 3] * frame[n, 24] + row[r, 4] * frame[n, 25] + row[r, 5] * frame[n, 26]
-        )  # fmt: skip
+        m = blocks.mate[block[r]]
+        slip_out[r] = power(row_work.row, r, frame, block[r])
+        if m >= 0:
+            slip_out[r] += power(row_work.mate, r, frame, m)
         if rows.motion[r] >= 0:
             slip_out[r] -= rows.scale[r] * want[r, 1]
+
+
+@part
+def power(row, r, frame, n):
+    """Return what the wrench of row r does in the relative motion of block n."""
+    return (
+        row[r, 0] * frame[n, 21] + row[r, 1] * frame[n, 22] + row[r, 2] * frame[n, 23]
+        + row[r, 3] * frame[n, 24] + row[r, 4] * frame[n, 25] + row[r, 5] * frame[n, 26]
+    )  # fmt: skip
 
 
 @door
@@ -251,7 +274,7 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
     Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
-    driven freedoms: their coordinate less the wanted one.
+    driven freedoms: their coordinate less the wanted one; gears: the sum of their coordinates.
     """
     frame, phi_out = block_work.frame, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
@@ -260,10 +283,10 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
         if soft[r] > 0.0 or rows.locked[r] == RATES_ONLY:
             phi_out[r] = 0.0
             continue
-        if c == SCREW_ROW:
-            value = coordinate[rows.column[r]] - blocks.ratio[n] * coordinate[rows.column[r] + 1]
-        elif rows.motion[r] >= 0:
+        if rows.motion[r] >= 0:
             value = coordinate[rows.column[r]] - row_work.want[r, 0]
+        elif blocks.mate[n] >= 0:
+            value = geared(blocks, n, coordinate)
         elif c < 3:
             e0, e1, e2 = direction(c, frame, n)
             value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
@@ -272,6 +295,13 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
         else:
             value = turned(frame, n, c - 3, rows.locked[r])
         phi_out[r] = scale[r] * value
+
+
+@kernel
+def geared(blocks, n, coordinate):
+    """Return the sum of a gear's coordinates, each times its factor, less what it was where the gear was bound."""
+    m = blocks.mate[n]
+    return coordinate[blocks.of[n]] + blocks.factor[m] * coordinate[blocks.of[m]] - blocks.offset[n]
 
 
 @kernel
@@ -301,8 +331,9 @@ def turned(frame, n, i, locked):
 @kernel
 def jacobians(links, freedoms, blocks, link_work, freedom_work, block_work, row_work, J_out):
     """Scaled Jacobian J' of every block, support x rows, with J M^-1 J^T = J' J'^T; needs `articulate`."""
-    x, frame, row = link_work.x, block_work.frame, row_work.row
+    x, frame = link_work.x, block_work.frame
     for n in range(blocks.rows.size):
+        row = row_work.mate if blocks.second[n] else row_work.row
         m, at, a, b, fork = blocks.rows[n], blocks.jacobian[n], blocks.a[n], blocks.b[n], blocks.fork[n]
         for r in range(m):
             i = blocks.row[n] + r
@@ -435,20 +466,28 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
 
     After `outward`: rows that act agree with J vdot = gamma; those that were cut need not.
     """
-    A, B, x, frame, row, gamma = (
-        link_work.A, link_work.B, link_work.x, block_work.frame, row_work.row, row_work.gamma,
-    )  # fmt: skip
+    frame, gamma = block_work.frame, row_work.gamma
     worst, at, size = 0.0, -1, SLOW
     for r in range(gamma.size):
         if rows.compliance[r] == 0.0:
             n = rows.block[r]
-            a, b = blocks.a[n], blocks.b[n]
-            k, j = wrench_about(frame, x, row, n, r, b), wrench_about(frame, x, row, n, r, a)
-            pull, hold = along(k, B, b), along(j, B, a)
-            size = max(size, abs(gamma[r]), extent(k, B, b), extent(j, B, a), extent(k, A, b), extent(j, A, a))
-            if abs(pull - hold - gamma[r]) > worst:
-                worst, at = abs(pull - hold - gamma[r]), r
+            pull, largest = answered(n, r, row_work.row, blocks, link_work, frame)
+            size = max(size, abs(gamma[r]), largest)
+            if blocks.mate[n] >= 0:
+                more, largest = answered(blocks.mate[n], r, row_work.mate, blocks, link_work, frame)
+                pull, size = pull + more, max(size, largest)
+            if abs(pull - gamma[r]) > worst:
+                worst, at = abs(pull - gamma[r]), r
     return worst / size, at
+
+
+@part
+def answered(n, r, row, blocks, link_work, frame):
+    """Return what the links of block n do along the wrench of row r, and the largest that it could be."""
+    A, B, x, a, b = link_work.A, link_work.B, link_work.x, blocks.a[n], blocks.b[n]
+    k, j = wrench_about(frame, x, row, n, r, b), wrench_about(frame, x, row, n, r, a)
+    largest = max(extent(k, B, b), extent(j, B, a), extent(k, A, b), extent(j, A, a))
+    return along(k, B, b) - along(j, B, a), largest
 
 
 @kernel

@@ -327,7 +327,7 @@ def position_residual(system):
 def velocity_residual(system):
     """Fill work.rows.slip from the loop frames and rows; returns the largest magnitude of hard rows [m/s]."""
     tables, _, work, _ = unpack(system)
-    slips(tables.rows, work.blocks, work.rows)
+    slips(tables.blocks, tables.rows, work.blocks, work.rows)
     worst = 0.0
     for r in range(work.rows.slip.size):
         if tables.rows.compliance[r] == 0.0 and abs(work.rows.slip[r]) > worst:

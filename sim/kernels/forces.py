@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
+from sim.kernels.constraints import direction, geared, pushes
 from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of, rotation_vector
-from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
 @door
@@ -99,6 +100,19 @@ def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
             for i in range(3):
                 rate_out[c + i] = M[i] * w0 + M[3 + i] * w1 + M[6 + i] * w2
+        elif k == SLIPPING:
+            slipping(blocks, n, frame, coordinate_out, rate_out)
+
+
+@kernel
+def slipping(blocks, n, frame, coordinate_out, rate_out):
+    """How a constraint slips that may: its rate, and of a gear the coordinate, too.  Gears come after what they tie."""
+    e0, e1, e2 = direction(blocks.code[n], frame, n)
+    i, c = 24 if pushes(blocks.code[n]) else 21, blocks.column[n]
+    rate = blocks.factor[n] * (e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2])
+    rate_out[c] = rate_out[c] + rate if blocks.second[n] else rate
+    if not blocks.second[n]:
+        coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
 
 
 @kernel
@@ -236,6 +250,13 @@ def loop_wrenches(blocks, torque, block_work, link_work):
                     m0, m1, m2 = m0 + tau * F[0], m1 + tau * F[3], m2 + tau * F[6]
                 else:
                     m0, m1, m2 = m0 + tau * M[2], m1 + tau * M[5], m2 + tau * M[8]
+            elif k == SLIPPING:
+                tau *= blocks.factor[n]
+                e0, e1, e2 = direction(blocks.code[n], frame, n)
+                if pushes(blocks.code[n]):
+                    f0, f1, f2 = tau * e0, tau * e1, tau * e2
+                else:
+                    m0, m1, m2 = tau * e0, tau * e1, tau * e2
             else:
                 j = i if k == SPHERICAL else i - 3
                 m0, m1, m2 = m0 + tau * M[j], m1 + tau * M[3 + j], m2 + tau * M[6 + j]

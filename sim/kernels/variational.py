@@ -408,7 +408,7 @@ def arrive(system, t, h, q, v_out):
         before = size
         move(system, q, v_out)
         if tables.rows.block.size > 0:
-            slips(tables.rows, work.blocks, work.rows)
+            slips(tables.blocks, tables.rows, work.blocks, work.rows)
     return Status.NOT_SOLVED, ITERATIONS
 
 
