@@ -403,7 +403,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         if second:  # has the row of the first
             first = loops.index(joint)
             row, count = numbers[first][8:10]
-            blocks.mate[first], blocks.second[n] = n, 1
+            blocks.mate[first], blocks.second[n] = n, 3 - len(model.tied(joint))
         row_list += [(n, *one) for one in own]
         kind = 0 if motor else kind if kind <= FREE else SLIPPING if model.joints.nv[joint] else 0
         fork = paths.fork(a, b)

@@ -39,8 +39,8 @@ def joint_impulses(
             continue
         row = work.rows.mate if second else work.rows.row
         wrench = rows[first : first + count] @ row[first : first + count]
-        if touch < 0 and not second:
-            out[joint] = wrench
+        if touch < 0 and second != 1:
+            out[joint] += wrench
         for link, sign in ((b, 1.0), (a, -1.0)):
             through[link] -= sign * _moved(wrench, frame[n, :3] - origin[link])
     for body, wrench in (applied or {}).items():

@@ -86,7 +86,7 @@ BLOCK = np.dtype(
         ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
         # Of gears, whose rate is the sum of two freedoms' rates, each times its factor: a block for each of the two.
         ("mate", "i8"),  # of the first: block of the second; else -1
-        ("second", "i8"),  # 1: of the second, whose row is that of the first
+        ("second", "i8"),  # of the second, whose row is that of the first, 1: of another joint, 2: of the same; else 0
         ("of", "i8"),  # column of the freedom
         ("offset", "f8"),  # m or rad: the sum of the coordinates where the gear was bound
         ("code", "i8"), ("factor", "f8"),  # direction, as of rows, of this freedom or of what may slip; 1 or -ratio

@@ -175,8 +175,9 @@ class Touching:
             flow.take(_with(bare, tuple(closed), rules, holds_of(bare.mechanism, bounded)), v)
             flow.rub(rubbing(self.model, bounded))
             beyond = flow.torques_beyond()
-            out.failure = self._chosen_grip(flow)
-            if out.failure:
+            chosen = self._chosen_grip(flow)
+            if chosen:
+                out.failure = chosen
                 return out
             held_before, bounded = bounded, eased(bounded, beyond)
             if bounded == held_before:

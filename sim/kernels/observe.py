@@ -125,9 +125,9 @@ def mark_path(links, b, top, determinate_out):
 def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
     """Wrench of the parent on the child of every joint, about the joint, and where the joint is.
 
-    Of a gear, that on its first joint.
+    Of a gear, that on its first joint; of a screw all of it.
     """
-    frame, row, force, F, x = block_work.frame, row_work.row, row_work.force, link_work.F, link_work.x
+    frame, force, F, x = block_work.frame, row_work.force, link_work.F, link_work.x
     force_out, p_out = joint_work.force, joint_work.p_WJ
     for b in range(1, links.parent.size):
         for i in range(6):
@@ -142,11 +142,11 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
         for i in range(3):
             p_out[j, i] = x[b, i]
     for n in range(blocks.rows.size):
-        if blocks.motor[n] or blocks.touch[n] >= 0 or blocks.second[n]:
+        if blocks.motor[n] or blocks.touch[n] >= 0 or blocks.second[n] == 1:
             continue
-        j = blocks.joint[n]
+        j, row = blocks.joint[n], row_work.mate if blocks.second[n] else row_work.row
         for i in range(6):
-            s = block_work.own[n, i]
+            s = block_work.own[n, i] + (force_out[j, i] if blocks.second[n] else 0.0)
             for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
                 s += force[r] * row[r, i]
             force_out[j, i] = s

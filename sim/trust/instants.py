@@ -160,6 +160,7 @@ class Witness:
             oracle.Joint(
                 seen.names[j], seen.kinds[j], seen.a[j], seen.b[j], seen.pair(j, row), torque[seen.columns[j]],
                 np.asarray(armature[seen.columns[j]], float), self._driven(j, row), seen.constraint_rows(j, row),
+                seen.lever(j, row),
             )
             for j in self._joints(row)
         ]  # fmt: skip
@@ -195,10 +196,7 @@ class Witness:
         for j in structure.loops:
             wrench, point = work.joints.force[j], work.joints.p_WJ[j]
             size = max(size, float(np.max(np.abs(wrench))))
-            for body, sign in ((seen.b[j], 1.0), (seen.a[j], -1.0)):
-                if body >= 0:
-                    moment = wrench[:3] + np.cross(point - seen.com[row, body], wrench[3:])
-                    out[body] -= sign * np.concatenate([wrench[3:], moment])
+            out -= seen.pushes(j, row, wrench, point)
         out[np.abs(out) < 1e-12 * size] = 0.0  # roundoff of what was taken out
         return out
 

@@ -121,12 +121,7 @@ def _by_joints(seen: Seen, row: int, impulses: np.ndarray) -> tuple[np.ndarray, 
     """Return (bodies, 6) impulse and its moment about the centre of mass from joints, and the largest impulse."""
     out = np.zeros((len(seen.mass), 6))
     for j in np.flatnonzero(np.any(impulses != 0.0, axis=1)):
-        point = seen.pair(int(j), row).P
-        for body, sign in ((seen.b[j], 1.0), (seen.a[j], -1.0)):
-            if body >= 0:
-                push, moment = impulses[j, 3:], impulses[j, :3]
-                arm = point - seen.com[row, body]
-                out[body] += sign * np.concatenate([push, moment + np.cross(arm, push)])
+        out += seen.pushes(int(j), row, impulses[j], seen.pair(int(j), row).P)
     return out, float(np.linalg.norm(impulses[:, 3:], axis=1).max(initial=0.0))
 
 
@@ -134,7 +129,12 @@ def _of_world(seen: Seen, row: int, impulses: np.ndarray) -> np.ndarray:
     """Return (2, 3) impulse and its moment about the world's origin from joints with the world."""
     out = np.zeros((2, 3))
     for j in np.flatnonzero(np.any(impulses != 0.0, axis=1)):
-        if -1 in (seen.a[j], seen.b[j]):
+        if seen.lever(int(j), row) is not None:  # what bodies do not give one another
+            pushed = seen.pushes(int(j), row, impulses[j], np.zeros(3))
+            out += np.array(
+                [pushed[:, :3].sum(axis=0), (pushed[:, 3:] + np.cross(seen.com[row], pushed[:, :3])).sum(axis=0)]
+            )
+        elif -1 in (seen.a[j], seen.b[j]):
             sign = 1.0 if seen.a[j] < 0 else -1.0
             point = seen.pair(int(j), row).P
             out += sign * np.array([impulses[j, 3:], impulses[j, :3] + np.cross(point, impulses[j, 3:])])

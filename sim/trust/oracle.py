@@ -43,6 +43,7 @@ class Joint:
     a, b : bodies, -1: the world; torque, armature : (freedoms,)
     driven : (freedoms,) acceleration that a motion wants, not-a-number where there is none; (): nothing is driven
     rows : of a constraint, which locks no more than these: J (rows, 6 bodies) and b (rows,)
+    lever : (6,) of a screw or a gear: its wrench along the first freedom, whose force the rows give to all bodies
     """
 
     name: str
@@ -54,6 +55,7 @@ class Joint:
     armature: np.ndarray
     driven: np.ndarray = field(default_factory=lambda: np.zeros(0))
     rows: tuple[np.ndarray, np.ndarray] | None = None
+    lever: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,9 @@ def balance_of_bodies(
         size = max(size, body.mass * float(np.linalg.norm(gravity)), body.mass * float(np.linalg.norm(a)))
     for joint, wrench, point in zip(joints, wrenches, points, strict=True):
         size = max(size, float(np.linalg.norm(wrench[3:])))
+        if joint.lever is not None and joint.rows is not None:
+            left += (joint.lever @ wrench * joint.rows[0][0]).reshape(left.shape)
+            continue
         for side, sign in ((joint.b, 1.0), (joint.a, -1.0)):
             if side >= 0:
                 arm = point - bodies[side].com
@@ -222,6 +227,8 @@ def along_freedoms(
     Of a constraint: what of its wrench on the child no force of its rows makes.
     """
     n = len(bodies)
+    if joint.lever is not None:
+        return np.zeros(0)
     if joint.rows is not None:
         return _beside_rows(joint, bodies[joint.b].com, wrench, point)
     E, drift = free_rows(joint, [body.com for body in bodies], n)

@@ -124,6 +124,32 @@ class Seen:
                 J[:, 6 * body + k] = self.gap_rates(j, moved.__getitem__)
         return J, b
 
+    def lever(self, j: int, row: int) -> np.ndarray | None:
+        """Return (6,) what part of the wrench of a screw or a gear, moment and force, is along its first freedom."""
+        spec = self.model.constraints.get(j)
+        if spec is None or not spec.joints:
+            return None
+        k, freedom = self._tied(j)[0]
+        what, frame, axis = jn.FREEDOMS[self.kinds[k]][freedom]
+        at = self.pair(k, row)
+        e = (at.F if frame == "F" else at.M)[:, axis]
+        return np.concatenate([np.zeros(3), e] if what == "slide" else [e, np.zeros(3)])
+
+    def pushes(self, j: int, row: int, wrench: np.ndarray, point: np.ndarray) -> np.ndarray:
+        """Return (bodies, 6) force and moment about the centre of mass that a joint gives to bodies, or impulses.
+
+        wrench : (6,) moment about the point and force, of the parent on the child
+        """
+        lever, rows = self.lever(j, row), self.constraint_rows(j, row)
+        if lever is not None and rows is not None:
+            return np.asarray(lever @ wrench * rows[0][0]).reshape(-1, 6)
+        out = np.zeros((len(self.mass), 6))
+        for body, sign in ((self.b[j], 1.0), (self.a[j], -1.0)):
+            if body >= 0:
+                arm = point - self.com[row, body]
+                out[body] += sign * np.concatenate([wrench[3:], wrench[:3] + np.cross(arm, wrench[3:])])
+        return out
+
     def _missed(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return how far each driven freedom of a joint is from its motion, and how far its rate (n,) each.
 

@@ -116,6 +116,10 @@ simulate: {rtol: 1e-12}
     state = run.to(3.0).simulator
     np.testing.assert_allclose(state.coordinate["rod"], [4.5 * a, 4.5 * a / p], atol=1e-9)
     assert abs(state.coordinate["rod"][1]) > 6.0 * math.pi
+    state.flow.observe()
+    force = 0.5 * (a + G0)
+    wrench = state.flow.work.joints.force[state.model.joint("thread")]
+    np.testing.assert_allclose(wrench, [0, 0, -p * force, 0, 0, force], atol=1e-10)
     assert drift(run) < 1e-12
     assert run.balance() < 1e-10
 

@@ -178,3 +178,32 @@ def test_a_sphere_touches_below_its_centre_and_a_disc_under_its_steepest_slope()
         heights = (points - at.P) @ at.F[:, 2]
         assert heights.min() + 1e-12 >= 0.0 and heights.min() < 1e-4
         assert wheels.gaps(spec, at) == pytest.approx(0.0, abs=1e-12)
+
+
+GEARS = """
+schema: 1
+name: gears
+bodies:
+  arm: {mass: 1 kg, com: [0.5, 0, 0], inertia: [0.1, 0.2, 0.3]}
+  sun: {mass: 2 kg, com: [0, 0, 0], inertia: [0.5, 0.5, 0.7]}
+  planet: {mass: 1 kg, com: [1, 0, 0.1], inertia: [0.2, 0.2, 0.3]}
+  slide: {mass: 1 kg, com: [0, 1, 0], inertia: [0.2, 0.2, 0.3]}
+joints:
+  turns: {type: rotational, parent: world, child: arm, position: [0, 0, 0], axis: [0, 0.3, 1]}
+  sun: {type: rotational, parent: world, child: sun, position: [0, 0, 0], axis: [0, 0.3, 1], stiffness: 3 N m/rad}
+  planet: {type: rotational, parent: arm, child: planet, position: [1, 0, 0], axis: [0.2, 0, 1]}
+  slide: {type: translational, parent: world, child: slide, position: [0, 1, 0], axis: [0, 0, 1]}
+constraints:
+  pair: {type: gear, joints: [planet, sun], ratio: -2}
+  rack: {type: gear, joints: [slide, turns], ratio: 30 cm}
+initial: {turns: {rate: 1}}
+events: {kick: {at: 0.2 s, impulse: {body: planet, linear: [0.1, 0.5, 0.2]}}}
+simulate: {duration: 1 s, rtol: 1e-10}
+"""
+
+
+def test_engine_and_oracle_agree_on_gears_whose_joints_have_nothing_in_common() -> None:
+    with sim.run(load_text(GEARS)) as recording:
+        verdict = sim.verify(recording)
+    assert verdict.problems == [] and len(verdict.instants) == 20 and len(verdict.ledger) == 1
+    assert all(max(one.acceleration, one.force) < 1e-12 and not one.marks for one in verdict.instants)
