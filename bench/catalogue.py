@@ -102,6 +102,12 @@ def _long_runs(name: str, rounds: int) -> Iterator[Result]:
     return long_runs.measure(name, rounds)
 
 
+def _bicycle(name: str, rounds: int) -> Iterator[Result]:
+    from bench import bicycle
+
+    return bicycle.measure(name, rounds)
+
+
 def _snake(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     from bench import snake
 
@@ -203,6 +209,11 @@ BENCHMARKS = {
     },
     "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
     "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
+    "bicycle": Benchmark(
+        "the IFToMM library's uncontrolled bicycle, 20 s with the energy kept to a thousandth of a per cent",
+        _bicycle,
+        11,
+    ),
     "snake.operations": Benchmark(
         "operations of the snake paper's methods, counted by running, beside its Table I",
         partial(_snake, which="operations"),
