@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ def figure() -> Scene:
     return sim.load(SCENES / "figure_falls.yaml")
 
 
-def events(scene: Scene, **said: float) -> Run:
+def events(scene: Scene, **said: float | str) -> Run:
     return Run(replace(scene, simulate=replace(scene.simulate, contact="event", **said)))
 
 
@@ -100,3 +101,16 @@ def test_dominoes_come_to_rest_in_event_mode() -> None:
     assert run.simulator.rotation["stone_1"][2, 2] < 0.5  # it lies
     on_table = sum(f for name, f in run.forces().items() if "table" in name)
     assert on_table[2] == pytest.approx(3 * 8e-3 * G0, rel=1e-9)
+
+
+@pytest.mark.skipif("BRACHIATE_LONG" not in os.environ, reason="takes a minute: BRACHIATE_LONG=1 asks for it")
+def test_the_limp_figure_comes_to_rest_in_event_mode() -> None:
+    run = events(figure(), method="auto", record=100.0).to(3.0)
+    energies = np.array([row["energy/kinetic"] + row["energy/potential"] for row in run.told.rows_])
+    assert np.maximum(np.diff(energies), 0.0).max() < 1e-6
+    assert run.simulator.energy["kinetic"] < 1e-20
+    assert run.balance() < 1e-5  # of a thousand
+    points = run.points()
+    assert points.force.sum(axis=0)[2] == pytest.approx(run.simulator.model.bodies.mass.sum() * G0, rel=1e-9)
+    assert points.gap.min() > -PENETRATION
+    assert np.all(points.friction <= points.most + CONE)
