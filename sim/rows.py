@@ -98,8 +98,10 @@ class Rows:
         sign = np.where(turned, -1.0, 1.0)[:, None]
         key = np.array([touch.features.key for touch in touches], np.int64).reshape(m, 2)
         key[turned] = key[turned, ::-1]
+        pair = np.array([touch.pair for touch in touches], int)
+        determinate = np.array([touch.determinate for touch in touches], int)
         return {
-            "row": np.repeat(np.arange(k), m), "pair": np.tile(np.array([touch.pair for touch in touches], int), k),
+            "row": np.repeat(np.arange(k), m), "pair": np.tile(pair, k), "determinate": np.tile(determinate, k),
             "key": np.tile(key, (k, 1)), "mode": np.tile(modes, k),
             "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
             "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
@@ -118,6 +120,7 @@ class Rows:
         force = np.einsum("ki,kij->kj", told.impulse, axes) / told.h[:, None]
         slides = np.hypot(told.impulse[:, 1], told.impulse[:, 2]) >= (1.0 - SLIDES) * told.friction * told.impulse[:, 0]
         return {
-            "row": np.searchsorted(times, told.t), "pair": pair, "key": key, "mode": np.where(slides, SLIP, STICK),
+            "row": np.searchsorted(times, told.t), "pair": pair, "determinate": np.full(len(pair), -1), "key": key,
+            "mode": np.where(slides, SLIP, STICK),
             "point": told.p.copy(), "normal": sign * axes[:, 0], "force": sign * force,
         }  # fmt: skip

@@ -18,6 +18,7 @@ class Touch:
     features : row of TOUCH
     mode : OPEN, STICK, SLIP or CREEP
     slip_W : direction in which it slides, or starts to
+    determinate : its force is the only possible one; else one of many, and if it slides, so is the motion
     share : force [N] along the two tangents and the normal that it is to have where forces are not unique
     """
 
@@ -27,6 +28,7 @@ class Touch:
     mode: int = OPEN
     slip_W: tuple[float, float, float] = (0.0, 0.0, 0.0)
     share: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    determinate: bool = True
 
     @cached_property
     def key(self) -> tuple[int, int, int]:

@@ -268,8 +268,8 @@ class Touching:
             if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
-            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f))
-            for touch, m, way, f in zip(closed, mode[:k], d_W, nearest[:k], strict=True)
+            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f), determinate=not chosen)
+            for touch, m, way, f, chosen in zip(closed, mode[:k], d_W, nearest[:k], centre.chosen[:k], strict=True)
         ]
         bounded = [one for one in law if isinstance(one, Bounded)]
         stops = against(bounded[: n - k], nearest[k:], mode[k:])

@@ -19,6 +19,8 @@ class Contacts:
     key : (k, 2) which features of the two touch; a point is the same as long as names and key are
     mode : stick or slip
     iterations : (k,) of the decision that found what touches, and how; 0 in time steps, which make none
+    determinate : (k,) 1: its force is the only possible one, 0: one of many, and where it slides, so is the motion;
+        -1 in time steps, which do not ask
     point : (k, 3) m
     normal : (k, 3) unit, from a to b
     force : (k, 3) N, on b; on a the opposite
@@ -30,6 +32,7 @@ class Contacts:
     key: np.ndarray
     mode: tuple[str, ...]
     iterations: np.ndarray
+    determinate: np.ndarray
     point: np.ndarray
     normal: np.ndarray
     force: np.ndarray
@@ -96,8 +99,8 @@ class Contacts:
         return Contacts(
             a=tuple(self.a[k] for k in which), b=tuple(self.b[k] for k in which), shapes=self.shapes[which],
             key=self.key[which], mode=tuple(self.mode[k] for k in which), iterations=self.iterations[which],
-            point=self.point[which],
-            normal=self.normal[which], force=self.force[which],
+            determinate=self.determinate[which], point=self.point[which], normal=self.normal[which],
+            force=self.force[which],
         )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from sim.recording.container import Container, Room, Slot
 # Name -> shape, type and fill of one entry; `row` is the row of the recording.
 CONTACTS = {
     "row": ((), "<i8", -1), "pair": ((), "<i8", -1), "key": ((2,), "<i8", -1), "mode": ((), "i1", 0),
-    "iterations": ((), "<i4", -1),
+    "iterations": ((), "<i4", -1), "determinate": ((), "i1", -1),
     "point": ((3,), "<f8", np.nan), "normal": ((3,), "<f8", np.nan), "force": ((3,), "<f8", np.nan),
 }  # fmt: skip
 ROOM = 4096  # entries that the first file has room for

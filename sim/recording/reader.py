@@ -254,6 +254,7 @@ class Recording:
             a=tuple(pairs[p].a for p in pair), b=tuple(pairs[p].b for p in pair),
             shapes=np.array([pairs[p].shapes for p in pair], int).reshape(-1, 2), key=all_of["key"][k],
             mode=tuple(MODES[m] for m in all_of["mode"][k]), iterations=all_of["iterations"][k],
+            determinate=all_of["determinate"][k],
             point=all_of["point"][k], normal=all_of["normal"][k],
             force=all_of["force"][k],
         )  # fmt: skip

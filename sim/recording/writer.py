@@ -128,7 +128,8 @@ class Recorder:
     def contacts(self, values: Mapping[str, np.ndarray]) -> None:
         """Take closed points of contact of rows that are appended next.
 
-        values : row (k,), from 0 on for the next; pair, mode, iterations (k,); key (k, 2); point, normal, force (k, 3)
+        values : row (k,), from 0 on for the next; pair, mode, iterations, determinate (k,); key (k, 2); point, normal,
+        force (k, 3)
         """
         if self._contacts is None:
             raise ValueError("points of contact, but no pair of shapes that may touch")

@@ -159,7 +159,8 @@ def entries(row, count):
     numbers = (row + rows)[:, None] + 0.01 * np.arange(3) + 0.001 * np.arange(len(rows))[:, None]
     return {
         "row": rows, "pair": (row + rows) % 2, "key": np.stack([row + rows, -rows], axis=1),
-        "mode": 1 + rows % 2, "iterations": row + rows, "point": numbers, "normal": -numbers, "force": 2 * numbers,
+        "mode": 1 + rows % 2, "iterations": row + rows, "determinate": rows % 2, "point": numbers, "normal": -numbers,
+        "force": 2 * numbers,
     }  # fmt: skip
 
 
@@ -216,3 +217,19 @@ def test_recordings_without_contacts_have_no_datasets_of_them(tmp_path):
         assert r.pairs == () and len(r.contacts(2)) == 0 and isinstance(r.contacts(2), Contacts)
         assert np.isnan(r.contacts(2).centre_of_pressure).all()
         assert not r.contact_force("world").any()
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        (TABLE.replace("friction: 0.5", "friction: 0"), {1}),  # three feet without friction
+        (TABLE, {0}),  # these may also pull at each other along the ground
+        (SLIDE, {0}),  # corners of a face that slides
+        (TABLE.replace("duration: 0.5 s", "duration: 0.1 s, contact: stepping, dt: 2 ms"), {-1}),
+    ],
+)
+def test_points_tell_whether_their_forces_are_the_only_possible_ones(text, marks, tmp_path):
+    with sim.run(load_text(text), output=tmp_path / "r.h5") as recording:
+        found = recording.contacts(-1)
+        assert len(found) >= 3
+        assert set(found.determinate.tolist()) == marks
