@@ -12,7 +12,7 @@ import sim
 from tests.contact.engine import SCENES, Run
 from tests.nonholonomic.shipped import shipped
 
-pytestmark = [pytest.mark.nonholonomic, pytest.mark.fast]
+pytestmark = pytest.mark.nonholonomic
 
 
 def angles(R: np.ndarray) -> tuple[float, float]:
@@ -29,6 +29,7 @@ SLEIGH = [
 ]
 
 
+@pytest.mark.fast
 def test_chaplygins_sleigh_goes_as_its_closed_form_says() -> None:
     run = shipped("chaplygin_sleigh")
     for t, place, speed, spin in SLEIGH:
@@ -55,6 +56,7 @@ WOBBLE = [
 ]
 
 
+@pytest.mark.fast
 def test_a_disc_that_wobbles() -> None:
     run = shipped("rolling_disc")
     for t, place in WOBBLE:
