@@ -210,6 +210,7 @@ LOOSE = "initial: {c: {rate: [0.1, 0.2, 0.3, 1, 2, 0.5]}}"
         ),
         (NECK, "{type: same_velocity, bodies: [c, world], position: [0.5, 0, 0], components: [y, rz]}"),
         (NUT, "{type: screw, joint: nut, pitch: 60 cm}"),
+        (NUT, "{type: gear, joints: [nut, neck], freedoms: [1, 0], ratio: -1.7}"),
     ],
 )
 def test_every_constraint_against_differences_of_the_engine(joints: str, said: str) -> None:
