@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import sim
+from sim import snapshot
+from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.contact.engine import SCENES, Run
 
@@ -96,6 +98,45 @@ def test_what_controllers_remember_and_what_is_due_go_on(tmp_path: Path) -> None
     (tmp_path / "noisy.py").write_text(NOISY)
     (tmp_path / "steered.yaml").write_text(STEERED)
     goes_on(sim.load(tmp_path / "steered.yaml", trust=True), 0.6, 1.0)
+
+
+SLEDGE = """
+schema: 1
+name: sledge
+world: {gravity: [0, 0, 0]}
+bodies:
+  sledge: {mass: 2 kg, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}
+  wheel: {mass: 1 kg, com: [0, 2, 0], inertia: [0.1, 0.1, 0.1]}
+joints:
+  ice: {type: planar, parent: world, child: sledge, position: [0, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}
+  hub: {type: rotational, parent: world, child: wheel, position: [0, 2, 0], axis: [0, 0, 1]}
+constraints:
+  blade: {type: knife_edge, body: sledge, position: [0, 0, 0], along: [1, 0, 0], holds: 6 N}
+  belt: {type: gear, joints: [ice, hub], freedoms: [2, 0], ratio: -2, active: false}
+forces: {pull: {type: wrench, body: sledge, point: com, force: [0, "10 N*(1 - t/1 s)", 0], torque: [0, 0, 1]}}
+events: {engages: {at: 0.3 s, enable: belt}}
+"""
+
+
+@pytest.mark.parametrize("at", [0.2, 0.6, 1.2])  # it slips, is geared where it was then, grips
+def test_constraints_that_slip_and_gears_go_on(at: float) -> None:
+    goes_on(load_text(SLEDGE), at, 2.0)
+
+
+def test_everything_that_a_run_keeps_is_remembered_or_made_anew() -> None:
+    """A part of a run that gets another attribute has to say whether a snapshot holds it."""
+    run = Run(shipped("woodpecker")).to(0.01).simulator
+    anew = {
+        "simulator": {"model", "seed", "journal", "_start", "_model", "controllers", "agenda", "happenings",
+                      "flow", "touching"},
+        "flow": {
+            "model", "structure", "control", "conditions", "rows", "rough", "stops", "guards", "work", "stepper",
+            "mechanism", "_system",
+        },
+        "agenda": {"events"}, "happenings": {"s"}, "touching": {"model", "slow"},
+    }  # fmt: skip
+    for name, owner, names in snapshot._parts(run):
+        assert set(vars(owner)) == {*names, *anew[name]}, name
 
 
 def test_forces_of_the_last_step_count() -> None:
