@@ -97,7 +97,6 @@ class Flow:
     ):  # fmt: skip
         self.model, self.frames, self.active, self.control = model, frames, active, control
         self.conditions = conditions
-        self.laws: tuple[int, ...] = ()  # rule that each meeting follows
         self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
         self.idle_stops: frozenset[tuple[int, int]] = frozenset()  # columns, and sides of stops that they rest at
         # Points that stick and have just left their cones, and freedoms that friction held until now.
@@ -189,7 +188,7 @@ class Flow:
 
     def _state_laws(self) -> None:
         """Write what time steps need to know of each meeting."""
-        for m, rule in enumerate(self.laws):
+        for m, rule in enumerate(self.structure.meetings.values()):
             said = self.model.scene.contacts[rule]
             self.work.laws[m] = said.friction, said.restitution, said.rest_speed
 
@@ -332,12 +331,6 @@ class Flow:
     def renew(self) -> None:
         """Let the kernels be handed anew what was replaced."""
         self._system = None
-
-    def follow_laws(self, rules: tuple[int, ...]) -> None:
-        """Let each meeting of the structure follow a rule of the scene, in time steps."""
-        self.laws = rules
-        if len(self.work.laws):
-            self._state_laws()
 
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""

@@ -191,7 +191,6 @@ class Touching:
             flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
             flow.take(_with(flow.instant(), (), rules), now.v)
             flow.rub(np.zeros(len(self.model.columns)))
-        flow.follow_laws(tuple(rules.values()))
 
     def _chosen_grip(self, flow: Flow) -> str:
         """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
