@@ -386,7 +386,17 @@ PRESS = np.dtype(
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
         ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
-        ("impulse", "f8", (3,)), ("h", "f8"), ("t", "f8"),  # N s along n, t1, t2; s: its step, and when it ended
+        ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
+    ],
+    align=True,
+)  # fmt: skip
+
+# A point of shapes that pressed in a time step, as rows tell of it.
+TOLD = np.dtype(
+    [
+        ("meeting", "i8"), ("key", "i8", (2,)), ("side", "i8"),  # as PRESS; the link that n points to
+        ("slides", "i8"),  # 1: friction is all that its law allows
+        ("t", "f8"), ("p", "f8", (3,)), ("n", "f8", (3,)), ("force", "f8", (3,)),  # s: of the row; m, -, N; world
     ],
     align=True,
 )  # fmt: skip
@@ -608,7 +618,7 @@ class Work(NamedTuple):
     press_touch: Annotated[Any, TOUCH]  # (room,) features
     presses: Annotated[Any, PRESS]  # (room,) of this step
     pressed: Annotated[Any, PRESS]  # (room,) of the step before
-    told: Annotated[Any, PRESS]  # (room of rows,) of the steps that rows were recorded in
+    told: Annotated[Any, TOLD]  # (room of rows,) of the steps that rows were recorded in
     stepped: Annotated[Any, STEPPED]  # (1,)
     press_P: Annotated[Any, "f8", 2]  # (room, 3) N s
     press_z: Annotated[Any, "f8", 2]  # (room, 3) m/s
@@ -766,7 +776,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
-        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
+        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(TOLD, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),

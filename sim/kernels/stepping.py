@@ -53,6 +53,7 @@ TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
 # Of its rate without impulses: what a point has before a step if it comes with speed, and does not rest.
 OWN = 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
+SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding, where it is told
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
@@ -460,10 +461,23 @@ def tell(work, t):
     """Keep the points that pressed in the last step for a row of time t."""
     stepped, pressed, told = work.stepped, work.pressed, work.told
     for k in range(stepped.before[0]):
-        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and stepped.told[0] < told.h.size:
-            told[stepped.told[0]] = pressed[k]
-            told.t[stepped.told[0]] = t
+        i = stepped.told[0]
+        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and i < told.t.size:
+            put_told(pressed, k, t, told, i)
             stepped.told[0] += 1
+
+
+@kernel
+def put_told(pressed, k, t, told_out, i):
+    """Write press k as point i of what rows tell."""
+    told_out.meeting[i], told_out.side[i], told_out.t[i] = pressed.meeting[k], pressed.link[k, 1], t
+    told_out.key[i, 0], told_out.key[i, 1] = pressed.key[k, 0], pressed.key[k, 1]
+    P = three(pressed.impulse, k)
+    told_out.slides[i] = math.sqrt(P[1] ** 2 + P[2] ** 2) >= (1.0 - SLIDES) * pressed.friction[k] * P[0]
+    for j in range(3):
+        told_out.p[i, j], told_out.n[i, j] = pressed.p[k, j], pressed.axes[k, j]
+        along = P[0] * pressed.axes[k, j] + P[1] * pressed.axes[k, 3 + j] + P[2] * pressed.axes[k, 6 + j]
+        told_out.force[i, j] = along / pressed.h[k]
 
 
 __all__ = ["stepping"]
