@@ -307,7 +307,8 @@ class Worker:
         if structure.binds_rates:
             work = work._replace(**classical_work(structure.sizes))
         self.memory, wholes = in_one_piece(control, work, guards, make_stepper(structure.sizes, len(stops)))
-        self.control, self.work, self.guards, self.stepper = wholes
+        self.control, self.work, self.guards, stepper = wholes
+        self.stepper = stepper._replace(rows=stepper.k.reshape(-1))  # the same numbers
         self.system = system_of(structure.tables, self.control, self.work, self.guards)
         self._row = np.zeros((1, 0))
         self._first = self.memory.copy()
