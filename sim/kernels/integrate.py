@@ -2,8 +2,8 @@
 
 The state vector is y = (q, v, work put in, work dissipated).  Methods: Dormand-Prince 8(5,3), the
 classical Runge-Kutta method, the papers' semi-implicit Euler step with eq. (25), Radau IIA of order five
-and the variational RATTLE, both of which are solved behind addresses.  What moves is asked through
-`sim.kernels.system`.
+and the variational RATTLE, both of which are solved behind addresses, as is the classical method where rows bind rates
+only.  What moves is asked through `sim.kernels.system`.
 """
 
 from __future__ import annotations
