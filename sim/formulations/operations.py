@@ -163,8 +163,8 @@ LAGRANGE = Printed(
             formula("5/3", "5/2", "-19/6", -17),
             formula("1/6", "3/2", "4/3", -5),
             "the print's products are none for n = 2, which cannot be, then 5k^2 - 4 for link k, as m (2h)(2h) cos for "
-            "each of k^2 entries and (2h) sin, (2h) cos for each of k angles take, of the first and k-th without 2; its "
-            "sums are those of one triangle",
+            "each of k^2 entries and (2h) sin, (2h) cos for each of k angles take, of the first and k-th without 2; "
+            "its sums are those of one triangle",
             (
                 Difference("the other triangle's products m (2h)(2h) cos", formula("5/6", -1, "1/6", -3), formula(0)),
                 Difference("cos 0 in the diagonal's", formula("1/2", "1/2", -3), formula(0)),
@@ -198,10 +198,11 @@ NEWTON_EULER = Printed(
             "the print is Walker and Orin's method for arms in space, without its derivation",
             (
                 Difference(
-                    "a force turned, with its moment, for each two links: in print 24, 14, in the plane 5, 2",
+                    "a force turned and its moment, for each two links: in space 24, 18, here 5, 2",
                     formula("19/2", "-19/2", 0),
-                    formula(6, -6, 0),
+                    formula(8, -8, 0),
                 ),
+                Difference("four fewer of these additions in print", formula(0), formula(-2, 2, 0)),
                 Difference(
                     "composite bodies with inertia in space, here their mass alone", formula(60, -25), formula(68, -52)
                 ),
