@@ -263,7 +263,7 @@ def _pairs(name: str, n: int, found: Mapping[str, float], unit: str, notes: Mapp
             yield Result(name, found[BASE], unit, 1, 0.0, peer=method, value=value, note=note)
 
 
-LOGARITHMIC = ("snake_figure_2", "snake_figure_3", "snake_figure_6")
+LOGARITHMIC = {"snake_figure_2": "xy", "snake_figure_3": "xy", "snake_figure_6": "y"}  # axes
 
 
 def _line(
@@ -273,6 +273,6 @@ def _line(
     """Return one line of a picture, which tables leave out."""
     more = {
         "picture": picture, "label": label, "x": [float(a) for a in x], "y": [float(a) for a in y],
-        "axes": [across, upwards], "logarithmic": picture in LOGARITHMIC,
+        "axes": [across, upwards], "logarithmic": LOGARITHMIC.get(picture, ""),
     }  # fmt: skip
     return Result(name, more["y"][-1], upwards, 1, 0.0, more=more, detail=True)
