@@ -260,6 +260,7 @@ GUARD = np.dtype(
 GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_HOLD = range(4)
 GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(4, 9)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
+SETTLED, MOVED = 1, 2  # what holds of a state; see ONE_WORK
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
 HYSTERESIS, LEAST_HYSTERESIS = 1e-6, 1e-12
@@ -374,17 +375,19 @@ PRESS = np.dtype(
         ("meeting", "i8"),  # of which pair of shapes, or -1
         ("key", "i8", (2,)),  # features of the two shapes; number of a stop; of friction its column, after all stops
         ("link", "i8", (2,)),
+        # What every look at the law reads stands together.
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
-        ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
-        ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
+        ("friction", "f8"), ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
         ("soft", "f8"),  # 1/kg or 1/(kg m^2): rate by which a soft stop gives way to an impulse of 1
+        ("free", "f8", (3,)),  # m/s: rates without impulses, with the shift
+        ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
         ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
         ("p", "f8", (3,)),  # m, world
         # n from a to b, t1, t2; world.  Of a joint: its axis, and what its columns get of the impulse.
         ("axes", "f8", (9,)),
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
-        ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
+        ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
     ],
@@ -453,7 +456,9 @@ ONE_WORK = np.dtype(
         ("jump", "f8"),  # how far driven rates were off, in units of size, when a step was brought to the constraints
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
-        ("intact", "i8"),  # 1 while nothing was asked since that would have changed what was found there
+        # What holds as nothing was asked since that would have changed it: 0 nothing, SETTLED all that was found there,
+        # MOVED kinematics and factors of a state without rows
+        ("intact", "i8"),
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,

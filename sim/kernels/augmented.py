@@ -30,6 +30,7 @@ FIRST, FIRM, SOFTEST, STIFFEST, GROWTH, SLOW = 15.0, 1e3, 0.1, 1e6, 5.0, 0.5
 ROUNDS, STEPS, HALVINGS = 12, 12, 6
 KEEP = 0.3  # of what was left: a step that leaves less is followed by one with the same factors
 LEAST_PIVOT = 1e-6  # beside 1
+ASTRAY = 10.0  # of the best: what is left where the next try begins with the best instead
 # Where a round ends: of what the law was left by before it, and of the asked accuracy.
 NEARER, FINER = 0.5, 0.05
 
@@ -99,8 +100,8 @@ def bounded(press, k, impulse):
 def solve_together(problem_work, count, size, near, again, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and push = sum P U.
 
-    near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Keeps
-    the best.
+    near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Goes
+    back to the best where it is near, or went far astray: from about as good a place the next try goes another way.
 
     Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """

@@ -41,7 +41,7 @@ from sim.kernels.project import add_freedoms
 from sim.kernels.spinning import spin_on
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.kernels.vectors import dot, three
-from sim.model import Status
+from sim.model import SETTLED, Status
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
 ENOUGH = 1e-7
@@ -78,7 +78,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     tables, _, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v = y[:nq], y[nq : nq + nv]
-    if not work.one.intact[0]:
+    if work.one.intact[0] != SETTLED:
         move(system, q, v)
         status = factorise(system, 0)
         if status != Status.OK:
