@@ -53,7 +53,7 @@ def test_all_methods_of_scenes_are_followed_here():
     ],
 )  # fmt: skip
 def test_is_the_simulators_own_motion_to_the_bit(scene, method):
-    steps = 6 if scene == "benchmarks/andrews" else 40
+    steps = 3 if scene == "benchmarks/andrews" else 40
     dt = 0.001 if scene == "benchmarks/andrews" else 0.02
     model = model_of(scene, method=method, **METHODS[method])
     simulator = sim.Simulator(model)
