@@ -23,7 +23,7 @@ KIND = {
 }  # fmt: skip
 # Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
 # ROLLING_OPEN: without the row that keeps it on the ground.  A screw is a gear between the two freedoms of one joint.
-# SLIPPING: of blocks alone, a constraint that may slip; how it does is its one freedom.
+# SLIPPING: of blocks alone, a constraint that may slip; how it does are its freedoms, one or two.
 NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, GEAR, SLIPPING = range(8, 15)
 CONSTRAINT_KIND = {
     "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
@@ -90,6 +90,7 @@ BLOCK = np.dtype(
         ("of", "i8"),  # column of the freedom
         ("offset", "f8"),  # m or rad: the sum of the coordinates where the gear was bound
         ("code", "i8"), ("factor", "f8"),  # direction, as of rows, of this freedom or of what may slip; 1 or -ratio
+        ("beside", "i8"),  # the second direction of what may slip in two
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
@@ -199,6 +200,7 @@ COLUMN = np.dtype(
         ("damping", "f8"), ("armature", "f8"),
         ("motion", "i8"),  # program of the coordinate where it is driven, or -1
         ("friction", "f8"),  # N or N m: Coulomb's, at most
+        ("both", "i8"),  # 1: that is the bound of its friction and of the next column's together, whose own is zero
     ],
     align=True,
 )  # fmt: skip

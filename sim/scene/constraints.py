@@ -213,6 +213,10 @@ def _same_velocity(block: Block, known: Known) -> dict[str, Any] | None:
         what = "'holds' is a force or a torque, and the components are of both kinds"
         block.problem("holds", what, "write two constraints: one of x, y, z, one of rx, ry, rz")
         return None
+    if len(components or ()) > 2 and block.wrote("holds"):
+        what = f"'holds' is a bound of one component or of two together; found {len(components)}"
+        block.problem("holds", what, "write two constraints, or leave 'holds' out")
+        return None
     holds = _number(block, "holds", "N m" if turns == {True} else "N", math.inf)
     if place is None or components is None or None in bodies:
         return None
