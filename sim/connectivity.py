@@ -19,6 +19,7 @@ from sim.model import (
     AXLE_ROW,
     BLOCK,
     CREEP,
+    CYLINDER,
     FREE,
     FREEDOM_ROWS,
     FRONT,
@@ -38,6 +39,7 @@ from sim.model import (
     SHAPE,
     SLIP,
     SLIPPING,
+    SPHERE,
     SPHERICAL,
     STICK,
     TOUCH,
@@ -288,6 +290,11 @@ def _circle(spec: Constraint) -> tuple[float, float]:
     return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
 
 
+def _round(spec: Constraint) -> int:
+    """Return what kind of round ground something rolls on, 0: none."""
+    return 0 if spec.bend == 0.0 else SPHERE if spec.along is None else CYLINDER
+
+
 _COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 
 
@@ -441,6 +448,7 @@ def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, se
     (blocks.ring[n], blocks.tube[n]), (blocks.code[n], blocks.beside[n]) = _circle(spec), (codes[0], codes[-1])
     if kind in (ROLLING, ROLLING_OPEN):
         blocks.beside[n] = codes[1]
+        blocks.ground[n], blocks.bend[n] = _round(spec), spec.bend
     if kind == GEAR:
         tied, freedom = model.geared(joint)[second]
         blocks.of[n], blocks.code[n] = int(model.joints.column[tied]) + freedom, _freedom_code(model, tied, freedom)

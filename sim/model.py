@@ -83,6 +83,8 @@ BLOCK = np.dtype(
         ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
         ("rolls", "i8"),  # 1: b rolls on the plane z_F of a; its axis is y_M, M is its centre
+        # Of a ground that is round: SPHERE about F, or CYLINDER along y_F, else 0; m, its radius, negative inside of it
+        ("ground", "i8"), ("bend", "f8"),
         ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
         # Of gears, whose rate is the sum of two freedoms' rates, each times its factor: a block for each of the two.
         ("mate", "i8"),  # of the first: block of the second; else -1
@@ -318,7 +320,7 @@ FREEDOM_WORK = np.dtype(
 
 BLOCK_WORK = np.dtype(
     [
-        ("frame", "f8", (33,)),  # see `sim.kernels.constraints.block_frames`
+        ("frame", "f8", (36,)),  # see `sim.kernels.constraints.block_frames`
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
         ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],

@@ -47,7 +47,7 @@ def near_turn(angle, remembered):
 def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 
-    block_work.frame: (blocks, 33) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
+    block_work.frame: (blocks, 36) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
     angle at the last accepted step, so that whole turns are counted.
     """
     frame = block_work.frame
