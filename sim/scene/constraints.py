@@ -37,8 +37,9 @@ _PARALLEL = 1e-9  # sine of the angle below which an axle has no direction in th
 
 # What a type leaves open.
 _OPEN: Mapping[str, Any] = {
-    "body": "", "on": "", "point": "", "position": None, "axis": None, "normal": _UP, "level": _ORIGIN, "bend": 0.0, "along": None,
-    "radius": 0.0, "tube": 0.0, "components": (), "joints": (), "freedoms": (), "ratio": 0.0, "keeps": False, "holds": math.inf,
+    "body": "", "on": "", "point": "", "position": None, "axis": None, "normal": _UP, "level": _ORIGIN, "bend": 0.0,
+    "along": None, "radius": 0.0, "tube": 0.0, "components": (), "joints": (), "freedoms": (), "ratio": 0.0,
+    "keeps": False, "holds": math.inf,
 }  # fmt: skip
 
 
@@ -109,7 +110,7 @@ def _rolling(block: Block, known: Known) -> dict[str, Any] | None:
 
 
 def _bend(block: Block, bend: float, radius: float, *, round_thing: bool) -> float | None:
-    """Return the radius of a round ground, negative inside of it, 0 of a plane; None where it does not fit (reported)."""
+    """Return the radius of a round ground, negative inside of it, 0 of a plane; None: it does not fit (reported)."""
     inside = bool(block.get("inside", False))
     if bend == 0.0:
         if inside:
@@ -178,10 +179,9 @@ def _ground(block: Block, body: str | None, known: Known) -> dict[str, Any] | No
         if on is not None and on == body:
             block.problem("ground", f"'{on}' would be its own ground", "name another body, or world")
             on = None
-        rolls, needs = block.get("type") == "rolling", ("normal", "level")
-        if rolls and block.wrote("bend"):
-            needs = ("level",)
-        for key in needs if rolls else ("normal",):
+        rolls = block.get("type") == "rolling"
+        flat = ("normal", "level") if rolls else ("normal",)
+        for key in ("level",) if rolls and block.wrote("bend") else flat:
             if block.absent(key):
                 example = "[0, 0, 1]" if key == "normal" else "[0, 0, 10 cm]"
                 block.problem(None, f"a body as ground needs key '{key}'", f"{key}: {example}")
@@ -232,11 +232,11 @@ def _still(block: Block, text: str, known: Known) -> dict[str, Any] | None:
     w, x, y, z = known.orientation
     back = (w, -x, -y, -z)
     (a, b, c), (i, j, k) = shape.position, known.position
-    z = rotate(back, rotate(shape.orientation, _UP))
+    axis = rotate(back, rotate(shape.orientation, _UP))
     return {
-        "on": "world", "normal": z, "level": rotate(back, (a - i, b - j, c - k)),
+        "on": "world", "normal": axis, "level": rotate(back, (a - i, b - j, c - k)),
         "bend": 0.0 if shape.kind == "plane" else shape.size[0],
-        "along": z if shape.kind in ("cylinder", "capsule") else None,
+        "along": axis if shape.kind in ("cylinder", "capsule") else None,
     }  # fmt: skip
 
 
