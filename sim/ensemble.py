@@ -33,6 +33,7 @@ from sim.model import (
     Guards,
     Status,
     T,
+    classical_work,
     make_stepper,
     make_work,
     table,
@@ -303,8 +304,11 @@ class Worker:
             guards.table.armed[i] = ARMED if int(stop.joint) in present else DISARMED
         control = make_control(flow.model)._replace(enabled=flow.control.enabled)
         work = make_work(structure.tables, structure.sizes)
+        if structure.binds_rates:
+            work = work._replace(**classical_work(structure.sizes))
         self.memory, wholes = in_one_piece(control, work, guards, make_stepper(structure.sizes, len(stops)))
-        self.control, self.work, self.guards, self.stepper = wholes
+        self.control, self.work, self.guards, stepper = wholes
+        self.stepper = stepper._replace(rows=stepper.k.reshape(-1))  # the same numbers
         self.system = system_of(structure.tables, self.control, self.work, self.guards)
         self._row = np.zeros((1, 0))
         self._first = self.memory.copy()

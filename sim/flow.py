@@ -58,6 +58,7 @@ from sim.model import (
     Stepper,
     T,
     Work,
+    classical_work,
     implicit_work,
     make_stepper,
     make_work,
@@ -172,6 +173,10 @@ class Flow:
             self._system = None
         if method == METHODS["variational"] and len(self.work.carried) != sizes.links:
             self.work = self.work._replace(**variational_work(sizes))
+            self.mechanism.work = self.work
+            self._system = None
+        if method == METHODS["rk4"] and self.structure.binds_rates and not len(self.work.own):
+            self.work = self.work._replace(**classical_work(sizes))
             self.mechanism.work = self.work
             self._system = None
         if method == METHODS["stepping"] and len(self.work.presses) != self.room:

@@ -598,6 +598,8 @@ class Work(NamedTuple):
     rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
     start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
     steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
+    # Of the classical method where rows bind rates only, and empty without it.
+    own: Annotated[Any, "f8", 2]  # (5, nq + nv + 2) the state at the start, slopes there and of stages; in own axes
     # Of time stepping, and empty without it; room: presses of a step, m = nv.
     laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
@@ -718,7 +720,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
-        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W
@@ -746,6 +748,11 @@ def variational_work(sizes: Numbers) -> dict[str, Any]:
         "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
         "steps": np.zeros((20, sizes.v)),
     }  # fmt: skip
+
+
+def classical_work(sizes: Numbers) -> dict[str, Any]:
+    """Return the member of Work that the classical method needs where rows bind rates only."""
+    return {"own": np.zeros((5, sizes.q + sizes.v + 2))}
 
 
 def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[str, Any]:
