@@ -235,10 +235,13 @@ def _joint_tables(
         if i in constraints:
             joints.kind[i] = _kind_of(constraints[i])
             joints.parent[i], joints.child[i] = _held_by(constraints[i], names, joints, body_of)
-            if np.isfinite(constraints[i].holds):  # its slip is a freedom with friction
-                joints.nv[i] = 1
-                rows.append((i, _gives_force(constraints[i], names, joints), *(0.0,) * 4, constraints[i].holds))
-                column_names.append(name)
+            if np.isfinite(constraints[i].holds):  # its slip is a freedom with friction, or two that share it
+                count = joints.nv[i] = slips_of(constraints[i])
+                linear = _gives_force(constraints[i], names, joints)
+                for k in range(count):
+                    most = 0.0 if k else constraints[i].holds
+                    rows.append((i, linear, *(0.0,) * 4, most, int(most > 0.0 and count > 1)))
+                    column_names.append(name if count == 1 else f"{name}[{k}]")
             continue
         kind = KIND[spec.type if spec else "free"]
         count = NV[kind]
@@ -247,7 +250,7 @@ def _joint_tables(
         joints.child[i] = body_of[spec.child] if spec else freed[i]
         for k in range(count):
             values = (spec.stiffness[k], spec.rest[k], spec.damping[k], spec.armature[k]) if spec else (0.0,) * 4
-            rows.append((i, LINEAR[kind][k], *values, spec.friction[k] if spec and spec.friction else 0.0))
+            rows.append((i, LINEAR[kind][k], *values, spec.friction[k] if spec and spec.friction else 0.0, 0))
             column_names.append(name if count == 1 else f"{name}[{k}]")
         if spec and spec.limits:
             angle = int(spec.type == "spherical")
@@ -257,7 +260,7 @@ def _joint_tables(
                         column = int(joints.column[i]) + k
                         stops.append((i, column, angle, side, bound, *_of_stop(spec.limits)))
     columns = table(COLUMN, len(rows))
-    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature", "friction"), rows)
+    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature", "friction", "both"), rows)
     stop_table = table(STOP, len(stops))
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
@@ -271,10 +274,6 @@ def _refuse_what_is_not_there(
     problems = []
     for constraint in scene.constraints:
         path = f"constraints.{constraint.name}"
-        several = constraint.type == "rolling" or len(constraint.components) > 1
-        if np.isfinite(constraint.holds) and several:
-            what = "this version lets go only of constraints that bind one rate: wheels, blades, gears, screws"
-            problems.append(Problem(where=constraint.place, path=f"{path}.holds", what=what))
         if waits(constraint):
             both = {constraint.body, constraint.on}
             shared = [pair for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}]
@@ -283,6 +282,11 @@ def _refuse_what_is_not_there(
                 problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what, hint=hint))
     if problems:
         raise SceneError(problems)
+
+
+def slips_of(spec: Constraint) -> int:
+    """Return how many freedoms of slip a constraint has that lets go."""
+    return 2 if spec.type == "rolling" else max(len(spec.components), 1)
 
 
 def _why_it_never_rolls(spec: Constraint, rules: Sequence[Contact]) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from sim.model import (
     AXLE_ROW,
     BLOCK,
     CREEP,
+    CYLINDER,
     FREE,
     FREEDOM_ROWS,
     FRONT,
@@ -38,6 +39,7 @@ from sim.model import (
     SHAPE,
     SLIP,
     SLIPPING,
+    SPHERE,
     SPHERICAL,
     STICK,
     TOUCH,
@@ -293,24 +295,28 @@ def _circle(spec: Constraint) -> tuple[float, float]:
     return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
 
 
+def _round(spec: Constraint) -> int:
+    """Return what kind of round ground something rolls on, 0: none."""
+    return 0 if spec.bend == 0.0 else SPHERE if spec.along is None else CYLINDER
+
+
 _COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def _rows_of_constraint(model: Model, joint: int) -> list[tuple[int, float, float, int, int, int]]:
     """Return the rows of a constraint, as `_rows_of`: but for gears and what is kept on the ground, of rates only.
 
-    One that may slip has its row while it is held.
+    Those along which it may slip are there while it is held.
     """
-    kind, motion, column = int(model.joints.kind[joint]), -1, int(model.joints.column[joint])
-    if model.joints.nv[joint]:
-        motion = int(model.columns.motion[column])
-        if motion < 0:
-            return []
+    kind, column, slips = int(model.joints.kind[joint]), int(model.joints.column[joint]), int(model.joints.nv[joint])
     placed = {GEAR: _codes(model, joint), ROLLING: (2,)}.get(kind, ())
-    return [
-        (code, 1.0 if _pushes(code) else model.length, 0.0, 0 if code in placed else RATES_ONLY, motion, column)
-        for code in _codes(model, joint)
-    ]
+    out: list[tuple[int, float, float, int, int, int]] = []
+    for i, code in enumerate(_codes(model, joint)):
+        motion = int(model.columns.motion[column + i]) if i < slips else -1
+        if motion >= 0 or i >= slips:
+            size, locked = 1.0 if _pushes(code) else model.length, 0 if code in placed else RATES_ONLY
+            out.append((code, size, 0.0, locked, motion, column + i if i < slips else 0))
+    return out
 
 
 def _codes(model: Model, joint: int) -> Sequence[int]:
@@ -410,13 +416,14 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
             row, count = numbers[first][8:10]
             blocks.mate[first], blocks.second[n] = n, 3 - len(model.tied(joint))
         row_list += [(n, *one) for one in own]
-        kind = 0 if motor else kind if kind <= FREE else SLIPPING if model.joints.nv[joint] else 0
+        slips = int(model.joints.nv[joint]) if kind > FREE else 0
+        kind = 0 if motor else kind if kind <= FREE else SLIPPING if slips else 0
         fork = paths.fork(a, b)
         below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
         entries = [*below_b, *below_a, *above]
         numbers.append((
-            kind, NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
+            kind, slips or NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
             len(below_b), len(below_a), len(above), jacobian, fork,
         ))  # fmt: skip
         support.extend(entries)
@@ -443,7 +450,10 @@ def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, se
     """Fill what only blocks of constraints have."""
     kind, spec, codes = int(model.joints.kind[joint]), model.constraints[joint], _codes(model, joint)
     blocks.rolls[n] = int(kind in (ROLLING, ROLLING_OPEN))
-    (blocks.ring[n], blocks.tube[n]), blocks.code[n] = _circle(spec), codes[0]
+    (blocks.ring[n], blocks.tube[n]), (blocks.code[n], blocks.beside[n]) = _circle(spec), (codes[0], codes[-1])
+    if kind in (ROLLING, ROLLING_OPEN):
+        blocks.beside[n] = codes[1]
+        blocks.ground[n], blocks.bend[n] = _round(spec), spec.bend
     if kind == GEAR:
         tied, freedom = model.geared(joint)[second]
         blocks.of[n], blocks.code[n] = int(model.joints.column[tied]) + freedom, _freedom_code(model, tied, freedom)

@@ -119,9 +119,24 @@ def _null(rows: np.ndarray) -> np.ndarray:
 # --- what a checker says -------------------------------------------------------------------------------
 
 
-def warnings(mechanism: Mechanism) -> list[Problem]:
-    """Return what is likely a mistake in the constraints, as last looked at."""
-    return [*_in_the_air(mechanism), *_idle(mechanism), *_locking(mechanism)]
+def warnings(mechanism: Mechanism, bounded: Sequence[str] = ()) -> list[Problem]:
+    """Return what is likely a mistake in the constraints, as last looked at; bounded: those that may let go."""
+    return [*_in_the_air(mechanism), *_idle(mechanism), *_locking(mechanism), *_chosen(mechanism, bounded)]
+
+
+def _chosen(mechanism: Mechanism, bounded: Sequence[str]) -> list[Problem]:
+    """Constraints with a threshold whose force is one choice among many."""
+    block, locked = _blocks_of_rows(mechanism), mechanism.locked()
+    own = block[locked]
+    repeats = _null(mechanism.jacobian()[locked].T)
+    return [
+        _warning(
+            spec, "it lets go beyond a force (holds) that is not determined: other rows repeat its own, so a run ends "
+            "where it holds", "leave out 'holds', or what holds the same again",
+        )
+        for n, spec in constraint_blocks(mechanism).items()
+        if spec.name in bounded and np.abs(repeats[own == n]).max(initial=0.0) > RANK
+    ]  # fmt: skip
 
 
 def _in_the_air(mechanism: Mechanism) -> list[Problem]:

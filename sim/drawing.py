@@ -49,6 +49,16 @@ def rotation_of(q: Quat | np.ndarray) -> np.ndarray:
     )
 
 
+def _under(constraint: Constraint, d: np.ndarray) -> np.ndarray:
+    """Return the axes of a round ground: z its normal under a place d from its centre, y the axis of a cylinder."""
+    if constraint.along is None:
+        return frame_along(np.sign(constraint.bend) * d if np.any(d) else constraint.normal)
+    y = np.asarray(constraint.along, float)
+    d = d - (d @ y) * y
+    z = np.sign(constraint.bend) * d / np.linalg.norm(d) if np.any(d) else frame_along(y)[:, 0]
+    return np.column_stack([np.cross(y, z), y, z])
+
+
 def frame_along(z: Vec3 | np.ndarray, x: Vec3 | np.ndarray | None = None) -> np.ndarray:
     """Return a rotation whose third column is z, and whose first is x or the nearest coordinate axis.
 
@@ -226,6 +236,8 @@ class Drawing:
         else:
             p = body.p + body.R @ self._named(constraint.body, constraint.point.rpartition(".")[2])
         F, M = Pose(np.asarray(constraint.level, float), frame_along(constraint.normal)), Pose(p, np.eye(3))
+        if constraint.bend != 0.0:
+            F = Pose(F.p, _under(constraint, p - F.p))
         if constraint.type == "same_velocity":
             F = M
         elif constraint.axis is not None:

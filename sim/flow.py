@@ -318,8 +318,10 @@ class Flow:
             return {}
         self.observe()
         torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self._largest_force()
-        beyond = held[(torque[held] > rows.high[held] + least) | (torque[held] < rows.low[held] - least)]
-        return {int(rows.column[r]): float(torque[r]) for r in beyond}
+        both = self.model.columns.both[rows.column[held]].astype(bool)
+        size = np.where(both, np.hypot(torque[held], torque[np.minimum(held + 1, len(torque) - 1)]), torque[held])
+        beyond = held[(size > rows.high[held] + least) | (size < rows.low[held] - least)]
+        return {int(rows.column[r]): float(torque[r]) for r in (*beyond, *(held[both] + 1))}
 
     def rub(self, friction: np.ndarray) -> None:
         """Let joints that move have this friction (columns,) [N or N m]."""
@@ -409,9 +411,8 @@ class Flow:
             j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
         ]
         for i, column in enumerate(self.rough, start=n + len(stops)):
-            friction = self.control.rubbing[column]
-            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(friction != 0.0)
-            guards.direction[i] = -np.sign(friction)
+            friction = self.control.rubbing[column : column + 1 + self.model.columns.both[column]]
+            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(np.any(friction))
         self._arm_contacts(n + len(stops) + len(self.rough))
         self._arm_holds(len(guards) - 2 * len(self.structure.holds))
         if self.model.one_sided:
@@ -425,11 +426,15 @@ class Flow:
 
     def _arm_holds(self, first: int) -> None:
         """Watch the torques of freedoms that are held: none leaves its bounds."""
-        guards, rows = self.guards.table[first:], self.structure.tables.rows
+        guards, rows, shared = self.guards.table[first:], self.structure.tables.rows, self.model.columns.both
         for k, r in enumerate(np.flatnonzero(rows.low < rows.high)):
             both = guards[2 * k : 2 * k + 2]
             both.kind[:], both.owner[:], both.direction[:] = GUARD_HOLD, r, (1.0, -1.0)
             both.armed[:] = np.isfinite((rows.high[r], rows.low[r]))
+            if shared[rows.column[r]]:  # of two that share a bound, the first guard sees the size of both torques
+                both.armed[1] = DISARMED
+            elif shared[rows.column[r] - 1]:
+                both.armed[:] = DISARMED
             self.guards.forces[0] = 1
 
     def _arm_contacts(self, first: int) -> None:

@@ -23,7 +23,7 @@ KIND = {
 }  # fmt: skip
 # Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
 # ROLLING_OPEN: without the row that keeps it on the ground.  A screw is a gear between the two freedoms of one joint.
-# SLIPPING: of blocks alone, a constraint that may slip; how it does is its one freedom.
+# SLIPPING: of blocks alone, a constraint that may slip; how it does are its freedoms, one or two.
 NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, GEAR, SLIPPING = range(8, 15)
 CONSTRAINT_KIND = {
     "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
@@ -83,6 +83,8 @@ BLOCK = np.dtype(
         ("p_aF", "f8", (3,)), ("R_aF", "f8", (9,)),  # F in K of a
         ("p_bM", "f8", (3,)), ("R_bM", "f8", (9,)),  # M in K of b
         ("rolls", "i8"),  # 1: b rolls on the plane z_F of a; its axis is y_M, M is its centre
+        # Of a ground that is round: SPHERE about F, or CYLINDER along y_F, else 0; m, its radius, negative inside of it
+        ("ground", "i8"), ("bend", "f8"),
         ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
         # Of gears, whose rate is the sum of two freedoms' rates, each times its factor: a block for each of the two.
         ("mate", "i8"),  # of the first: block of the second; else -1
@@ -90,6 +92,7 @@ BLOCK = np.dtype(
         ("of", "i8"),  # column of the freedom
         ("offset", "f8"),  # m or rad: the sum of the coordinates where the gear was bound
         ("code", "i8"), ("factor", "f8"),  # direction, as of rows, of this freedom or of what may slip; 1 or -ratio
+        ("beside", "i8"),  # the second direction of what may slip in two
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
         ("freedoms", "i8"),
@@ -199,6 +202,7 @@ COLUMN = np.dtype(
         ("damping", "f8"), ("armature", "f8"),
         ("motion", "i8"),  # program of the coordinate where it is driven, or -1
         ("friction", "f8"),  # N or N m: Coulomb's, at most
+        ("both", "i8"),  # 1: that is the bound of its friction and of the next column's together, whose own is zero
     ],
     align=True,
 )  # fmt: skip
@@ -317,7 +321,7 @@ FREEDOM_WORK = np.dtype(
 
 BLOCK_WORK = np.dtype(
     [
-        ("frame", "f8", (33,)),  # see `sim.kernels.constraints.block_frames`
+        ("frame", "f8", (36,)),  # see `sim.kernels.constraints.block_frames`
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
         ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],

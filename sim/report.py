@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -349,7 +350,9 @@ def check(scene: Scene) -> Report:
     mechanism.look(begun.q, begun.v)
     report.problems += shown(_beyond_limits(model, mechanism), scene)
     if model.constraints and not is_large(mechanism):
-        report.problems += shown(warnings(mechanism), scene)
+        bounded = [one.name for one in scene.constraints if math.isfinite(one.holds)]
+        gripping = _gripping(scene, begun.q, begun.v) if bounded else mechanism
+        report.problems += shown(warnings(gripping, bounded), scene)
     for name, distance in begun.off_ground.items():
         if abs(distance) > HAIR * model.length:
             where = "above" if distance > 0.0 else "below"
@@ -360,6 +363,16 @@ def check(scene: Scene) -> Report:
             report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")
         report.pose_yaml = _pose_yaml(begun.moved)
     return report
+
+
+def _gripping(scene: Scene, q: np.ndarray, v: np.ndarray) -> Mechanism:
+    """Return the mechanism of a scene whose constraints do not let go."""
+    from sim.assembly import first_structure
+
+    firm = compile(replace(scene, constraints=tuple(replace(one, holds=math.inf) for one in scene.constraints)))
+    out = Mechanism.of(firm, first_structure(firm))
+    out.look(q, v)
+    return out
 
 
 def start_or_problems(model: Model, report: Report) -> Any:

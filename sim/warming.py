@@ -242,7 +242,7 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
         (forces.spring_torques, (t.columns, *column)),
         (forces.stop_torques, (t.stops, control.engaged, w.coordinate, w.rate, w.stopping, w.torque, w.one)),
-        (forces.rubbing_torques, (control.rubbing, w.rate, w.rubbing, w.torque, w.one)),
+        (forces.rubbing_torques, (t.columns, control.rubbing, w.rate, w.rubbing, w.torque, w.one)),
         (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
         (elements.torsion_springs, (t.forces, w.coordinate, w.rate, w.torque, w.forces, w.one)),
         (elements.spring_energy, (t.forces, t.points, w.coordinate, w.links)),

@@ -34,6 +34,7 @@ class Bounded:
     resistance : N, the most that friction gives
     mode : a stop is OPEN or not; friction is STICK or SLIP
     force : N, of the stop, or of friction along the coordinate
+    both, beside : friction along the next column's coordinate, too, whose bound is that of both together; N
     """
 
     column: int
@@ -45,6 +46,18 @@ class Bounded:
     mode: int = OPEN
     force: float = 0.0
     friction: float = 0.0  # nothing of a stop goes along it
+    both: bool = False
+    beside: float = 0.0
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """All freedoms that it is of."""
+        return (self.column, self.column + 1) if self.both else (self.column,)
+
+    @property
+    def forces(self) -> tuple[float, ...]:
+        """Forces along them."""
+        return (self.force, self.beside)[: len(self.columns)]
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -74,16 +87,18 @@ class Bounded:
             return f"{_name(model, self.column)} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
         constrains = int(model.columns.joint[self.column]) in model.constraints
         words = ("grips", "slips") if constrains else ("sticks", "slides")
-        return f"{model.column_names[self.column]} {words[mode != STICK]}"
+        name = _name(model, self.column) if constrains else model.column_names[self.column]
+        return f"{name} {words[mode != STICK]}"
 
 
 Point = Touch | Bounded
 
 
 def _name(model: Model, column: int) -> str:
-    """Return the name of a freedom; of a spherical joint the joint's."""
+    """Return the name of a freedom; of a spherical joint and of a constraint theirs."""
     joint = int(model.columns.joint[column])
-    return model.joint_names[joint] if model.joints.kind[joint] == SPHERICAL else model.column_names[column]
+    whole = model.joints.kind[joint] == SPHERICAL or joint in model.constraints
+    return model.joint_names[joint] if whole else model.column_names[column]
 
 
 def _value(mechanism: Mechanism, column: int) -> float:
@@ -116,7 +131,8 @@ def with_friction(mechanism: Mechanism) -> list[Bounded]:
     for column in np.flatnonzero(model.columns.friction):
         if int(model.columns.joint[column]) in present:
             scale = _scale(model, int(column))
-            found.append(Bounded(int(column), 0, scale, resistance=float(model.columns.friction[column]) / scale))
+            resistance, both = float(model.columns.friction[column]) / scale, bool(model.columns.both[column])
+            found.append(Bounded(int(column), 0, scale, resistance=resistance, both=both))
     return found
 
 
@@ -130,7 +146,7 @@ def _scale(model: Model, column: int) -> float:
 
 def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
     """Return holds of all these freedoms where they are: their rows are what the problem is made of."""
-    columns = dict.fromkeys(one.column for one in bounded)
+    columns = dict.fromkeys(c for one in bounded for c in one.columns)
     return tuple(Hold(c, _value(mechanism, c), -np.inf, np.inf) for c in columns)
 
 
@@ -140,7 +156,8 @@ def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
     out = np.zeros((3 * len(bounded), len(rows)))
     of_column = {int(rows.column[r]): r for r in np.flatnonzero(rows.low < rows.high)}
     for k, one in enumerate(bounded):
-        out[3 * k + (0 if one.side else 1), of_column[one.column]] = -one.side if one.side else 1.0
+        for i, column in enumerate(one.columns, start=0 if one.side else 1):
+            out[3 * k + i, of_column[column]] = -one.side if one.side else 1.0
     return out
 
 
@@ -158,13 +175,19 @@ def frictions(
     """
     out, n = [], len(answer.P) - len(bounded)
     for k, one in enumerate(bounded, start=n):
-        force, holds = float(answer.P[k, 1]), answer.mode[k] == STICK
+        force, holds = answer.P[k, 1:], answer.mode[k] == STICK
         if not holds:
-            force = -one.resistance * (1.0 if answer.d[k, 0] > 0.0 else -1.0)
-        elif one.key in leaving and (abs(force) >= AT_BOUND * one.resistance or answer.chosen[k]):
-            force, holds = float(np.copysign(one.resistance, force)), False
-        out.append(replace(one, mode=STICK if holds else SLIP, force=force))
+            way = answer.d[k] if one.both else np.array([1.0 if answer.d[k, 0] > 0.0 else -1.0, 0.0])
+            force = -one.resistance * way
+        elif one.key in leaving and (np.hypot(*force) >= AT_BOUND * one.resistance or answer.chosen[k]):
+            force, holds = most(one, force), False
+        out.append(replace(one, mode=STICK if holds else SLIP, force=float(force[0]), beside=float(force[1])))
     return out
+
+
+def most(one: Bounded, force: np.ndarray) -> np.ndarray:
+    """Return the most (2,) that friction gives along a force (2,)."""
+    return np.asarray(one.resistance * force / np.hypot(*force))
 
 
 def eased(bounded: Sequence[Bounded], beyond: Mapping[int, float]) -> list[Bounded]:
@@ -172,12 +195,13 @@ def eased(bounded: Sequence[Bounded], beyond: Mapping[int, float]) -> list[Bound
 
     Only where forces are not unique: others hold the rest.  beyond : columns, and the torques that they would need
     """
-    return [
-        replace(one, mode=SLIP, force=float(np.copysign(one.resistance, beyond[one.column])))
-        if one.mode == STICK and one.column in beyond and not one.side
-        else one
-        for one in bounded
-    ]
+    out = []
+    for one in bounded:
+        if one.mode == STICK and one.column in beyond and not one.side:
+            along, across = most(one, np.array([beyond[one.column], beyond[one.column + 1] if one.both else 0.0]))
+            one = replace(one, mode=SLIP, force=float(along), beside=float(across))
+        out.append(one)
+    return out
 
 
 def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
@@ -186,15 +210,15 @@ def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ..
     for one in bounded:
         if one.mode == (SLIP if not one.side else OPEN):
             continue
-        c, most = one.column, one.resistance * one.scale
-        torque = one.scale * (-one.side * one.force if one.side else one.force)
-        at = _value(mechanism, c)
-        if one.side:
-            stops = model.stops[(model.stops.column == c) & (model.stops.side == one.side)]
-            at = float(stops.bound[0])
-        low, high = (-np.inf if one.side > 0 else -most), (np.inf if one.side < 0 else most)
-        old = out.get(c, Hold(c, at, 0.0, 0.0))
-        out[c] = Hold(c, at if one.side else old.at, old.low + low, old.high + high, old.torque + torque)
+        bound = one.resistance * one.scale
+        for c, force in zip(one.columns, one.forces, strict=True):
+            torque, at = one.scale * (-one.side * force if one.side else force), _value(mechanism, c)
+            if one.side:
+                stops = model.stops[(model.stops.column == c) & (model.stops.side == one.side)]
+                at = float(stops.bound[0])
+            low, high = (-np.inf if one.side > 0 else -bound), (np.inf if one.side < 0 else bound)
+            old = out.get(c, Hold(c, at, 0.0, 0.0))
+            out[c] = Hold(c, at if one.side else old.at, old.low + low, old.high + high, old.torque + torque)
     return tuple(out.values())
 
 
@@ -203,5 +227,5 @@ def rubbing(model: Model, bounded: Sequence[Bounded]) -> np.ndarray:
     out = np.zeros(len(model.columns))
     for one in bounded:
         if not one.side and one.mode == SLIP:
-            out[one.column] = one.force * one.scale
+            out[list(one.columns)] = np.array(one.forces) * one.scale
     return out

@@ -15,8 +15,8 @@ import math
 from sim.kernels.articulated import climb
 from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply, relative_rotation
-from sim.kernels.vectors import beyond, cross, dot, length, minus, plus, three, times, unit
-from sim.model import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, UNIVERSAL_ROW
+from sim.kernels.vectors import across, beyond, cross, dot, length, minus, plus, three, times, unit
+from sim.model import ANGLE_ROW, AXLE_ROW, CYLINDER, EDGE_ROW, PLANE, RATES_ONLY, UNIVERSAL_ROW
 
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
@@ -31,9 +31,10 @@ SLOW = 1e-3
 def block_frames(blocks, link_work, block_work):
     """Joint frames of every loop and their relative motion.
 
-    block_work.frame: (blocks, 33): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
-    against F's link (3), position of M from F (3), and the acceleration (3) that comes from M moving along b, all in
-    world axes.  M of what rolls is the lowest point.
+    block_work.frame: (blocks, 36): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
+    against F's link (3), position of M from F (3), the acceleration (3) that comes from M moving along b, and the
+    angular velocity (3) of F against its link, all in world axes.  M of what rolls is the lowest point, and F stands
+    under it on a ground that is round.
     """
     x, R, V, frame_out = link_work.x, link_work.R, link_work.V, block_work.frame
     a_links, b_links = blocks.a, blocks.b
@@ -73,7 +74,42 @@ def block_frames(blocks, link_work, block_work):
         frame_out[n, 25] = V[b, 4] + u2 * s0 - u0 * s2 - (V[a, 4] + w2 * r0 - w0 * r2)
         frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
         if blocks.rolls[n]:
+            stand_under(n, blocks.ground[n], blocks.bend[n], frame_out)
             lowest_point(n, a, b, blocks.ring[n], blocks.tube[n], x, V, frame_out)
+
+
+@kernel
+def stand_under(n, kind, bend, frame_out):
+    """Move F to where a round ground is nearest to M, and turn it so that z_F is the ground's normal there.
+
+    The ground is a cylinder along y_F, or a sphere about F, of radius |bend|; M is outside of it, or inside where bend
+    is negative.  F turns about y_F, or about the shortest way to the normal (from where it was drawn).
+    """
+    if kind == PLANE:
+        frame_out[n, 33] = frame_out[n, 34] = frame_out[n, 35] = 0.0
+        return
+    x, y = (frame_out[n, 3], frame_out[n, 6], frame_out[n, 9]), (frame_out[n, 4], frame_out[n, 7], frame_out[n, 10])
+    z = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11])
+    way = (frame_out[n, 27], frame_out[n, 28], frame_out[n, 29])
+    rate = (frame_out[n, 24], frame_out[n, 25], frame_out[n, 26])
+    if kind == CYLINDER:
+        way, rate = across(way, y), across(rate, y)
+    scale = math.copysign(1.0 / max(length(way), 1e-30), bend)
+    normal = times(scale, way)
+    turning = times(scale, across(rate, normal))
+    w = cross(normal, turning)
+    if kind == CYLINDER:
+        t1, t2 = cross(y, normal), y
+    else:  # t1 = x - (x.n) (z + n) / (1 + z.n)
+        both, c, s = plus(z, normal), max(1.0 + dot(z, normal), 1e-30), dot(x, normal)
+        t1 = beyond(x, -s / c, both)
+        t2 = cross(normal, t1)
+        t1_dot = beyond(times(-s / c, turning), s * dot(z, turning) / c**2 - dot(x, turning) / c, both)
+        w = beyond(w, dot(t2, t1_dot), normal)
+    for i in range(3):
+        frame_out[n, 3 + 3 * i], frame_out[n, 4 + 3 * i], frame_out[n, 5 + 3 * i] = t1[i], t2[i], normal[i]
+        frame_out[n, 27 + i] -= bend * normal[i]
+        frame_out[n, 33 + i] = w[i]
 
 
 @kernel
@@ -85,7 +121,7 @@ def lowest_point(n, a, b, ring, tube, x, V, frame_out):
     """
     z, y = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11]), (frame_out[n, 13], frame_out[n, 16], frame_out[n, 19])
     w_a, w_b, C = three(V, a), three(V, b), three(frame_out, n)
-    z_dot, y_dot = cross(w_a, z), cross(w_b, y)
+    z_dot, y_dot = cross(plus(w_a, (frame_out[n, 33], frame_out[n, 34], frame_out[n, 35])), z), cross(w_b, y)
     arm, arm_dot = times(-tube, z), times(-tube, z_dot)
     if ring > 0.0:
         c = dot(z, y)
@@ -222,6 +258,8 @@ def along_row(n, c, blocks, link_work, frame):
             t0, t1, t2 = 2.0 * t0, 2.0 * t1, 2.0 * t2
         if blocks.rolls[n]:
             d0, d1, d2 = d0 + frame[n, 30], d1 + frame[n, 31], d2 + frame[n, 32]
+            w0, w1, w2 = frame[n, 33], frame[n, 34], frame[n, 35]
+            t0, t1, t2 = t0 + w1 * e2 - w2 * e1, t1 + w2 * e0 - w0 * e2, t2 + w0 * e1 - w1 * e0
     else:
         u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
         d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]

@@ -228,7 +228,7 @@ def apply_forces(system, t, q, v):
         stop_torques(
             tables.stops, control.engaged, work.coordinate, work.rate, work.stopping, work.torque, work.one
         )  # fmt: skip
-        rubbing_torques(control.rubbing, work.rate, work.rubbing, work.torque, work.one)
+        rubbing_torques(tables.columns, control.rubbing, work.rate, work.rubbing, work.torque, work.one)
         torsion_springs(tables.forces, work.coordinate, work.rate, work.torque, work.forces, work.one)
         if tables.one.views[0]:
             body_poses(links, work.links, work.bodies)

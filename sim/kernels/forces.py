@@ -13,7 +13,8 @@ from sim.kernels.constraints import direction, geared, pushes
 from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import relative_rotation, rotation_vector
-from sim.model import CYLINDRICAL, FREE, NV, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.kernels.touches import STILL, going_on
+from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
 @door
@@ -46,7 +47,7 @@ def near_turn(angle, remembered):
 def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 
-    block_work.frame: (blocks, 33) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
+    block_work.frame: (blocks, 36) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
     angle at the last accepted step, so that whole turns are counted.
     """
     frame = block_work.frame
@@ -106,13 +107,21 @@ def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
 
 @kernel
 def slipping(blocks, n, frame, coordinate_out, rate_out):
-    """How a constraint slips that may: its rate, and of a gear the coordinate, too.  Gears come after what they tie."""
-    e0, e1, e2 = direction(blocks.code[n], frame, n)
-    i, c = 24 if pushes(blocks.code[n]) else 21, blocks.column[n]
-    rate = blocks.factor[n] * (e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2])
-    rate_out[c] = rate_out[c] + rate if blocks.second[n] else rate
-    if not blocks.second[n]:
-        coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
+    """How a constraint slips that may: rates, and of a gear the coordinate, too.  Gears come after what they tie."""
+    for k in range(blocks.freedoms[n]):
+        code, c = slip_code(blocks, n, k), blocks.column[n] + k
+        e0, e1, e2 = direction(code, frame, n)
+        i = 24 if pushes(code) else 21
+        rate = blocks.factor[n] * (e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2])
+        rate_out[c] = rate_out[c] + rate if blocks.second[n] else rate
+        if not blocks.second[n]:
+            coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
+
+
+@part
+def slip_code(blocks, n, k):
+    """Direction, as of rows, of freedom k of a constraint that may slip."""
+    return blocks.code[n] if k == 0 else blocks.beside[n]
 
 
 @kernel
@@ -168,12 +177,39 @@ def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one
 
 
 @kernel
-def rubbing_torques(friction, rate, rubbing_out, torque_out, one_work):
-    """Add the friction of joints that move; one_work.power[0, 1] gains what it dissipates [W]."""
+def rubbing_torques(columns, friction, rate, rubbing_out, torque_out, one_work):
+    """Add the friction of joints that move; one_work.power[0, 1] gains what it dissipates [W].
+
+    friction: (columns,) at the step's start; where two freedoms share a bound, it turns with the way of both.
+    """
     for c in range(friction.size):
         rubbing_out[c] = friction[c]
-        torque_out[c] += friction[c]
-        one_work.power[0, 1] -= friction[c] * rate[c]
+    for c in range(friction.size):
+        most = math.hypot(friction[c], friction[c + 1]) if columns.both[c] else 0.0
+        if most > 0.0:
+            way = going_on((rate[c], rate[c + 1], 0.0), (-friction[c] / most, -friction[c + 1] / most, 0.0))
+            rubbing_out[c], rubbing_out[c + 1] = -most * way[0], -most * way[1]
+    for c in range(friction.size):
+        torque_out[c] += rubbing_out[c]
+        one_work.power[0, 1] -= rubbing_out[c] * rate[c]
+
+
+@kernel
+def go_on_rubbing(columns, rate, rubbing, friction_out):
+    """Let the next step begin with the friction that freedoms which share a bound have now."""
+    for c in range(rate.size):
+        most = math.hypot(rubbing[c], rubbing[c + 1]) if columns.both[c] else 0.0
+        if most > 0.0 and backward(columns, rubbing, rate, c) < -STILL:
+            friction_out[c], friction_out[c + 1] = rubbing[c], rubbing[c + 1]
+
+
+@kernel
+def backward(columns, friction, rate, c):
+    """Rate at which a freedom that rubs goes where its friction pushes it; negative while it goes on as it did."""
+    if columns.both[c]:
+        most = math.hypot(friction[c], friction[c + 1])
+        return (friction[c] * rate[c] + friction[c + 1] * rate[c + 1]) / most
+    return math.copysign(1.0, friction[c]) * rate[c]
 
 
 @kernel
@@ -232,13 +268,14 @@ def loop_wrenches(blocks, torque, block_work, link_work):
     for n in range(blocks.kind.size):
         k, c = blocks.kind[n], blocks.column[n]
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
-        for i in range(NV[k]):
+        for i in range(blocks.freedoms[n]):
             tau = torque[c + i]
             if tau == 0.0:
                 continue
             if k == SLIPPING:
                 tau *= blocks.factor[n]
-                e, slides = direction(blocks.code[n], frame, n), pushes(blocks.code[n])
+                code = slip_code(blocks, n, i)
+                e, slides = direction(code, frame, n), pushes(code)
             else:
                 e, slides = freedom_axis(frame, k, n, i)
             if slides:

@@ -7,6 +7,7 @@ import math
 from sim.kernels.accelerations import forward_dynamics, respond
 from sim.kernels.constraints import mismatch
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
+from sim.kernels.forces import go_on_rubbing
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
@@ -155,6 +156,7 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
         rows_now(system, tables, work, 1)
     if tables.touches.mode.size > 0:
         ask(work.answers, GO_ON, system, 0.0, work.reply, work.reply)
+    go_on_rubbing(tables.columns, work.rate, work.rubbing, control.rubbing)
     status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0

@@ -17,7 +17,7 @@ from sim.kernels.dynamics import (
     velocity_residual,
 )
 from sim.kernels.elements import spring_energy
-from sim.kernels.forces import add_wrench, link_forces, stop_depth
+from sim.kernels.forces import add_wrench, backward, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import quaternion_of
@@ -299,11 +299,14 @@ def guard_values(tables, work, control, guards_out, t, values_out):
             depth = stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
             values_out[g] = guards_out.direction[g] * depth - guards_out.allowed[g]
         elif guards_out.kind[g] == GUARD_RUB:
-            values_out[g] = -guards_out.direction[g] * work.rate[guards_out.owner[g]] - guards_out.allowed[g]
+            c = guards_out.owner[g]
+            values_out[g] = backward(tables.columns, control.rubbing, work.rate, c) - guards_out.allowed[g]
         elif guards_out.kind[g] == GUARD_HOLD:
             r = guards_out.owner[g]
-            torque = tables.rows.scale[r] * work.rows.force[r]
-            values_out[g] = guards_out.direction[g] * torque - guards_out.allowed[g]
+            torque = guards_out.direction[g] * work.rows.force[r]
+            if tables.columns.both[tables.rows.column[r]]:  # whichever way it points
+                torque = math.hypot(work.rows.force[r], work.rows.force[r + 1])
+            values_out[g] = tables.rows.scale[r] * torque - guards_out.allowed[g]
         guards_out.value[g] = values_out[g]
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             values_out[g] = -1.0

@@ -63,18 +63,25 @@ def slip_direction(k, point_work):
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
-    t0, t1, t2, speed = along_surface(k, u, n)
-    s0, s1, s2, size = along_surface(k, start, n)
-    on = t0 * s0 + t1 * s1 + t2 * s2
+    t0, t1, t2, _ = along_surface(k, u, n)
+    s0, s1, s2, _ = along_surface(k, start, n)
+    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on((t0, t1, t2), (s0, s1, s2))
+
+
+@kernel
+def going_on(t, start):
+    """Unit direction of a velocity t, turned to go on from the direction `start`, which has a length of about one."""
+    (t0, t1, t2), (s0, s1, s2) = t, start
+    speed, on = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2), t0 * s0 + t1 * s1 + t2 * s2
     if on < 0.0:  # mirrored, so that what goes across stays
-        on *= 2.0 / size**2
+        on *= 2.0 / (s0 * s0 + s1 * s1 + s2 * s2)
         t0, t1, t2 = t0 - on * s0, t1 - on * s1, t2 - on * s2
     if speed < CLEAR:
         share = held_by_start(speed)
         t0, t1, t2 = t0 + share * s0, t1 + share * s1, t2 + share * s2
         speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     scale = 1.0 / speed if speed > 0.0 else 0.0
-    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = scale * t0, scale * t1, scale * t2
+    return scale * t0, scale * t1, scale * t2
 
 
 @kernel

@@ -11,6 +11,7 @@ from sim.linear.motion import Motion
 from sim.linear.numbers import angle, crossed, dot, length, quaternion_of, rotation_vector
 from sim.model import (
     AXLE_ROW,
+    CYLINDER,
     CYLINDRICAL,
     EDGE_ROW,
     FREE,
@@ -46,10 +47,44 @@ class Block:
         A, B = motion.R[self.a], motion.R[self.b]
         self.F, self.M = A @ block.R_aF.reshape(3, 3), B @ block.R_bM.reshape(3, 3)
         self.centre = motion.x[self.b] + B @ block.p_bM
-        self.p = self.centre
+        self.p, O = self.centre, motion.x[self.a] + A @ block.p_aF  # noqa: E741
+        self.ground, self.bend, self.drawn = int(block.ground), float(block.bend), self.F
+        if self.ground:
+            self.F = self._under(self.centre - O)
+            O = O + self.bend * self.F[:, :, 2]  # noqa: E741
         if self.rolls:
             self.p = self.centre + self._arm()[0]
-        self.e = self.p - motion.x[self.a] - A @ block.p_aF
+        self.e = self.p - O
+
+    def _under(self, way: np.ndarray) -> np.ndarray:
+        """Return F's axes where it stands on a round ground, from the way of M from its centre."""
+        x, y, z = (self.drawn[:, :, k] for k in range(3))
+        if self.ground == CYLINDER:
+            way = way - dot(way, y)[:, None] * y
+        n = math.copysign(1.0, self.bend) / length(way)[:, None] * way
+        if self.ground == CYLINDER:
+            return np.stack([crossed(y, n), y, n], axis=2)
+        t = x - (dot(x, n) / (1.0 + dot(z, n)))[:, None] * (z + n)
+        return np.stack([t, crossed(n, t), n], axis=2)
+
+    def _turning(self) -> np.ndarray:
+        """Return the angular velocity (k, 3) of F, which turns against its link where the ground is round."""
+        w_a = self.motion.w[self.a]
+        if not self.ground:
+            return w_a
+        x, y, z = (self.drawn[:, :, k] for k in range(3))
+        rate = self.motion.velocity(self.b, self.centre) - self.motion.velocity(self.a, self.centre)
+        way = self.bend * self.F[:, :, 2] + self.e - self._arm()[0]
+        if self.ground == CYLINDER:
+            way, rate = (a - dot(a, y)[:, None] * y for a in (way, rate))
+        n = self.F[:, :, 2]
+        n_dot = math.copysign(1.0, self.bend) / length(way)[:, None] * (rate - dot(rate, n)[:, None] * n)
+        w = w_a + crossed(n, n_dot)
+        if self.ground == CYLINDER:
+            return w
+        c, s = 1.0 + dot(z, n), dot(x, n)
+        t_dot = (s * dot(z, n_dot) / c**2 - dot(x, n_dot) / c)[:, None] * (z + n) - (s / c)[:, None] * n_dot
+        return w + dot(self.F[:, :, 1], t_dot)[:, None] * n
 
     def _arm(self) -> tuple[np.ndarray, ...]:
         """Return from the centre of a torus to its lowest point, and unit and size of the way there in the disc."""
@@ -72,7 +107,7 @@ class Block:
         if self.rolls:
             _, d, size = self._arm()
             z, y = self.F[:, :, 2], self.M[:, :, 1]
-            z_dot, y_dot = crossed(w_a, z), crossed(w_b, y)
+            z_dot, y_dot = crossed(self._turning(), z), crossed(w_b, y)
             arm_dot = -self.tube * z_dot
             if self.ring > 0.0:
                 tilt_dot = dot(z_dot, y) + dot(z, y_dot)
@@ -119,7 +154,7 @@ class Block:
             size = length(s)[:, None]
             e = s / size
             return (s_dot - dot(e, s_dot)[:, None] * e) / size
-        return crossed(w_b if UNIVERSAL_ROW < code < AXLE_ROW else w_a, self.direction(code))
+        return crossed(w_b if UNIVERSAL_ROW < code < AXLE_ROW else self._turning(), self.direction(code))
 
     def linear(self, code: int) -> bool:
         """Tell whether a row is of relative velocities, not of turning."""

@@ -383,7 +383,7 @@ class Builder:
             return
         said: Block = thing.value
         still = constraint.on in ("", "world")
-        ground = frozenset(key for key in ("normal", "level") if not still or said.wrote(key))
+        ground = frozenset(key for key in ("normal", "level", "along") if not still or said.wrote(key))
         twin = mirror.constraint(constraint, self.joints, ground)
         if twin.ratio == 0.0 != constraint.ratio:
             what = f"its mirror image '{twin.name}' is no {constraint.type} of the same freedoms"

@@ -26,7 +26,7 @@ _NEEDS = {
 _MAY = {
     "no_side_slip": ("point", "position", "ground", "normal"),
     "knife_edge": ("point", "position", "ground", "normal"),
-    "rolling": ("point", "position", "axis", "tube", "ground", "normal", "level", "keeps"),
+    "rolling": ("point", "position", "axis", "tube", "ground", "normal", "level", "bend", "along", "inside", "keeps"),
     "same_velocity": ("point", "position"),
     "gear": ("freedoms",),
     "screw": (),
@@ -37,8 +37,9 @@ _PARALLEL = 1e-9  # sine of the angle below which an axle has no direction in th
 
 # What a type leaves open.
 _OPEN: Mapping[str, Any] = {
-    "body": "", "on": "", "point": "", "position": None, "axis": None, "normal": _UP, "level": _ORIGIN, "radius": 0.0,
-    "tube": 0.0, "components": (), "joints": (), "freedoms": (), "ratio": 0.0, "keeps": False, "holds": math.inf,
+    "body": "", "on": "", "point": "", "position": None, "axis": None, "normal": _UP, "level": _ORIGIN, "bend": 0.0,
+    "along": None, "radius": 0.0, "tube": 0.0, "components": (), "joints": (), "freedoms": (), "ratio": 0.0,
+    "keeps": False, "holds": math.inf,
 }  # fmt: skip
 
 
@@ -96,12 +97,38 @@ def _rolling(block: Block, known: Known) -> dict[str, Any] | None:
         block.problem("tube", "a sphere has no tube", "give the axis of the torus, or leave 'tube' out")
     if body is None or radius is None or place is None or ground is None or block.bad("axis"):
         return None
-    if axis is not None:
+    bend = _bend(block, ground.get("bend", 0.0), radius, round_thing=axis is None)
+    if bend is None:
+        return None
+    ground["bend"] = bend
+    if axis is not None and bend == 0.0:
         _check_across(block, "axis", axis, ground["normal"])
     return {
         "body": body, "axis": axis, "radius": radius, "tube": tube, **place, **ground,
         "keeps": bool(block.get("keeps", True)), "holds": _number(block, "holds", "N", math.inf),
     }  # fmt: skip
+
+
+def _bend(block: Block, bend: float, radius: float, *, round_thing: bool) -> float | None:
+    """Return the radius of a round ground, negative inside of it, 0 of a plane; None: it does not fit (reported)."""
+    inside = bool(block.get("inside", False))
+    if bend == 0.0:
+        if inside:
+            block.problem("inside", "a plane has no inside", "give bend, or a sphere, cylinder or capsule of the world")
+        return None if inside else 0.0
+    if not round_thing:
+        what, hint = "a disc or a torus rolls on planes; found a ground that is round", "leave 'axis' out: a sphere"
+        block.problem("axis", what, hint)
+        return None
+    if not block.get("keeps", True):
+        what = "on a ground that is round, what rolls is kept on it; found false"
+        block.problem("keeps", what, "leave 'keeps' out, or take a contact with friction")
+        return None
+    if inside and radius >= bend:
+        what = f"a sphere of {radius:.6g} m does not roll inside of {bend:.6g} m"
+        block.problem("radius", what, f"expected less than {bend:.6g} m")
+        return None
+    return -bend if inside else bend
 
 
 def _place(block: Block, body: str | None, names: Names, *, needed: bool) -> dict[str, Any] | None:
@@ -144,7 +171,7 @@ def _ground(block: Block, body: str | None, known: Known) -> dict[str, Any] | No
     if text is None:
         return None
     if text.startswith("world."):
-        return _plane(block, text, known)
+        return _still(block, text, known)
     if text == "world":
         on: str | None = "world"
     else:
@@ -153,38 +180,63 @@ def _ground(block: Block, body: str | None, known: Known) -> dict[str, Any] | No
             block.problem("ground", f"'{on}' would be its own ground", "name another body, or world")
             on = None
         rolls = block.get("type") == "rolling"
-        for key in ("normal", "level") if rolls else ("normal",):
+        flat = ("normal", "level") if rolls else ("normal",)
+        for key in ("level",) if rolls and block.wrote("bend") else flat:
             if block.absent(key):
                 example = "[0, 0, 1]" if key == "normal" else "[0, 0, 10 cm]"
                 block.problem(None, f"a body as ground needs key '{key}'", f"{key}: {example}")
-    normal, level = _direction(block, "normal"), block.get("level")
-    if on is None or block.bad("normal", "level") or (normal is None and block.wrote("normal")):
+    if block.get("type") == "rolling" and not _fits_bend(block):
         return None
-    return {"on": on, "normal": normal or _UP, "level": level or _ORIGIN}
+    normal, level, bend = _direction(block, "normal"), block.get("level"), block.get("bend", 0.0)
+    along = _direction(block, "along") if block.get("type") == "rolling" else None
+    if on is None or block.bad("normal", "level", "bend", "along") or (normal is None and block.wrote("normal")):
+        return None
+    if bend and along is None and block.wrote("along"):
+        return None
+    return {"on": on, "normal": normal or _UP, "level": level or _ORIGIN, "bend": bend, "along": along}
 
 
-def _plane(block: Block, text: str, known: Known) -> dict[str, Any] | None:
-    """Return the ground that a plane of the world is, in coordinates of the file."""
+def _fits_bend(block: Block) -> bool:
+    """Tell whether what is said of a ground is of a plane, or of a round one; else it is reported."""
+    if block.wrote("bend") and block.wrote("normal"):
+        block.problem("normal", "'normal' beside 'bend': a ground that is round has none", "leave one of them out")
+        return False
+    if block.wrote("along") and not block.wrote("bend"):
+        what, hint = "'along' is the axis of a ground that is a cylinder; found no 'bend'", "bend: 50 cm, its radius"
+        block.problem("along", what, hint)
+        return False
+    return True
+
+
+_ROUND = ("sphere", "cylinder", "capsule")
+
+
+def _still(block: Block, text: str, known: Known) -> dict[str, Any] | None:
+    """Return the ground that a plane of the world is, or a round shape, in coordinates of the file."""
     name = world_name(text, block.reader.scope.prefix)
-    planes = tuple(shape for shape in known.still if known.still[shape].kind == "plane")
-    for key in ("normal", "level"):
+    kinds = ("plane", *_ROUND) if block.get("type") == "rolling" else ("plane",)
+    fitting = tuple(shape for shape in known.still if known.still[shape].kind in kinds)
+    for key in ("normal", "level", "bend", "along") if len(kinds) > 1 else ("normal", "level"):
         if block.wrote(key):
             block.problem(key, f"'{key}' beside '{text}', which says it", f"leave '{key}' out, or ground: world")
     shape = known.still.get(name)
     if shape is None:
         unreadable = known.names.unreadable
-        resolve_name(name, block.nodes["ground"], block.reader, f"{block.path}.ground", "plane", planes, unreadable)
+        resolve_name(name, block.nodes["ground"], block.reader, f"{block.path}.ground", "plane", fitting, unreadable)
         return None
-    if shape.kind != "plane":
-        hint = f"there is: {', '.join(planes)}" if planes else "ground: world, with its normal"
-        block.problem("ground", f"'{name}' is a {shape.kind}; expected a plane", hint)
+    if shape.kind not in kinds:
+        hint = f"there is: {', '.join(fitting)}" if fitting else "ground: world, with its normal"
+        expected = "a plane" if len(kinds) == 1 else "a plane, a sphere, a cylinder or a capsule"
+        block.problem("ground", f"'{name}' is a {shape.kind}; expected {expected}", hint)
         return None
     w, x, y, z = known.orientation
     back = (w, -x, -y, -z)
     (a, b, c), (i, j, k) = shape.position, known.position
+    axis = rotate(back, rotate(shape.orientation, _UP))
     return {
-        "on": "world", "normal": rotate(back, rotate(shape.orientation, _UP)),
-        "level": rotate(back, (a - i, b - j, c - k)),
+        "on": "world", "normal": axis, "level": rotate(back, (a - i, b - j, c - k)),
+        "bend": 0.0 if shape.kind == "plane" else shape.size[0],
+        "along": axis if shape.kind in ("cylinder", "capsule") else None,
     }  # fmt: skip
 
 
@@ -212,6 +264,10 @@ def _same_velocity(block: Block, known: Known) -> dict[str, Any] | None:
     if len(turns) > 1 and block.wrote("holds"):
         what = "'holds' is a force or a torque, and the components are of both kinds"
         block.problem("holds", what, "write two constraints: one of x, y, z, one of rx, ry, rz")
+        return None
+    if len(components or ()) > 2 and block.wrote("holds"):
+        what = f"'holds' is a bound of one component or of two together; found {len(components)}"
+        block.problem("holds", what, "write two constraints, or leave 'holds' out")
         return None
     holds = _number(block, "holds", "N m" if turns == {True} else "N", math.inf)
     if place is None or components is None or None in bodies:

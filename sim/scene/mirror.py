@@ -116,7 +116,7 @@ class Mirror:
         """Return the twin of a constraint.
 
         joints : of the scene, twins included
-        ground : of `normal` and `level`, which are reflected; a plane of the world stays
+        ground : of `normal`, `level` and `along`, which are reflected; a shape of the world stays
         """
         return dataclasses.replace(
             constraint,
@@ -128,6 +128,7 @@ class Mirror:
             axis=None if constraint.axis is None else self.vector(constraint.axis),
             normal=self.vector(constraint.normal) if "normal" in ground else constraint.normal,
             level=self.vector(constraint.level) if "level" in ground else constraint.level,
+            along=self.vector(constraint.along) if constraint.along and "along" in ground else constraint.along,
             joints=tuple(self.name(name) for name in constraint.joints),
             ratio=constraint.ratio * self._sign_of_ratio(constraint, joints),
         )

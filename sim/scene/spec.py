@@ -272,7 +272,9 @@ class Constraint:
     # Unit, model pose: the axle of a wheel, the blade of a knife edge, the axis of a disc or torus; None: a sphere
     axis: Vec3 | None
     normal: Vec3  # unit, model pose: of the ground
-    level: Vec3  # m, model pose: a point of the ground
+    level: Vec3  # m, model pose: a point of the ground; of a round one its centre, or a point of its axis
+    bend: float  # m, radius of a ground that is round, negative where it is rolled on inside; 0: a plane
+    along: Vec3 | None  # unit, model pose: axis of a ground that is a cylinder
     radius: float  # m, of a disc, a sphere, or the centre line of a torus' tube
     tube: float  # m, radius of a torus' tube; 0: disc
     components: tuple[str, ...]  # same_velocity: of x y z rx ry rz, in axes of the model pose that turn with `on`

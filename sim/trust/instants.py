@@ -21,8 +21,6 @@ from sim.trust import oracle
 from sim.trust.motions import jet_of
 from sim.trust.seen import Seen
 
-# Poses near an instant of an event may already belong to its other side in a rerun.
-APART = 1e-9  # s
 # Engine and oracle agree to this over the smallest singular value, relative.
 AGREED = 1e-9
 LARGEST = 300  # bodies: dense matrices of more take minutes
@@ -63,13 +61,10 @@ class Instant:
 
 def choose(seen: Seen, count: int) -> list[int]:
     """Return rows at random, the same ones each time, of finite numbers and none at an event's instant."""
-    time = seen.recording.time
     if len(seen.mass) > LARGEST:
         return []
-    events = np.array([event.time for event in seen.recording.events])
-    near = np.min(np.abs(time[:, None] - events), axis=1, initial=np.inf) if len(events) else np.full(len(time), np.inf)
     finite = np.isfinite([np.sum(a, axis=(1, 2)) for a in (seen.p, seen.v, seen.w, seen.com)]).all(axis=0)
-    free = np.flatnonzero((near > APART) & finite)
+    free = np.flatnonzero(~seen.at_events & finite)
     if not len(free):
         return []
     picked = np.random.default_rng(20).choice(free, size=min(count, len(free)), replace=False)
@@ -98,6 +93,8 @@ class Witness:
             flow.stepper.y[:nq], flow.stepper.y[nq : nq + nv] = epoch.q[k], epoch.v[k]
             flow.stepper.clock[T] = self.seen.recording.time[row]
             flow.control.turn[:] = np.nan_to_num(self.seen.recording.array("joints/coordinate")[row])
+            rubs = np.flatnonzero(flow.control.rubbing)  # rows are told later: friction may have turned since
+            flow.control.rubbing[rubs] = self.seen.recording.array("joints/friction_torque")[row, rubs]
             flow.observe()
             self.found.append(self._compare(row, flow))
         finally:
@@ -160,7 +157,7 @@ class Witness:
             oracle.Joint(
                 seen.names[j], seen.kinds[j], seen.a[j], seen.b[j], seen.pair(j, row), torque[seen.columns[j]],
                 np.asarray(armature[seen.columns[j]], float), self._driven(j, row), seen.constraint_rows(j, row),
-                seen.lever(j, row),
+                len(seen.columns[j]) if seen.slips(j)[row] else 0, seen.lever(j, row),
             )
             for j in self._joints(row)
         ]  # fmt: skip
@@ -246,7 +243,8 @@ class _Kept:
     """All numbers of a flow that a look may change."""
 
     def __init__(self, flow: Flow):
-        arrays = [flow.stepper.y, flow.stepper.clock, flow.stepper.count, flow.control.turn, *flow.work]
+        stepper, control = flow.stepper, flow.control
+        arrays = [stepper.y, stepper.clock, stepper.count, control.turn, control.rubbing, *flow.work]
         self.pairs = [(array, array.copy()) for array in arrays]
 
     def restore(self) -> None:

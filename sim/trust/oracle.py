@@ -43,6 +43,7 @@ class Joint:
     a, b : bodies, -1: the world; torque, armature : (freedoms,)
     driven : (freedoms,) acceleration that a motion wants, not-a-number where there is none; (): nothing is driven
     rows : of a constraint, which locks no more than these: J (rows, 6 bodies) and b (rows,)
+    slips : how many of these rows, the first ones, give way at their torques instead
     lever : (6,) of a screw or a gear: its wrench along the first freedom, whose force the rows give to all bodies
     """
 
@@ -55,6 +56,7 @@ class Joint:
     armature: np.ndarray
     driven: np.ndarray = field(default_factory=lambda: np.zeros(0))
     rows: tuple[np.ndarray, np.ndarray] | None = None
+    slips: int = 0
     lever: np.ndarray | None = None
 
 
@@ -85,7 +87,8 @@ class Answer:
 def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return J (locked, 6 count) and b (locked,) of one joint."""
     if joint.rows is not None:
-        return joint.rows
+        J, b = joint.rows
+        return J[joint.slips :], b[joint.slips :]
     at = joint.at
     w_rel = at.w_b - at.w_a
     rows = [
@@ -154,7 +157,9 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
         blocks.append(J)
         rights.append(b)
         owner += [k] * len(b)
-        if FREEDOMS[joint.kind]:
+        if joint.rows is not None:
+            f += joint.rows[0][: joint.slips].T @ joint.torque[: joint.slips]
+        elif FREEDOMS[joint.kind]:
             E, drift = free_rows(joint, coms, n)
             f += E.T @ (joint.torque + joint.armature * drift)
             M += E.T @ (joint.armature[:, None] * E)
@@ -212,11 +217,15 @@ def balance_of_bodies(
 
 
 def _beside_rows(joint: Joint, com: np.ndarray, wrench: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Return (6,) what of a wrench on the child, a force and a moment about its centre of mass, is none of its rows."""
+    """Return what of a wrench on the child, a force and a moment about its centre of mass, is none of its rows (6,).
+
+    And what rows that slip give beyond their torques.
+    """
     assert joint.rows is not None
     whole = np.concatenate([wrench[3:], wrench[:3] + cross(point - com, wrench[3:])])
     on_child = joint.rows[0][:, 6 * joint.b : 6 * joint.b + 6].T
-    return np.asarray(whole - on_child @ np.linalg.lstsq(on_child, whole, rcond=None)[0])
+    given = np.linalg.lstsq(on_child, whole, rcond=None)[0]
+    return np.concatenate([whole - on_child @ given, given[: joint.slips] - joint.torque[: joint.slips]])
 
 
 def along_freedoms(
@@ -228,7 +237,7 @@ def along_freedoms(
     """
     n = len(bodies)
     if joint.lever is not None:
-        return np.zeros(0)
+        return joint.lever @ wrench - joint.torque[: joint.slips]
     if joint.rows is not None:
         return _beside_rows(joint, bodies[joint.b].com, wrench, point)
     E, drift = free_rows(joint, [body.com for body in bodies], n)

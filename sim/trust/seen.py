@@ -14,6 +14,13 @@ from sim.trust import wheels
 from sim.trust.joints import Frame, Pair, Side, rotation_of, turn
 from sim.trust.motions import jet_of
 
+# Rows near an instant of an event may already belong to its other side in a rerun.
+APART = 1e-9  # s
+# m/s or rad/s: slip that is one; and that below which it may have another direction than friction.  Share of the
+# threshold that friction has along the slip; what it may be off by roundoff.
+SLIPS, SLOW = 1e-8, 1e-5
+ALONG, ROUNDED = 0.999, 1e-9
+
 
 class Seen:
     """Bodies and joints of a recording, row by row.
@@ -96,6 +103,25 @@ class Seen:
             jn.rates(self.kinds[k], self._pair(k, side))[..., freedom] for k, freedom in self._tied(j)
         )  # fmt: skip
         return np.asarray(first - spec.ratio * second)[..., None]
+
+    def slips(self, j: int) -> np.ndarray:
+        """Return the mask (n,) of rows in which a constraint lets go: it gives all that it holds, against its slip."""
+        spec = self.model.constraints.get(j)
+        if spec is None or not self.columns[j]:
+            return np.zeros(len(self.p), bool)
+        rate, friction = (
+            self.recording.array(f"joints/{name}")[:, self.columns[j]] for name in ("rate", "friction_torque")
+        )
+        speed, size = np.linalg.norm(rate, axis=-1), np.linalg.norm(friction, axis=-1)
+        against = -np.sum(rate * friction, axis=-1) >= ALONG * spec.holds * speed
+        full = (size >= (1.0 - ROUNDED) * spec.holds) & (against | (speed < SLOW))
+        return np.asarray((speed > SLIPS) & (full | self.at_events))
+
+    @cached_property
+    def at_events(self) -> np.ndarray:
+        """Mask (n,) of rows at instants of events, at which forces and poses may already be those of its other side."""
+        events = np.array([event.time for event in self.recording.events])
+        return np.asarray(np.min(np.abs(self.recording.time[:, None] - events), axis=1, initial=np.inf) <= APART)
 
     def _tied(self, j: int) -> list[tuple[int, int]]:
         """Return the joints and their freedoms that a screw or a gear ties."""
@@ -216,13 +242,17 @@ class Seen:
             off = np.max(np.abs(self.gaps(j, at)), axis=-1, initial=0.0)
             more = there & (off > position)
             position[more], worst[more] = off[more], j
-            speed = np.max(np.abs(self.gap_rates(j, every_row)), axis=-1, initial=0.0)
+            rates, own = np.array(self.gap_rates(j, every_row)), self.columns[j]
+            slip = rates[:, : len(own)].copy()  # of a constraint that may, which is its freedom
+            rates[self.slips(j), : len(own)] = 0.0
+            speed = np.max(np.abs(rates), axis=-1, initial=0.0)
             velocity = np.where(there, np.maximum(velocity, speed), velocity)
             for off, speed in self._missed(j):
                 more = there & (off > position)
                 position[more], worst[more] = off[more], j
                 velocity = np.where(there, np.maximum(velocity, speed), velocity)
-            if self.columns[j]:
-                wrong = np.max(np.abs(jn.rates(kind, at) - recorded[:, self.columns[j]]), axis=-1)
+            if own:
+                mine = slip if j in self.model.constraints else jn.rates(kind, at)
+                wrong = np.max(np.abs(mine - recorded[:, own]), axis=-1)
                 rate = np.where(there, np.maximum(rate, wrong), rate)
         return position, velocity, rate, worst

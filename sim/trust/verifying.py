@@ -86,7 +86,8 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
 def _same_model(seen: Seen) -> None:
     """Raise unless the scene text gives the bodies and joints of the arrays, and nothing that cannot be verified."""
     model, recording = seen.model, seen.recording
-    if model.one_sided:
+    rubs = model.columns.joint[model.columns.friction > 0.0]
+    if model.pairs or np.any(model.stops.rigid) or not set(rubs.tolist()) <= set(model.constraints):
         what = "contacts" if model.pairs else "rigid stops or friction of joints"
         raise RecordingError(
             f"{recording.path}: its scene has {what}, whose forces are not recomputed yet, so it cannot be verified; "

@@ -23,7 +23,7 @@ def touching(spec: Constraint, at: Pair) -> Pair:
     """
     if spec.type != "rolling":
         return at
-    z = at.F[..., 2]
+    z = surface(spec, at)[..., 2]
     if spec.axis is None:
         arm = -spec.radius * z
     else:
@@ -34,11 +34,28 @@ def touching(spec: Constraint, at: Pair) -> Pair:
     return replace(at, P=at.P + arm, d=at.d + arm, slip=slip)
 
 
+def surface(spec: Constraint, at: Pair) -> np.ndarray:
+    """Return (..., 3, 3) axes of the ground as columns, its normal last: of a round one where a place is nearest.
+
+    On a cylinder the second lies along its axis; on a sphere they are those of F turned the shortest way.
+    """
+    if spec.bend == 0.0:
+        return at.F
+    x, y, z = (at.F[..., k] for k in range(3))
+    d = at.d if spec.along is None else at.d - _dot(at.d, y)[..., None] * y
+    n = np.sign(spec.bend) * _unit(d)
+    if spec.along is not None:
+        return np.stack([np.cross(y, n), y, n], axis=-1)
+    axis, cosine = np.cross(z, n), _dot(z, n)[..., None]  # Rodrigues
+    turned = [a + np.cross(axis, a) + np.cross(axis, np.cross(axis, a)) / (1.0 + cosine) for a in (x, y)]
+    return np.stack([*turned, n], axis=-1)
+
+
 def gaps(spec: Constraint, at: Pair) -> np.ndarray:
     """Return (..., bound places) how far the constraint is off, m; `at` where it touches."""
     z = at.F[..., 2]
     if spec.type == "rolling" and spec.keeps:
-        return _dot(z, at.d)[..., None]
+        return (_dot(surface(spec, at)[..., 2], at.d) - spec.bend)[..., None]
     if spec.type == "screw":  # whole turns are not seen in poses
         X = np.swapaxes(at.F, -1, -2) @ at.M
         way, lead = _dot(z, at.d) - spec.ratio * np.arctan2(X[..., 1, 0], X[..., 0, 0]), 2.0 * np.pi * spec.ratio
@@ -50,7 +67,7 @@ def gap_rates(spec: Constraint, at: Pair) -> np.ndarray:
     """Return (..., rows) velocities that the constraint does not allow, m/s and rad/s; `at` where it touches."""
     z = at.F[..., 2]
     if spec.type == "rolling":
-        along = turn(np.swapaxes(at.F, -1, -2), at.slip)
+        along = turn(np.swapaxes(surface(spec, at), -1, -2), at.slip)
         return along if spec.keeps else along[..., :2]
     if spec.type == "no_side_slip":
         axle = at.M[..., 1]

@@ -118,6 +118,23 @@ events: {engages: {at: 0.3 s, enable: belt}}
 """
 
 
+SKID = """
+schema: 1
+name: skid
+world: {gravity: [3, 0, -9.3]}
+bodies:
+  ball: {mass: 2 kg, com: [0, 0, 0.1], inertia: [0.008, 0.008, 0.008]}
+constraints:
+  rolls: {type: rolling, body: ball, radius: 0.1, ground: world, holds: 3 N}
+initial: {ball: {velocity: [1.4, 0.7, 0]}}
+"""
+
+
+@pytest.mark.parametrize("at", [0.3, 0.8])  # its friction turns, it rolls
+def test_what_rolls_and_slips_goes_on(at: float) -> None:
+    goes_on(load_text(SKID), at, 1.0)
+
+
 @pytest.mark.parametrize("at", [0.2, 0.6, 1.2])  # it slips, is geared where it was then, grips
 def test_constraints_that_slip_and_gears_go_on(at: float) -> None:
     goes_on(load_text(SLEDGE), at, 2.0)

@@ -208,6 +208,21 @@ LOOSE = "initial: {c: {rate: [0.1, 0.2, 0.3, 1, 2, 0.5]}}"
             "{type: rolling, body: c, position: [0.5, 0, 0.3], axis: [0, 1, 0], radius: 0.1, ground: b, "
             "normal: [0, 0, 1], level: [0, 0, 0.2]}",
         ),
+        (
+            NECK,
+            "{type: rolling, body: c, position: [0.5, 0, 0.3], radius: 0.3, ground: world, bend: 1, "
+            "level: [0.5, 0, -1]}",
+        ),
+        (
+            LOOSE,
+            "{type: rolling, body: c, position: [0.4, 0.2, 0.3], radius: 0.2, ground: b, bend: 0.6, inside: true, "
+            "level: [0.5, 0, 0.7]}",
+        ),
+        (
+            LOOSE,
+            "{type: rolling, body: c, position: [0.5, 0, 0.3], radius: 0.2, ground: b, bend: 0.5, inside: true, "
+            "level: [0.5, 0.1, 0.5], along: [1, 0.2, 0.1]}",
+        ),
         (NECK, "{type: same_velocity, bodies: [c, world], position: [0.5, 0, 0], components: [y, rz]}"),
         (NUT, "{type: screw, joint: nut, pitch: 60 cm}"),
         (NUT, "{type: gear, joints: [nut, neck], freedoms: [1, 0], ratio: -1.7}"),

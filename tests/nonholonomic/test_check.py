@@ -154,3 +154,13 @@ def test_a_rate_against_a_wheel_is_told_by_its_name() -> None:
     assert [problem.what.split(";")[0] for problem in report.problems] == [
         "the constraint 'left' does not allow this rate"
     ]
+
+
+def test_thresholds_that_are_not_determined_are_told_and_others_bind_as_they_do_while_they_hold() -> None:
+    held = [wheel(name, f"point: {name}").replace("}", ", holds: 5 N}") for name in ("left", "right")]
+    assert "holds" in held[0]
+    assert told(check(held[0])) == []
+    report = check(*held)
+    assert [path for path, what in told(report) if "not determined: other rows repeat its own" in what] == [
+        "constraints.left", "constraints.right"
+    ]  # fmt: skip

@@ -194,9 +194,151 @@ def test_a_threshold_whose_force_is_not_determined_is_refused_by_name() -> None:
         Run(CAR.replace("HOLDS", "3000 N").replace("MORE", twin)).to(0.1)
 
 
+BALL = """
+schema: 1
+name: ball
+world: {gravity: [0, 0, -9.81]}
+bodies:
+  ball: {mass: 2 kg, com: [0, 0, 0.1], inertia: [0.008, 0.008, 0.008]}
+constraints:
+  rolls: {type: rolling, body: ball, radius: 0.1, ground: world, holds: 3 N}
+initial:
+  ball: {velocity: [1.4, 0.7, 0]}
+simulate: {rtol: 1e-11, duration: 1 s}
+"""
+DISC = BALL.replace("radius: 0.1", "radius: 0.1, axis: [0, 1, 0]").replace("0.008, 0.008, 0.008", "0.005, 0.01, 0.005")
+
+
 @pytest.mark.fast
-def test_what_binds_several_rates_has_no_threshold() -> None:
-    wheels = "  tied: {type: same_velocity, bodies: [car, world], components: [x, y], holds: 5 N}"
-    with pytest.raises(SceneError, match="this version lets go only of constraints that bind one rate"):
-        Run(CAR.replace("HOLDS", "3000 N").replace("MORE", wheels))
-    Run(CAR.replace("HOLDS", "3000 N").replace("MORE", wheels.replace("[x, y]", "[y]"))).to(0.0)
+@pytest.mark.parametrize(("text", "share"), [(BALL, 5.0 / 7.0), (DISC.replace("0.7, 0]", "0, 0]"), 2.0 / 3.0)])
+def test_what_is_thrown_slides_until_it_rolls_with_the_share_of_its_speed_that_its_inertia_says(
+    text: str, share: float
+) -> None:
+    """It is braked by 3 N from v to share v = v - F t / m, whatever way it goes."""
+    run = Run(text)
+    v = run.simulator.velocity["ball"].copy()
+    speed = float(np.linalg.norm(v))
+    grips = (1.0 - share) * speed * 2.0 / 3.0
+    run.to(0.5 * grips)
+    np.testing.assert_allclose(run.simulator.velocity["ball"], v * (1.0 - 0.5 * (1.0 - share)), atol=1e-11)
+    force = run.told.rows_[-1]["joints/force"][run.simulator.model.joint("rolls"), 3:5]
+    np.testing.assert_allclose(force, -3.0 * v[:2] / speed, atol=1e-9)
+    run.to(1.0)
+    assert [event.text for event in run.told.events] == ["rolls slips", "rolls grips"]
+    assert run.told.events[1].time == pytest.approx(grips, abs=1e-9)
+    np.testing.assert_allclose(run.simulator.velocity["ball"], share * v, atol=1e-10)
+    lost = 0.5 * 2.0 * speed**2 * (1.0 - share)  # of what rolls, 1 / share - 1 times m is added to m
+    assert run.told.rows_[-1]["energy/dissipated"] == pytest.approx(lost, abs=1e-9)
+    assert run.balance() < 1e-11
+
+
+SLOPE, STEEP = 0.3, 9.81 * math.sin(0.3)
+DOWNHILL = BALL.replace("[0, 0, -9.81]", f"[{STEEP}, 0, {-9.81 * math.cos(SLOPE)}]")
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("holds", "slips"), [(1.7, False), (1.6, True)])
+def test_a_ball_on_a_slope_that_needs_more_than_is_held_slips_down_it(holds: float, slips: bool) -> None:
+    """Rolling takes 2/7 m g sin(slope) = 1.657 N."""
+    text = DOWNHILL.replace("holds: 3 N", f"holds: {holds} N").replace("velocity: [1.4, 0.7, 0]", "velocity: [0, 0, 0]")
+    run = Run(text).to(1.0)
+    assert 1.6 < 2.0 / 7.0 * 2.0 * STEEP < 1.7
+    a = STEEP - holds / 2.0 if slips else 5.0 / 7.0 * STEEP
+    np.testing.assert_allclose(run.simulator.velocity["ball"], [a, 0, 0], atol=1e-10)
+    spin = holds * 0.1 / 0.008 if slips else a / 0.1
+    np.testing.assert_allclose(run.simulator.angular_velocity["ball"], [0, spin, 0], atol=1e-9)
+    assert [event.text for event in run.told.events] == ["rolls slips" if slips else "rolls grips"]
+    assert run.balance() < 1e-11
+
+
+def test_friction_turns_against_the_slip_of_a_ball_that_is_thrown_across_a_slope() -> None:
+    """Slip u: u' = g sin - 7/2 F/m u/|u|, so |u| sin(way) / tan(way / 2)^(b/a) stays (it turns into the fall line)."""
+    run = Run(DOWNHILL).to(0.6)
+    u = np.array([row["joints/rate"][:2] for row in run.told.rows_])
+    way, a, b = np.arctan2(u[:, 1], u[:, 0]), STEEP, 3.5 * 3.0 / 2.0
+    assert way[0] == pytest.approx(math.atan(0.5)) and way[-1] < 0.25
+    kept = np.hypot(*u.T) * np.sin(way) / np.tan(0.5 * way) ** (b / a)
+    np.testing.assert_allclose(kept, kept[0], rtol=1e-7)
+    assert run.balance() < 1e-9
+
+
+@pytest.mark.fast
+def test_a_ball_that_is_driven_ever_harder_lets_go_at_its_threshold() -> None:
+    """A torque k t needs 5/7 k t / r along the ground, whatever way; beyond, m v' = F and I w' = k t - F r."""
+    drive = "forces: {drive: {type: wrench, body: ball, point: com, torque: [-0.42*t*1 N*m/s, 0.56*t*1 N*m/s, 0]}}"
+    run = Run(BALL.replace("velocity: [1.4, 0.7, 0]", "velocity: [0, 0.5, 0], angular_velocity: [-5, 0, 0]") + drive)
+    run.to(0.9)
+    (slips,) = [event for event in run.told.events if event.text == "rolls slips"]
+    begins = 1.4 * 3.0 * 0.1 / 0.7
+    assert slips.time == pytest.approx(begins, abs=1e-8)
+    v = 0.5 / 2.0 * (5.0 / 7.0) * 0.7 / 0.1 * begins**2 + 1.5 * (0.9 - begins)
+    w = 0.5 * 0.7 * (0.81 - begins**2) / 0.008 - 0.3 / 0.008 * (0.9 - begins)
+    w += 0.5 / 2.0 * (5.0 / 7.0) * 0.7 / 0.01 * begins**2
+    way = np.array([0.8, 0.6, 0.0])
+    np.testing.assert_allclose(run.simulator.velocity["ball"], [0.8 * v, 0.5 + 0.6 * v, 0], atol=1e-7)
+    np.testing.assert_allclose(run.simulator.angular_velocity["ball"], [-5.0 - 0.6 * w, 0.8 * w, 0], atol=1e-6)
+    force = run.told.rows_[-1]["joints/force"][run.simulator.model.joint("rolls"), 3:]
+    np.testing.assert_allclose(force, 3.0 * way + [0, 0, 2.0 * 9.81], atol=1e-6)
+    assert run.balance() < 1e-9
+
+
+@pytest.mark.fast
+def test_a_ball_that_comes_down_turning_slides_where_it_touches_before_it_rolls() -> None:
+    """`keeps: false`: no bounded force gives an impulse, so landing takes nothing along the ground."""
+    text = BALL.replace("holds: 3 N", "holds: 3 N, keeps: false").replace("ground: world", "ground: world.floor")
+    text = text.replace("9.81]}", "9.81], shapes: [{name: floor, plane: {normal: [0, 0, 1]}}]}")
+    text = text.replace("0.008]}", "0.008], shapes: [{sphere: {center: [0, 0, 0.1], radius: 0.1}}]}")
+    text = text.replace("velocity: [1.4, 0.7, 0]", "position: [0, 0, 0.15], angular_velocity: [0, 14, 0]")
+    run = Run(text + "contacts: {touch: {between: [ball, world], friction: 0, restitution: 0}}\n").to(1.0)
+    lands, told = math.sqrt(2.0 * 0.05 / 9.81), [(event.text, event.time) for event in run.told.events]
+    assert any("rolls slips" in text and time == pytest.approx(lands, abs=1e-9) for text, time in told)
+    v = 2.0 / 7.0 * 14.0 * 0.1
+    assert told[-1] == ("rolls grips", pytest.approx(lands + v * 2.0 / 3.0, abs=1e-8))
+    np.testing.assert_allclose(run.simulator.velocity["ball"], [v, 0, 0], atol=1e-9)
+    assert run.balance() < 1e-9
+
+
+TWO = "  tied: {type: same_velocity, bodies: [car, world], components: [COMPONENTS], holds: HOLDS}"
+
+
+@pytest.mark.fast
+def test_two_components_share_their_threshold() -> None:
+    """A car that a plate holds with 800 N in the plane stops after m v / 800 N whatever way it slides."""
+    more = TWO.replace("COMPONENTS", "x, y").replace("HOLDS", "800 N")
+    text = CAR.replace("HOLDS", "3000 N").replace("MORE", more).replace("1500 N", "0 N")
+    text = "\n".join(line for line in text.splitlines() if "no_side_slip" not in line)
+    run = Run(text.replace("rate: [2, 0, 0.16]", "rate: [0.6, -0.8, 0]")).to(2.0)
+    assert [(event.text, event.time) for event in run.told.events] == [
+        ("tied slips", 0.0), ("tied grips", pytest.approx(1.0, abs=1e-9))
+    ]  # fmt: skip
+    np.testing.assert_allclose(run.simulator.coordinate["road"], [0.3, -0.4, 0], atol=1e-10)
+    assert run.told.rows_[-1]["energy/dissipated"] == pytest.approx(0.5 * 800.0, abs=1e-8)
+
+
+@pytest.mark.fast
+def test_a_clutch_about_two_axes_slips_at_its_moment() -> None:
+    """A ball that spins in space is held by 0.04 N m about x and y: it stops turning about them, not about z."""
+    text = BALL.replace("-9.81]", "0]").replace("velocity: [1.4, 0.7, 0]", "angular_velocity: [3, 4, 5]")
+    tied = "tied: {type: same_velocity, bodies: [ball, world], components: [rx, ry], holds: 0.04 N m}"
+    run = Run("\n".join(f"  {tied}" if "rolls:" in line else line for line in text.splitlines()))
+    run.to(0.5)
+    np.testing.assert_allclose(run.simulator.angular_velocity["ball"], [1.5, 2.0, 5.0], atol=1e-10)
+    run.to(1.5)
+    np.testing.assert_allclose(run.simulator.angular_velocity["ball"], [0, 0, 5.0], atol=1e-10)
+    assert run.told.events[-1].time == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.fast
+def test_a_threshold_of_two_rolling_wheels_on_one_axle_is_refused_by_name() -> None:
+    """Which of them gives how much along the axle is not determined."""
+    wheel = DISC.split("constraints:\n")[1].splitlines()[0]
+    twin = wheel.replace("rolls", "twin").replace("radius", "position: [0, 0.5, 0.1], radius")
+    text = DISC.replace(wheel, f"{wheel}\n{twin}").replace("velocity: [1.4, 0.7, 0]", "velocity: [0, 0, 0]")
+    with pytest.raises(SimulationError, match=r"constraint '(rolls|twin)' .* is not determined here"):
+        Run(text).to(0.1)
+
+
+def test_three_components_have_no_threshold() -> None:
+    three = TWO.replace("COMPONENTS", "x, y, z").replace("HOLDS", "5 N")
+    with pytest.raises(SceneError, match="a bound of one component or of two together; found 3"):
+        Run(CAR.replace("HOLDS", "3000 N").replace("MORE", three))

@@ -20,6 +20,7 @@ from sim.trust.restoring import restored
 from sim.trust.seen import Seen
 from sim.trust.verdict import Verdict
 from tests.contact.engine import SCENES
+from tests.nonholonomic.test_thresholds import SLEDGE
 
 pytestmark = pytest.mark.nonholonomic
 
@@ -207,3 +208,46 @@ def test_engine_and_oracle_agree_on_gears_whose_joints_have_nothing_in_common() 
         verdict = sim.verify(recording)
     assert verdict.problems == [] and len(verdict.instants) == 20 and len(verdict.ledger) == 1
     assert all(max(one.acceleration, one.force) < 1e-12 and not one.marks for one in verdict.instants)
+
+
+def _held(name: str) -> str:
+    """A ball that slips on a table that turns until it rolls, or a blade that is pulled off its way and back."""
+    if name == "ball":
+        return """
+schema: 1
+name: skids
+bodies:
+  table: {mass: 5 kg, com: [0, 0, 0], inertia: [1, 1, 2]}
+  ball: {mass: 2 kg, com: [0.3, 0, 0.1], inertia: [0.008, 0.008, 0.008]}
+joints:
+  pivot: {type: rotational, parent: world, child: table, position: [0, 0, 0], axis: [0.05, 0, 1]}
+constraints:
+  rolls: {type: rolling, body: ball, radius: 0.1, ground: table, normal: [0, 0, 1], level: [0, 0, 0], holds: 3 N}
+initial: {pivot: {rate: 2}, ball: {velocity: [0.4, 0.7, 0], angular_velocity: [1, 2, 3]}}
+simulate: {duration: 0.5 s, rtol: 1e-11}
+"""
+    return SLEDGE.replace("PULL", "10 N*(1 - t/1 s)").replace("rtol: 1e-11", "rtol: 1e-11, duration: 2.6 s")
+
+
+@pytest.mark.parametrize("name", ["ball", "blade"])
+def test_what_lets_go_is_followed(name: str) -> None:
+    recording = sim.run(load_text(_held(name)))
+    texts = [event.text for event in recording.events]
+    assert any("slips" in text for text in texts) and any("grips" in text for text in texts)
+    verdict = sim.verify(recording)
+    assert verdict.problems == [] and len(verdict.instants) == 20
+    seen = _seen(recording)
+    slips = seen.slips(seen.names.index("rolls" if name == "ball" else "blade"))
+    slips = slips[[instant.row for instant in verdict.instants]]
+    assert slips.any() and not slips.all()
+
+
+def test_what_slips_with_another_force_than_it_holds_is_seen(tmp_path: Path) -> None:
+    path, recording = tmp_path / "more.h5", sim.run(load_text(_held("ball")))
+    shutil.copy(recording.path, path)
+    with h5py.File(path, "r+") as file:
+        text = file["scene/text"][()]
+        del file["scene/text"]
+        file["scene/text"] = text.replace(b"holds: 3 N", b"holds: 3.0001 N")
+    verdict = sim.verify(path, quick=True)
+    assert any("residual of velocity" in problem for problem in verdict.problems)

@@ -17,6 +17,8 @@ world:
   shapes:
     - {name: floor, plane: {center: [0, 0, -1]}}
     - {name: slope, plane: {center: [1, 2, 3], normal: [-3, 0, 4]}}
+    - {name: dome, sphere: {center: [1, 2, 3], radius: 2}}
+    - {name: pipe, capsule: {from: [1, 0, 0], to: [1, 6, 8], radius: 2}}
 bodies:
   link: {mass: 1 kg, com: [0, 0, 1], points: {axle: [0.2, 0, 0]}}
   coin: {mass: 1 kg, com: [1, 0, 0.1]}
@@ -60,6 +62,21 @@ def test_planes_of_the_world_are_grounds():
     assert coin.normal == pytest.approx((-0.6, 0, 0.8), abs=1e-15)
     assert coin.level == (1, 2, 3)
     assert (coin.point, coin.axis, coin.radius, coin.tube, coin.keeps) == ("coin.com", (0, 1, 0), 0.1, 0.005, True)
+
+
+def test_spheres_and_cylinders_of_the_world_are_grounds_of_what_rolls():
+    dome = constraint_of("type: rolling, body: coin, radius: 10 cm, ground: world.dome")
+    assert (dome.on, dome.level, dome.bend, dome.along) == ("world", (1, 2, 3), 2.0, None)
+    pipe = constraint_of("type: rolling, body: coin, radius: 10 cm, ground: world.pipe, inside: true")
+    assert (pipe.level, pipe.bend, pipe.keeps) == ((1, 3, 4), -2.0, True)
+    assert pipe.along == pytest.approx((0, 0.6, 0.8), abs=1e-15)
+
+
+def test_a_ground_that_a_body_carries_may_be_round():
+    ball = constraint_of("type: rolling, body: coin, radius: 10 cm, ground: table, bend: 50 cm, level: [0, 0, 1]")
+    assert (ball.on, ball.level, ball.bend, ball.along) == ("table", (0, 0, 1), 0.5, None)
+    drum = "type: rolling, body: coin, radius: 0.1, ground: table, bend: 0.5, level: [0, 0, 1], along: [0, 2, 0]"
+    assert (constraint_of(drum).along, constraint_of(f"{drum}, inside: true").bend) == ((0, 1, 0), -0.5)
 
 
 def test_a_sphere_rolls_on_a_body():
@@ -209,6 +226,12 @@ def test_a_mirror_reflects_places_and_directions():
     assert twin.normal == pytest.approx((0, -math.sqrt(0.5), math.sqrt(0.5)))
     _, wheel = twins_of("type: no_side_slip, body: hull, point: hub_l, axis: [0, 1, 0]")
     assert (wheel.body, wheel.point, wheel.normal) == ("hull", "hull.hub_r", (0, 0, 1))
+
+
+def test_a_mirror_reflects_the_axis_of_a_cylinder_that_is_written():
+    said = "type: rolling, body: foot_l, radius: 0.1, ground: world, bend: 1, level: [1, 2, 3], along: [3, 4, 0]"
+    _, twin = twins_of(said)
+    assert (twin.level, twin.bend, twin.along) == ((1, -2, 3), 1.0, pytest.approx((0.6, -0.8, 0)))
 
 
 def test_a_mirror_leaves_planes_of_the_world_where_they_are():

@@ -147,7 +147,8 @@ def test_nouns_have_the_keys_of_the_schema():
     assert fields(Joint) - own - {"binds"} == keys("joint") - {"about"}
     assert fields(Limits) - {"ranges"} == set(vocabulary.definition("limits")["oneOf"][1]["properties"]) - {"range"}
     assert fields(Body) - own - {"origin"} == keys("body") - {"about", "density", "gyration", "position", "color"}
-    renamed = {"bodies", "along", "ground", "joint", "pitch"}  # to body and on, axis, on, joints, ratio
+    # To body and on, on, joints, ratio, the sign of bend; `along` of a blade is its axis.
+    renamed = {"bodies", "ground", "joint", "pitch", "inside"}
     assert fields(Constraint) - own - {"on"} == keys("constraint") - {"about"} - renamed
     triggers = {"at", "after", "when", "key", "once", "caption"}
     assert fields(Event) - own - {"actions"} == triggers
