@@ -32,18 +32,19 @@ joints:
 
 Task = tuple[Any, tuple[Any, ...]]
 
+_compiling = False  # runs in here prepare nothing
+
 
 def prepare() -> None:
-    """Compile all kernels unless that was done before; half a minute on two cores."""
-    if jit.is_cold():
-        with _marked("complete"), _helped(assist):
+    """Compile what nearly every run needs unless that was done before; a minute on two cores."""
+    if jit.is_cold() and not _compiling:
+        with _claimed("complete"), _helped(_assist):
             _compile(_first(_arguments()))
 
 
-def assist() -> None:
+def _assist() -> None:
     """Compile what `prepare` leaves to the other process."""
-    with _claimed():
-        _compile(_second(_arguments()))
+    _compile(_second(_arguments()))
 
 
 # What scenes may have: a loop, a stop, a drive, formulas that forces and events read, all shipped controllers.
@@ -91,15 +92,15 @@ _SHORT = 1e-3  # s
 
 def prepare_contacts() -> None:
     """Compile the kernels of contacts unless that was done before, by a short run that calls them."""
-    if jit.lacks_contacts():
-        with _marked("contacts"):
+    if jit.lacks_contacts() and not _compiling:
+        with _claimed("contacts"):
             _touch()
 
 
 def prepare_steps() -> None:
     """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
-    if jit.lacks_steps():
-        with _marked("steps"):
+    if jit.lacks_steps() and not _compiling:
+        with _claimed("steps"):
             _step()
 
 
@@ -109,20 +110,18 @@ def everything() -> None:
     Plain Python is compiled at the first call, so that what is called here is what a run calls.
     """
     if jit.is_partial():
-        with _marked("complete", "contacts", "steps"), _helped(assist_everything):
+        with _claimed("complete", "contacts", "steps", "everything"), _helped(_assist_everything):
             _compile(_first(_arguments()))
             _step()
-        (jit.cache_folder() / "everything").touch()
 
 
-def assist_everything() -> None:
-    """Compile what `everything` leaves to the other process."""
-    with _claimed():
-        _compile(_second(_arguments()))
-        _compile(_pressing())
-        _touch()
-        _run_methods()
-        _roll_out()
+def _assist_everything() -> None:
+    """Compile what `everything` leaves to the other process: about as much."""
+    _assist()
+    _compile(_pressing())
+    _touch()
+    _run_methods()
+    _roll_out()
 
 
 def _touch() -> None:
@@ -181,31 +180,14 @@ def _roll_out() -> None:
 
 
 @contextmanager
-def _marked(*names: str) -> Iterator[None]:
-    """Note in the cache what it has: at once, so that runs in here do not come here again; not if it fails."""
-    folder = jit.cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    marks = [folder / name for name in names if not (folder / name).exists()]
-    for mark in marks:
-        mark.touch()
-    try:
-        yield
-    except BaseException:
-        for mark in marks:
-            mark.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
 def _helped(task: Callable[[], None]) -> Iterator[None]:
     """Let another process do a task meanwhile, and do here what it did not."""
     helper = subprocess.Popen(
-        [sys.executable, "-c", f"from sim import warming; warming.{task.__name__}()"],
+        [sys.executable, "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        with _claimed():
-            yield
+        yield
         if helper.wait() != 0:
             task()
     finally:
@@ -214,12 +196,13 @@ def _helped(task: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def _claimed() -> Iterator[None]:
-    """Let this process wait for a kernel that the other one compiles, and load it then.
+def _claimed(*names: str) -> Iterator[None]:
+    """Let this process load what another one compiles, which it waits for; at the end, note what the cache has.
 
     Numba asks its cache before it compiles a kernel and tells it after; in between a byte of a file is locked, until
     the process ends at the latest.  Nobody waits for ever: who compiles a kernel waits only for those that it calls.
     """
+    global _compiling
     from numba.core.caching import FunctionCache
 
     cache: Any = FunctionCache
@@ -238,12 +221,16 @@ def _claimed() -> Iterator[None]:
         with suppress(OSError):
             fcntl.lockf(claims, fcntl.LOCK_UN, 1, _place(kernel))
 
-    with (jit.cache_folder() / "claims").open("wb") as claims:
-        cache.load_overload, cache.save_overload = load_or_claim, save_and_leave
+    folder = jit.cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "claims").open("wb") as claims:
+        cache.load_overload, cache.save_overload, _compiling = load_or_claim, save_and_leave, True
         try:
             yield
         finally:
-            cache.load_overload, cache.save_overload = load, save
+            cache.load_overload, cache.save_overload, _compiling = load, save, False
+    for name in names:
+        (folder / name).touch()
 
 
 def _place(kernel: Any) -> int:
