@@ -46,7 +46,7 @@ def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     assert doctor.kernel_cache().ok
     monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
     finding = doctor.kernel_cache()
-    assert not finding.ok and str(tmp_path) in finding.to_do and "half a minute" in finding.found
+    assert not finding.ok and str(tmp_path) in finding.to_do and "about a minute" in finding.found
 
 
 def test_what_is_not_compiled_yet_is_said(monkeypatch, tmp_path):
