@@ -100,7 +100,7 @@ def prepare_contacts() -> None:
 def prepare_steps() -> None:
     """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
     if jit.lacks_steps() and not _compiling:
-        with _claimed("steps"):
+        with _claimed("steps"), _helped(_press):
             _step()
 
 
@@ -118,10 +118,17 @@ def everything() -> None:
 def _assist_everything() -> None:
     """Compile what `everything` leaves to the other process: about as much."""
     _assist()
-    _compile(_pressing())
+    _press()
     _touch()
     _run_methods()
     _roll_out()
+
+
+def _press() -> None:
+    """Compile what time steps call and nothing else does."""
+    from sim.kernels import pressing
+
+    _compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])
 
 
 def _touch() -> None:
@@ -349,10 +356,3 @@ def _second(flow: Any) -> list[Task]:
         (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
     ]
     return [*rows, *along, *more, (observe.observation, ()), *flowing]
-
-
-def _pressing() -> list[Task]:
-    """Return what time steps call and nothing else does."""
-    from sim.kernels import pressing
-
-    return [(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))]
