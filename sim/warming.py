@@ -162,7 +162,7 @@ def _run_methods() -> None:
     from sim.scene.load import load_text
 
     scene = load_text(_EVERYTHING)
-    for method in ("dop853", "radau"):
+    for method in ("dop853", "radau", "rk4"):
         run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=_SHORT).close()
     check(scene)
     info(scene, at=_SHORT)
