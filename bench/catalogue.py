@@ -220,7 +220,7 @@ BENCHMARKS = {
         1,
     ),
     "snake.times": Benchmark(
-        "CPU time of one evaluation by each method in plain Python, and by the engine (figures 2 and 3)",
+        "CPU time of one evaluation by each method and by the engine, all compiled (figures 2 and 3)",
         partial(_snake, which="times"),
         7,
     ),

@@ -41,8 +41,8 @@ def _lines(picture: str, results: list[Result], folder: Path) -> Path:
             axis.plot(
                 x, y, label=result.more["label"], color=LINES[k % len(LINES)], linewidth=1.6, linestyle=style, **few
             )
-        if results[0].more["logarithmic"]:
-            axis.set_yscale("log")
+        for which in results[0].more["logarithmic"]:
+            axis.set(**{f"{which}scale": "log"})
         axis.set_xlabel(across)
         axis.set_ylabel(upwards)
         axis.grid(color="#e3e6e9", linewidth=0.7)

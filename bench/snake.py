@@ -6,6 +6,7 @@ us: here they are those of Table II, in steps of the classical Runge-Kutta metho
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,19 +19,20 @@ import numpy as np
 from bench.measure import Result, interleave, result
 from bench.ours import PapersSnake
 from sim.formulations import lagrange
+from sim.formulations.compiled import Compiled
 from sim.formulations.motion import METHODS, Motion, follow, slip
-from sim.formulations.operations import PRINTED, Polynomial, count
+from sim.formulations.operations import PRINTED, Polynomial, Stage, count
 from sim.formulations.snake import papers_snake, papers_torques
 
 BASE = "Kane"  # beside which the others are set
 TABLE = (3, 12, 20)  # links of Table I
-SIZES = (3, 5, 8, 12, 16, 20, 30, 40)  # links, of times
+SIZES = (3, 5, 8, 12, 20, 40, 80, 160, 320)  # links, of times
 FITTED = 4  # of them, to which exponents are fitted
 RUNS, DRAWN = (3, 4, 5), 5  # links of the runs, and of their pictures
 STEP, UNTIL = 0.01, 10.0  # s; the motion of 3 and 5 links is chaotic: after 20 s single precision has no digit left
 EVERY = 5  # sample of a run is in a picture
 AGREE = 1e-9  # relative, accelerations before they are timed
-OFTEN = 100  # evaluations of the engine for one of the others, or calling it takes most of the time
+LASTING = 5e-3  # s of what is timed at once, at least: calling compiled code takes microseconds
 STATE = 0.4, 0.3, 1.0  # m/s and rad/s of the first link, s: where the methods are timed
 
 
@@ -56,17 +58,15 @@ def contenders(**further: Contender) -> dict[str, Contender]:
 
 def _prepare(name: str, n: int) -> tuple[Callable[[int], int], np.ndarray]:
     method, (snake, q), (V_1, omega_1, t) = METHODS[name], papers_snake(n), STATE
-    u, T = method.speeds(snake, q, V_1, omega_1), papers_torques(n, t)
+    compiled = Compiled(method, snake, q, method.speeds(snake, q, V_1, omega_1), papers_torques(n, t))
+    compiled.repeat(1)
+    found = compiled.found()
+    return compiled.repeat, found if name == "Kane" else _first_link(q, found)
 
-    def evaluate(times: int) -> int:
-        for _ in range(times):
-            method.rates(snake, q, u, T)
-        return times
 
-    u_dot = method.rates(snake, q, u, T)[1]
-    if name == "Kane":
-        return evaluate, np.array(u_dot)
-    return evaluate, np.array([u_dot[n] * np.cos(q[0]) + u_dot[n + 1] * np.sin(q[0]), u_dot[0]])
+def _first_link(q: Sequence[float], q_ddot: np.ndarray) -> np.ndarray:
+    """Return u' of Kane's."""
+    return np.array([q_ddot[-2] * np.cos(q[0]) + q_ddot[-1] * np.sin(q[0]), q_ddot[0]])
 
 
 def _run(name: str, n: int, step: float, steps: int, number: Callable[[Any], Any]) -> Motion:
@@ -85,12 +85,7 @@ def _prepare_engine(n: int) -> tuple[Callable[[int], int], np.ndarray]:
     states = ours.states(q, lagrange.speeds(snake, q, V_1, omega_1))
     ours.engine.choose(states)
     found = ours.papers(ours.engine.accelerations(states, t))[0]
-    u_dot = np.array([found[n] * np.cos(q[0]) + found[n + 1] * np.sin(q[0]), found[0]])
-
-    def evaluate(times: int) -> int:
-        return ours.engine.repeat(states, OFTEN * times)
-
-    return evaluate, u_dot
+    return partial(ours.engine.repeat, states), _first_link(q, found)
 
 
 def _run_engine(n: int, step: float, steps: int, number: Callable[[Any], Any]) -> Motion:
@@ -110,7 +105,7 @@ def operations(name: str, rounds: int) -> Iterator[Result]:
             for kind, formula in enumerate((stage.multiplications, stage.additions)):
                 counts = {n: tally.within(*stage.functions)[kind] for n, tally in tallies.items()}
                 note = f"{method}, {stage.name}: {_beside(counts, formula)}"
-                note += f"; {stage.note}" if stage.note and not kind else ""
+                note += _more(stage, kind)
                 yield _counted(name, kind, counts[most], int(formula(most)), note)
         for n, tally in tallies.items():
             beyond = {what: tally.within(f) for what, f in printed.beyond.items()}
@@ -131,13 +126,21 @@ def _beside(counts: Mapping[int, int], formula: Polynomial) -> str:
     return f"printed {formula}, counted just so" if met else f"printed {formula} ({values}), counted {found}"
 
 
+def _more(stage: Stage, kind: int) -> str:
+    """Return how the paper has to be read, and the operations that only the print has."""
+    more = {d.what: (d.multiplications, d.additions)[kind] for d in stage.differences}
+    text = "; ".join(f"{formula}: {what}" for what, formula in more.items() if any(formula.coefficients))
+    note = f"; {stage.note}" if stage.note and not kind else ""
+    return note + (f"; the print has more {text}" if text else "")
+
+
 def _counted(name: str, kind: int, ours: int, printed: int, note: str) -> Result:
     unit = ("multiplications", "additions")[kind]
     return Result(name, ours, unit, 1, 0.0, peer="in print", value=printed, note=note)
 
 
 def times(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
-    """Yield the CPU time of one evaluation beside that of Kane's, and figures 2 and 3.
+    """Yield the CPU time of one evaluation beside that of Kane's, below how many links Kane's wins, figures 2 and 3.
 
     Raises
     ------
@@ -151,10 +154,8 @@ def times(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
         for method, error in apart.items():
             if not error < AGREE:
                 raise ValueError(f"{method} and {BASE} differ by {error:.0e} for {n} links")
-        repeats = max(1, 1000 // n**2)
-        samples = interleave(
-            {method: partial(go, repeats) for method, (go, _) in ready.items()}, rounds, clock=time.process_time
-        )
+        work = {method: partial(go, _often(go)) for method, (go, _) in ready.items()}
+        samples = interleave(work, rounds, clock=time.process_time)
         for method, found in samples.items():
             medians.setdefault(method, []).append(statistics.median(found))
             if method != BASE:
@@ -171,6 +172,43 @@ def times(name: str, rounds: int, **further: Contender) -> Iterator[Result]:
         if method != BASE:
             ratio = [x / base for x, base in zip(found, medians[BASE], strict=True)]
             yield _line(name, "snake_figure_3", f"{method} over {BASE}", SIZES, ratio, "links", "ratio of times")
+            yield _wins(name, method, rounds, crossover(SIZES, ratio))
+
+
+def _often(evaluate: Callable[[int], int]) -> int:
+    """Return how many times are worth timing."""
+    evaluate(1)  # the first call may compile
+    times, took = 1, 0.0
+    while took < LASTING:
+        times *= 2
+        began = time.process_time()
+        evaluate(times)
+        took = time.process_time() - began
+    return times
+
+
+def crossover(sizes: Sequence[int], ratio: Sequence[float]) -> float:
+    """Return below which size a ratio is above 1, between sizes as a power of the size.
+
+    Zero where it is not even at the least size, infinity where it is at all sizes.
+    """
+    if ratio[0] <= 1:
+        return 0.0
+    pairs = zip(np.log(sizes), np.log(ratio), strict=True)
+    for (x, before), (x_next, after) in itertools.pairwise(pairs):
+        if after <= 0:
+            return float(np.exp(x + (x_next - x) * before / (before - after)))
+    return float("inf")
+
+
+def _wins(name: str, method: str, rounds: int, below: float) -> Result:
+    measured = f"{SIZES[0]} to {SIZES[-1]} links"
+    if 0 < below < np.inf:
+        return Result(
+            name, below, "links", rounds, 0.0, note=f"below so many {BASE}'s method takes less time than {method}"
+        )
+    note = f"{BASE}'s method takes less time than {method} {'never' if below == 0 else 'always'}, of {measured}"
+    return Result(name, None, "links", rounds, 0.0, note=note)
 
 
 def _apart(found: np.ndarray, expected: np.ndarray) -> float:
@@ -225,7 +263,7 @@ def _pairs(name: str, n: int, found: Mapping[str, float], unit: str, notes: Mapp
             yield Result(name, found[BASE], unit, 1, 0.0, peer=method, value=value, note=note)
 
 
-LOGARITHMIC = ("snake_figure_2", "snake_figure_6")
+LOGARITHMIC = {"snake_figure_2": "xy", "snake_figure_3": "xy", "snake_figure_6": "y"}  # axes
 
 
 def _line(
@@ -235,6 +273,6 @@ def _line(
     """Return one line of a picture, which tables leave out."""
     more = {
         "picture": picture, "label": label, "x": [float(a) for a in x], "y": [float(a) for a in y],
-        "axes": [across, upwards], "logarithmic": picture in LOGARITHMIC,
+        "axes": [across, upwards], "logarithmic": LOGARITHMIC.get(picture, ""),
     }  # fmt: skip
     return Result(name, more["y"][-1], upwards, 1, 0.0, more=more, detail=True)

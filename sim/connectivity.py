@@ -76,6 +76,11 @@ class Structure:
     holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
 
     @property
+    def binds_rates(self) -> bool:
+        """Tell whether there are rows that bind rates only: wheels, blades, what rolls."""
+        return bool(np.any(self.tables.rows.locked == RATES_ONLY))
+
+    @property
     def loops(self) -> tuple[int, ...]:
         """Joints that close loops."""
         return self.tree.loops

@@ -14,13 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.compiler import Model
-from sim.flow import METHODS
+from sim.flow import with_scratch
 from sim.kernels.answers import system_of
 from sim.kernels.ensemble import roll_out
 from sim.kernels.system import address
 from sim.mechanism import make_control
+from sim.methods import METHODS, first_turn
 from sim.model import (
     ARMED,
+    AUTO,
     DISARMED,
     GUARD,
     GUARD_STOP,
@@ -43,6 +45,12 @@ from sim.simulator import Simulator
 LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
 NEVER = 1 << 60  # number of a sample that no recording reaches
 SHARES = 32  # portions of states for each thread.  Fewer: threads wait for the last one.  More: more calls.
+# What may be asked for, and the method whose scratch it needs: rk4 stands for those that share theirs.  Where `auto`
+# leaves it open, it begins with dop853.
+SCRATCH = {
+    "dop853": "rk4", "radau": "radau", "auto": "radau", "rk4": "rk4", "semi_implicit": "rk4",
+    "variational": "variational",
+}  # fmt: skip
 
 REASONS = {
     Status.OK: "",
@@ -51,6 +59,7 @@ REASONS = {
     Status.MASS_SINGULAR: "nothing resists the motion of a body in this pose",
     Status.INCONSISTENT: "redundant rows of a loop contradict each other, so no motion continues this one",
     Status.NO_CLOSURE: "a loop cannot be closed",
+    Status.NOT_SOLVED: "the equations of a step could not be solved; take a shorter one",
 }
 
 
@@ -120,10 +129,11 @@ def rollout(
         s between samples; 1 / ``simulate.record`` of the scene when not given.  Every sample ends a step.
     start : float
         s, time of the first sample, for formulas that know time.
-    method : {"dop853", "rk4", "semi_implicit"}, optional
-        As `simulate.method` of the scene, which holds when not given.  "dop853" controls its error.
+    method : {"dop853", "radau", "auto", "rk4", "semi_implicit", "variational"}, optional
+        As `simulate.method` of the scene, which holds when not given.  With "auto" each motion takes "dop853", and
+        "radau" where it is found to be stiff.
     rtol, step : float, optional
-        Tolerance of "dop853", and step of the others (s; at most dt); those of the scene when not given.
+        Tolerance of these three, and step of the others (s; at most dt); those of the scene when not given.
     threads : int, optional
         All cores that this process may use when not given.
 
@@ -181,7 +191,8 @@ class Ensemble:
         self.model, sizes = model, self._simulator.flow.structure.sizes
         self.nq, self.nv, self.columns = sizes.q, sizes.v, model.column_names
         self.start = np.concatenate([self._simulator.flow.q, self._simulator.flow.v])
-        self._workers = [Worker(self._simulator) for _ in range(self.threads)]
+        self._workers: dict[str, list[Worker]] = {}  # one for each thread, by the method whose scratch they have
+        self._hire(self.model.scene.simulate.method)
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rollout")
         self._lock = threading.Lock()
 
@@ -204,7 +215,7 @@ class Ensemble:
         said = self.model.scene.simulate
         span = _positive("dt", 1.0 / said.record if dt is None else dt)
         settings = Settings(
-            method=_method(said.method if method is None else method),
+            method=self._method(said.method if method is None else method),
             rtol=_positive("rtol", said.rtol if rtol is None else rtol), longest=said.max_step,
             step=min(_positive("step", said.step if step is None else step), span),
             start=_finite("start", start), acts=torques is not None,
@@ -221,7 +232,8 @@ class Ensemble:
 
     def _follow(self, y: np.ndarray, torques: np.ndarray, settings: Settings, dt: float, out: Rollout) -> None:
         """Let every worker take portions of the states until none is left."""
-        fresh = self._workers[0].set(settings)
+        workers = self._hire(settings.method)
+        fresh = workers[0].set(settings)
         portion = max(1, len(y) // (SHARES * self.threads))
         portions = itertools.count(0, portion)  # its next() is one instruction of the interpreter
         going = threading.Event()
@@ -231,7 +243,7 @@ class Ensemble:
             while going.is_set() and (first := next(portions)) < len(y):
                 worker.follow(fresh, y, torques, settings.start, dt, first, min(first + portion, len(y)), out)
 
-        mine, *others = self._workers[: max(1, min(self.threads, -(-len(y) // portion)))]
+        mine, *others = workers[: max(1, min(self.threads, -(-len(y) // portion)))]
         mine.follow(fresh, y, torques, settings.start, dt, 0, 0, out)  # compiles, before the others do
         waiting = [self._pool.submit(work, worker) for worker in others]
         try:
@@ -241,6 +253,13 @@ class Ensemble:
         finally:
             going.clear()  # where the user interrupts, the others stop after their portion
             wait(waiting)
+
+    def _hire(self, method: str) -> list[Worker]:
+        """Return workers with the scratch that a method needs, made when it is first asked for."""
+        scratch = SCRATCH[method]
+        if scratch not in self._workers:
+            self._workers[scratch] = [Worker(self._simulator, METHODS[scratch]) for _ in range(self.threads)]
+        return self._workers[scratch]
 
     # --- what callers give ----------------------------------------------------------------------
 
@@ -278,11 +297,24 @@ class Ensemble:
             raise ValueError(f"controls of joints that are not connected have to be zero: {_names(names)}")
         return torques
 
+    def _method(self, name: str) -> str:
+        expected = f"expected one of {', '.join(SCRATCH)}"
+        if name == "stepping":
+            raise ValueError(f"method: 'stepping' is for contacts, which a rollout does not know; {expected}")
+        if name not in SCRATCH:
+            raise ValueError(f"method: found {name!r}; {expected}")
+        constraints = self.model.scene.constraints
+        if name == "variational" and constraints:
+            raise ValueError(
+                f"method: steps of the variational method know no constraints ({constraints[0].name}); take dop853"
+            )
+        return name
+
 
 class Settings(NamedTuple):
     """How motions are followed."""
 
-    method: int
+    method: str
     rtol: float
     longest: float  # s
     step: float  # s
@@ -291,9 +323,12 @@ class Settings(NamedTuple):
 
 
 class Worker:
-    """The memory of one thread: everything that its kernel writes stands in one piece, apart from others'."""
+    """The memory of one thread: everything that its kernel writes stands in one piece, apart from others'.
 
-    def __init__(self, simulator: Simulator):
+    method : the one whose scratch it has
+    """
+
+    def __init__(self, simulator: Simulator, method: int):
         flow = simulator.flow
         structure, stops = flow.structure, flow.model.stops
         guards = Guards(table(GUARD, len(stops)), np.zeros(1, np.int64), np.zeros(6, np.int64))
@@ -302,9 +337,10 @@ class Worker:
             guards.table.kind[i], guards.table.owner[i], guards.table.direction[i] = GUARD_STOP, i, 1.0
             guards.table.armed[i] = ARMED if int(stop.joint) in present else DISARMED
         control = make_control(flow.model)._replace(enabled=flow.control.enabled)
-        work = make_work(structure.tables, structure.sizes)
+        work = with_scratch(make_work(structure.tables, structure.sizes), method, structure)
         self.memory, wholes = in_one_piece(control, work, guards, make_stepper(structure.sizes, len(stops)))
-        self.control, self.work, self.guards, self.stepper = wholes
+        self.control, self.work, self.guards, stepper = wholes
+        self.stepper = stepper._replace(rows=stepper.k.reshape(-1))  # the same numbers
         self.system = system_of(structure.tables, self.control, self.work, self.guards)
         self._row = np.zeros((1, 0))
         self._first = self.memory.copy()
@@ -315,7 +351,8 @@ class Worker:
         clock, count = self.stepper.clock, self.stepper.count
         clock[T], clock[RTOL], clock[MAX_STEP] = settings.start, settings.rtol, settings.longest
         clock[STEP_FIXED], clock[RATE] = settings.step, 1.0
-        count[METHOD], count[NEXT_SAMPLE] = settings.method, NEVER
+        count[AUTO], count[NEXT_SAMPLE] = int(settings.method == "auto"), NEVER
+        count[METHOD] = METHODS[first_turn(settings.start, settings.method).method]
         self.control.acts[0] = int(settings.acts)
         return self.memory.copy()
 
@@ -458,12 +495,6 @@ def _positive(name: str, value: Any) -> float:
     if number <= 0.0:
         raise ValueError(f"{name}: found {value!r}; expected more than zero")
     return number
-
-
-def _method(name: str) -> int:
-    if name not in METHODS:
-        raise ValueError(f"method: found {name!r}; expected one of {', '.join(METHODS)}")
-    return METHODS[name]
 
 
 def _names(names: Sequence[str]) -> str:

@@ -58,6 +58,7 @@ from sim.model import (
     Stepper,
     T,
     Work,
+    classical_work,
     implicit_work,
     make_stepper,
     make_work,
@@ -83,6 +84,18 @@ RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
 # Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this
 # at once, by roundoff, features are looked for anew.
 ASTRAY, SOON = 1.0, 1e-9
+
+
+def with_scratch(work: Work, method: int, structure: Structure) -> Work:
+    """Return `work` with the scratch that steps of a method need, time steps excepted; itself where it has that."""
+    sizes = structure.sizes
+    if method == METHODS["radau"] and len(work.turning) != sizes.v:
+        return work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
+    if method == METHODS["variational"] and len(work.carried) != sizes.links:
+        return work._replace(**variational_work(sizes))
+    if method == METHODS["rk4"] and structure.binds_rates and not len(work.own):
+        return work._replace(**classical_work(sizes))
+    return work
 
 
 class Flow:
@@ -165,19 +178,14 @@ class Flow:
     def _use(self, method: int) -> None:
         """Let a method step from now on, with the scratch that it needs."""
         self.stepper.count[METHOD] = method
-        sizes = self.structure.sizes
-        if method == METHODS["radau"] and len(self.work.turning) != sizes.v:
-            self.work = self.work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
-            self.mechanism.work = self.work
-            self._system = None
-        if method == METHODS["variational"] and len(self.work.carried) != sizes.links:
-            self.work = self.work._replace(**variational_work(sizes))
-            self.mechanism.work = self.work
+        work = with_scratch(self.work, method, self.structure)
+        if work is not self.work:
+            self.work = self.mechanism.work = work
             self._system = None
         if method == METHODS["stepping"] and len(self.work.presses) != self.room:
             tables = self.structure.tables
             old = self.work
-            new = stepping_work(tables, self.room, len(self.rows.buffer), sizes.v)
+            new = stepping_work(tables, self.room, len(self.rows.buffer), self.structure.sizes.v)
             self.work = old._replace(**new | {"stepped": old.stepped})
             before, told = int(old.stepped.before[0]), int(old.stepped.told[0])
             self.work.pressed[:before] = old.pressed[:before]

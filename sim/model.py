@@ -260,6 +260,7 @@ GUARD = np.dtype(
 GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_HOLD = range(4)
 GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(4, 9)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
+SETTLED, MOVED = 1, 2  # what holds of a state; see ONE_WORK
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
 HYSTERESIS, LEAST_HYSTERESIS = 1e-6, 1e-12
@@ -374,19 +375,31 @@ PRESS = np.dtype(
         ("meeting", "i8"),  # of which pair of shapes, or -1
         ("key", "i8", (2,)),  # features of the two shapes; number of a stop; of friction its column, after all stops
         ("link", "i8", (2,)),
+        # What every look at the law reads stands together.
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
-        ("friction", "f8"), ("restitution", "f8"), ("rest_speed", "f8"),
-        ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
+        ("friction", "f8"), ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
         ("soft", "f8"),  # 1/kg or 1/(kg m^2): rate by which a soft stop gives way to an impulse of 1
+        ("free", "f8", (3,)),  # m/s: rates without impulses, with the shift
+        ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
         ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
         ("p", "f8", (3,)),  # m, world
         # n from a to b, t1, t2; world.  Of a joint: its axis, and what its columns get of the impulse.
         ("axes", "f8", (9,)),
         ("K", "f8", (3, 12)),  # wrench of each row on b about b's origin, then on a about a's: moment, force
-        ("before", "f8", (3,)), ("free", "f8", (3,)),  # m/s: rates at the start; without impulses, with the shift
+        ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
-        ("impulse", "f8", (3,)), ("h", "f8"), ("t", "f8"),  # N s along n, t1, t2; s: its step, and when it ended
+        ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
+    ],
+    align=True,
+)  # fmt: skip
+
+# A point of shapes that pressed in a time step, as rows tell of it.
+TOLD = np.dtype(
+    [
+        ("meeting", "i8"), ("key", "i8", (2,)), ("side", "i8"),  # as PRESS; the link that n points to
+        ("slides", "i8"),  # 1: friction is all that its law allows
+        ("t", "f8"), ("p", "f8", (3,)), ("n", "f8", (3,)), ("force", "f8", (3,)),  # s: of the row; m, -, N; world
     ],
     align=True,
 )  # fmt: skip
@@ -443,7 +456,9 @@ ONE_WORK = np.dtype(
         ("jump", "f8"),  # how far driven rates were off, in units of size, when a step was brought to the constraints
         ("near", "i8"),  # 1 while the last accepted state was near a singular one and drew nearer
         ("settled", "f8"),  # s: time of that state
-        ("intact", "i8"),  # 1 while nothing was asked since that would have changed what was found there
+        # What holds as nothing was asked since that would have changed it: 0 nothing, SETTLED all that was found there,
+        # MOVED kinematics and factors of a state without rows
+        ("intact", "i8"),
         ("sigma", "f8"), ("widest", "f8"),  # smallest singular value, relative to the largest: last, and at its best
     ],
     align=True,
@@ -594,6 +609,8 @@ class Work(NamedTuple):
     rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
     start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
     steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
+    # Of the classical method where rows bind rates only, and empty without it.
+    own: Annotated[Any, "f8", 2]  # (5, nq + nv + 2) the state at the start, slopes there and of stages; in own axes
     # Of time stepping, and empty without it; room: presses of a step, m = nv.
     laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
@@ -608,7 +625,7 @@ class Work(NamedTuple):
     press_touch: Annotated[Any, TOUCH]  # (room,) features
     presses: Annotated[Any, PRESS]  # (room,) of this step
     pressed: Annotated[Any, PRESS]  # (room,) of the step before
-    told: Annotated[Any, PRESS]  # (room of rows,) of the steps that rows were recorded in
+    told: Annotated[Any, TOLD]  # (room of rows,) of the steps that rows were recorded in
     stepped: Annotated[Any, STEPPED]  # (1,)
     press_P: Annotated[Any, "f8", 2]  # (room, 3) N s
     press_z: Annotated[Any, "f8", 2]  # (room, 3) m/s
@@ -714,7 +731,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
-        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), **stepping_work(tables, 0, 0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W
@@ -744,6 +761,11 @@ def variational_work(sizes: Numbers) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def classical_work(sizes: Numbers) -> dict[str, Any]:
+    """Return the member of Work that the classical method needs where rows bind rates only."""
+    return {"own": np.zeros((5, sizes.q + sizes.v + 2))}
+
+
 def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[str, Any]:
     """Return the members of Work that time stepping needs.
 
@@ -766,7 +788,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
-        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(PRESS, room * rows),
+        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(TOLD, room * rows),
         "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
         "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
         "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),

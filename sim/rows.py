@@ -11,7 +11,6 @@ from sim.connectivity import Structure
 from sim.model import DRAG, SLIP, STICK, TORSION, WRENCH
 
 BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 10, 8, 9
-SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding
 
 
 class Rows:
@@ -108,19 +107,16 @@ class Rows:
         }  # fmt: skip
 
     def presses(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
-        """Return the same of points that press in time steps; told: PRESS, each with the time of its row."""
+        """Return the same of points that press in time steps; told: TOLD."""
         solids = self.model.solids
         pair = np.array(list(structure.meetings), np.int64)[told.meeting]
         second = np.array([structure.link_of[solids[self.model.pairs[n].second].body] for n in pair], np.int64)
-        turned = told.link[:, 1] != second
+        turned = told.side != second
         sign = np.where(turned, -1.0, 1.0)[:, None]
         key = told.key.copy()
         key[turned] = key[turned, ::-1]
-        axes = told.axes.reshape(-1, 3, 3)
-        force = np.einsum("ki,kij->kj", told.impulse, axes) / told.h[:, None]
-        slides = np.hypot(told.impulse[:, 1], told.impulse[:, 2]) >= (1.0 - SLIDES) * told.friction * told.impulse[:, 0]
         return {
             "row": np.searchsorted(times, told.t), "pair": pair, "determinate": np.full(len(pair), -1), "key": key,
-            "mode": np.where(slides, SLIP, STICK),
-            "point": told.p.copy(), "normal": sign * axes[:, 0], "force": sign * force,
+            "mode": np.where(told.slides, SLIP, STICK),
+            "point": told.p.copy(), "normal": sign * told.n, "force": sign * told.force,
         }  # fmt: skip

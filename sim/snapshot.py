@@ -11,7 +11,7 @@ import numpy as np
 
 from sim.connectivity import Structure, build
 from sim.mechanism import Mechanism
-from sim.model import PRESS, Guards, make_stepper, table
+from sim.model import TOLD, Guards, make_stepper, table
 
 if TYPE_CHECKING:
     from sim.compiler import Model
@@ -104,7 +104,7 @@ def _put_flow(flow: Flow, snapshot: Snapshot) -> None:
         getattr(flow.work, name)[:] = snapshot.work[name]
     for now, then in zip(flow.control, snapshot.control, strict=True):
         now[:] = then
-    flow.work = flow.work._replace(**work, told=table(PRESS, snapshot.told))
+    flow.work = flow.work._replace(**work, told=table(TOLD, snapshot.told))
     flow.stepper = make_stepper(flow.structure.sizes, len(snapshot.guards[0]))
     for now, then in zip(flow.stepper, snapshot.stepper, strict=True):
         now[:] = then

@@ -1,25 +1,58 @@
 """Kane's equations, recursively: section III of the paper, equations (1) to (21).
 
 Two generalised speeds move a snake of any length: u_1 = V_1, the first link along itself, and u_2 = omega_1 (2).
-V_i is the speed of link i along itself; its wheel allows no other.
+V_i is the speed of link i along itself; its wheel allows no other.  Functions that find something write it into
+their last arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from sim.formulations.counting import cos, sin
-from sim.formulations.snake import Rows, Snake, Vector, bends
+from sim.formulations.snake import Rows, Snake, Vector, bends, lists
 
 SPEEDS = (0, 1)
 
 
+class Work(NamedTuple):
+    """What an evaluation finds; V_u is dV_i/du_j, V_q is dV_i/dq_j.
+
+    by_speed, by_turning : m_k dV_k/du_i and I_k domega_k/du_i of one i
+    found : u'
+    """
+
+    C: Vector
+    S: Vector
+    V: Vector
+    omega: Vector
+    V_u: Rows
+    omega_u: Rows
+    V_q: Rows
+    omega_q: Rows
+    by_speed: Vector
+    by_turning: Vector
+    M: Rows
+    N: Rows
+    F: Vector
+    found: Vector
+
+
+def room(n: int, zeros: Callable[..., Any] = lists) -> Work:
+    """Return room for an evaluation of n links; `zeros` makes an array of a shape."""
+    return Work(
+        C=zeros(n - 1), S=zeros(n - 1), V=zeros(n), omega=zeros(n), V_u=zeros(n, 2), omega_u=zeros(n, 2),
+        V_q=zeros(n, n), omega_q=zeros(n, n), by_speed=zeros(n), by_turning=zeros(n), M=zeros(2, 2), N=zeros(2, n),
+        F=zeros(2), found=zeros(2),
+    )  # fmt: skip
+
+
 def rates(snake: Snake, q: Sequence[Any], u: Sequence[Any], torques: Sequence[Any]) -> tuple[Vector, Vector]:
     """Return q' and u'."""
-    n = snake.links
-    V, omega, u_dot = _move(snake, q[:n], u, torques)
-    return [*omega, V[0] * cos(q[0]), V[0] * sin(q[0])], u_dot
+    work = room(snake.links)
+    accelerate(snake, q, u, torques, work)
+    return [*work.omega, work.V[0] * cos(q[0]), work.V[0] * sin(q[0])], work.found
 
 
 def speeds(snake: Snake, q: Sequence[Any], V_1: Any, omega_1: Any) -> Vector:
@@ -32,30 +65,33 @@ def accelerations(snake: Snake, theta: Sequence[Any], u: Sequence[Any], torques:
 
     torques : T_k of the n - 1 joints
     """
-    return _move(snake, theta, u, torques)[2]
+    work = room(snake.links)
+    accelerate(snake, theta, u, torques, work)
+    return work.found
 
 
-def _move(
-    snake: Snake, theta: Sequence[Any], u: Sequence[Any], torques: Sequence[Any]
-) -> tuple[Vector, Vector, Vector]:
-    C, S = bends(theta)
-    V, omega = velocities(snake, C, S, u)
-    V_u, omega_u = partials_in_speeds(snake, C, S)
-    V_q, omega_q = partials_in_angles(snake, C, S, V, omega)
-    M = mass_matrix(snake, V_u, omega_u)
-    N = bias_matrix(snake, V_u, omega_u, V_q, omega_q)
-    F = generalised_forces(torques, omega_u)
-    return V, omega, solve(M, less_bias(F, N, omega))
+def accelerate(snake: Snake, theta: Sequence[Any], u: Sequence[Any], torques: Sequence[Any], work: Work) -> None:
+    """Find u'; theta may be followed by x, y, which move nothing."""
+    m, inertia, h = snake.masses, snake.inertias, snake.halves
+    C, S, V, omega, V_u, omega_u = work.C, work.S, work.V, work.omega, work.V_u, work.omega_u
+    bends(theta, C, S)
+    velocities(h, C, S, u, V, omega)
+    partials_in_speeds(h, C, S, V_u, omega_u)
+    partials_in_angles(h, C, S, V, omega, work.V_q, work.omega_q)
+    mass_matrix(m, inertia, V_u, omega_u, work.M)
+    bias_matrix(m, inertia, V_u, omega_u, work.V_q, work.omega_q, work.by_speed, work.by_turning, work.N)
+    generalised_forces(torques, omega_u, work.F)
+    less_bias(work.N, omega, work.F)
+    solve(work.M, work.F, work.found)
 
 
-def velocities(snake: Snake, C: Vector, S: Vector, u: Sequence[Any]) -> tuple[Vector, Vector]:
-    """Return V and omega, link by link from the first (6), (7)."""
-    h = snake.halves
-    V, omega = [u[0]], [u[1]]
-    for i in range(snake.links - 1):
-        V.append(speed(V[i], omega[i], h[i], C[i], S[i]))
-        omega.append(turning(V[i], omega[i], h[i], h[i + 1], C[i], S[i]))
-    return V, omega
+def velocities(h: Vector, C: Vector, S: Vector, u: Sequence[Any], V: Vector, omega: Vector) -> None:
+    """Find V and omega, link by link from the first (6), (7)."""
+    V[0] = u[0]
+    omega[0] = u[1]
+    for i in range(len(C)):
+        V[i + 1] = speed(V[i], omega[i], h[i], C[i], S[i])
+        omega[i + 1] = turning(V[i], omega[i], h[i], h[i + 1], C[i], S[i])
 
 
 def speed(V: Any, omega: Any, h: Any, C: Any, S: Any) -> Any:
@@ -68,39 +104,34 @@ def turning(V: Any, omega: Any, h: Any, h_next: Any, C: Any, S: Any) -> Any:
     return (V * S - omega * h * C) / h_next
 
 
-def partials_in_speeds(snake: Snake, C: Vector, S: Vector) -> tuple[Rows, Rows]:
-    """Return dV_i/du_j and domega_i/du_j (12) to (14)."""
-    h = snake.halves
-    V_u, omega_u = [[1, 0]], [[0, 1]]
-    for i in range(snake.links - 1):
-        V_u.append([speed(V_u[i][j], omega_u[i][j], h[i], C[i], S[i]) for j in SPEEDS])
-        omega_u.append([turning(V_u[i][j], omega_u[i][j], h[i], h[i + 1], C[i], S[i]) for j in SPEEDS])
-    return V_u, omega_u
+def partials_in_speeds(h: Vector, C: Vector, S: Vector, V_u: Rows, omega_u: Rows) -> None:
+    """Find dV_i/du_j and domega_i/du_j (12) to (14)."""
+    for j in SPEEDS:
+        V_u[0][j] = 1 - j
+        omega_u[0][j] = j
+        for i in range(len(C)):
+            V_u[i + 1][j] = speed(V_u[i][j], omega_u[i][j], h[i], C[i], S[i])
+            omega_u[i + 1][j] = turning(V_u[i][j], omega_u[i][j], h[i], h[i + 1], C[i], S[i])
 
 
-def partials_in_angles(snake: Snake, C: Vector, S: Vector, V: Vector, omega: Vector) -> tuple[Rows, Rows]:
-    """Return dV_i/dq_j and domega_i/dq_j (15) to (21), zero where j > i.
+def partials_in_angles(
+    h: Vector, C: Vector, S: Vector, V: Vector, omega: Vector, V_q: Rows, omega_q: Rows
+) -> None:  # fmt: skip
+    """Find dV_i/dq_j and domega_i/dq_j (15) to (21); they are zero, and left alone, where j > i.
 
     (21) is printed for every i; it holds, and is counted, for the first link.
     """
-    n, h = snake.links, snake.halves
-    V_q: Rows = [[0] * n for _ in range(n)]
-    omega_q: Rows = [[0] * n for _ in range(n)]
-    for i in range(n - 1):
-        here = h[i], C[i], S[i]
-        there = h[i], h[i + 1], C[i], S[i]
+    V_q[1][0] = -speed_by_next(V[0], omega[0], h[0], C[0], S[0])
+    omega_q[1][0] = -turning_by_next(V[0], omega[0], h[0], h[1], C[0], S[0])
+    for i in range(len(C)):
         for j in range(i):
-            V_q[i + 1][j] = speed(V_q[i][j], omega_q[i][j], *here)
-            omega_q[i + 1][j] = turning(V_q[i][j], omega_q[i][j], *there)
-        if i == 0:
-            V_q[1][0] = -speed_by_next(V[0], omega[0], *here)
-            omega_q[1][0] = -turning_by_next(V[0], omega[0], *there)
-        else:
-            V_q[i + 1][i] = speed_by_own(V_q[i][i], omega_q[i][i], V[i], omega[i], *here)
-            omega_q[i + 1][i] = turning_by_own(V_q[i][i], omega_q[i][i], V[i], omega[i], *there)
-        V_q[i + 1][i + 1] = speed_by_next(V[i], omega[i], *here)
-        omega_q[i + 1][i + 1] = turning_by_next(V[i], omega[i], *there)
-    return V_q, omega_q
+            V_q[i + 1][j] = speed(V_q[i][j], omega_q[i][j], h[i], C[i], S[i])
+            omega_q[i + 1][j] = turning(V_q[i][j], omega_q[i][j], h[i], h[i + 1], C[i], S[i])
+        if i > 0:
+            V_q[i + 1][i] = speed_by_own(V_q[i][i], omega_q[i][i], V[i], omega[i], h[i], C[i], S[i])
+            omega_q[i + 1][i] = turning_by_own(V_q[i][i], omega_q[i][i], V[i], omega[i], h[i], h[i + 1], C[i], S[i])
+        V_q[i + 1][i + 1] = speed_by_next(V[i], omega[i], h[i], C[i], S[i])
+        omega_q[i + 1][i + 1] = turning_by_next(V[i], omega[i], h[i], h[i + 1], C[i], S[i])
 
 
 def speed_by_next(V: Any, omega: Any, h: Any, C: Any, S: Any) -> Any:
@@ -123,58 +154,56 @@ def turning_by_own(V_q: Any, omega_q: Any, V: Any, omega: Any, h: Any, h_next: A
     return (V_q * S - omega_q * C * h) / h_next - (V * C + omega * S * h) / h_next
 
 
-def mass_matrix(snake: Snake, V_u: Rows, omega_u: Rows) -> Rows:
-    """Return M, symmetric (9)."""
-    m, inertia = snake.masses, snake.inertias
-
-    def entry(i: int, j: int) -> Any:
-        terms = [m[k] * V_u[k][i] * V_u[k][j] + inertia[k] * omega_u[k][i] * omega_u[k][j] for k in range(snake.links)]
-        return total(terms)
-
-    M_12 = entry(0, 1)
-    return [[entry(0, 0), M_12], [M_12, entry(1, 1)]]
+def mass_matrix(m: Vector, inertia: Vector, V_u: Rows, omega_u: Rows, M: Rows) -> None:
+    """Find M, symmetric (9)."""
+    for i in SPEEDS:
+        for j in range(i + 1):
+            for k in range(len(m)):
+                term = m[k] * V_u[k][j] * V_u[k][i] + inertia[k] * omega_u[k][j] * omega_u[k][i]
+                M[j][i] = M[j][i] + term if k else term
+    M[1][0] = M[0][1]
 
 
-def bias_matrix(snake: Snake, V_u: Rows, omega_u: Rows, V_q: Rows, omega_q: Rows) -> Rows:
-    """Return N, sums over the links that an angle moves (10).
+def bias_matrix(
+    m: Vector, inertia: Vector, V_u: Rows, omega_u: Rows, V_q: Rows, omega_q: Rows, by_speed: Vector,
+    by_turning: Vector, N: Rows,
+) -> None:  # fmt: skip
+    """Find N, sums over the links that an angle moves (10).
 
     The first two angles move the same links, and share m_k dV_k/du_i and I_k domega_k/du_i.  With this the count is
     the paper's; shared by all angles, these products would be fewer.
     """
-    n, m, inertia = snake.links, snake.masses, snake.inertias
-    N: Rows = []
+    n = len(m)
     for i in SPEEDS:
-        weights: dict[int, tuple[Any, Any]] = {}
-        N.append([])
         for j in range(n):
-            moved = range(max(j, 1), n)
-            if j != 1:
-                weights = {k: (m[k] * V_u[k][i], inertia[k] * omega_u[k][i]) for k in moved}
-            N[i].append(total([weights[k][0] * V_q[k][j] + weights[k][1] * omega_q[k][j] for k in moved]))
-    return N
+            first = max(j, 1)
+            for k in range(first, n):
+                if j != 1:
+                    by_speed[k] = m[k] * V_u[k][i]
+                    by_turning[k] = inertia[k] * omega_u[k][i]
+                term = by_speed[k] * V_q[k][j] + by_turning[k] * omega_q[k][j]
+                N[i][j] = N[i][j] + term if k > first else term
 
 
-def generalised_forces(torques: Sequence[Any], omega_u: Rows) -> Vector:
-    """Return F (11)."""
-    return [total([T * (omega_u[k + 1][i] - omega_u[k][i]) for k, T in enumerate(torques)]) for i in SPEEDS]
+def generalised_forces(torques: Sequence[Any], omega_u: Rows, F: Vector) -> None:
+    """Find F (11)."""
+    for i in SPEEDS:
+        for k in range(len(torques)):
+            term = torques[k] * (omega_u[k + 1][i] - omega_u[k][i])
+            F[i] = F[i] + term if k else term
 
 
-def less_bias(F: Vector, N: Rows, omega: Vector) -> Vector:
-    """Return F - N omega; the paper's stages leave it out, its total additions do not."""
-    return [F[i] - total([N[i][j] * omega[j] for j in range(len(omega))]) for i in SPEEDS]
+def less_bias(N: Rows, omega: Vector, F: Vector) -> None:
+    """Make F into F - N omega; the paper's stages leave it out, its total additions do not."""
+    for i in SPEEDS:
+        found = N[i][0] * omega[0]
+        for j in range(1, len(omega)):
+            found = found + N[i][j] * omega[j]
+        F[i] = F[i] - found
 
 
-def solve(M: Rows, right: Vector) -> Vector:
-    """Return u' (8), two equations by elimination."""
-    (M_11, M_12), (_, M_22) = M
-    factor = M_12 / M_11
-    second = (right[1] - factor * right[0]) / (M_22 - factor * M_12)
-    return [(right[0] - M_12 * second) / M_11, second]
-
-
-def total(terms: Sequence[Any]) -> Any:
-    """Return a sum; its first term is no addition."""
-    found = terms[0]
-    for term in terms[1:]:
-        found = found + term
-    return found
+def solve(M: Rows, right: Vector, u_dot: Vector) -> None:
+    """Find u' (8), two equations by elimination."""
+    factor = M[0][1] / M[0][0]
+    u_dot[1] = (right[1] - factor * right[0]) / (M[1][1] - factor * M[0][1])
+    u_dot[0] = (right[0] - M[0][1] * u_dot[1]) / M[0][0]

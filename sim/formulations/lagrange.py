@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.formulations.constraints import constrained, less_bias, reaches
-from sim.formulations.counting import cos
-from sim.formulations.kane import velocities
+from sim.formulations import kane
+from sim.formulations.constraints import Work, answer, constrained, reaches, room
+from sim.formulations.counting import cos, sin
 from sim.formulations.snake import Rows, Snake, Vector, bends, directions
 
 
@@ -21,73 +21,93 @@ def rates(snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequenc
 
 def speeds(snake: Snake, q: Sequence[Any], V_1: Any, omega_1: Any) -> Vector:
     """Return q' that the wheels allow, for the speed and the turning of the first link."""
-    theta = q[: snake.links]
-    c, s = directions(theta[:1])
-    _, omega = velocities(snake, *bends(theta), [V_1, omega_1])
-    return [*omega, V_1 * c[0], V_1 * s[0]]
+    work = kane.room(snake.links)
+    bends(q, work.C, work.S)
+    kane.velocities(snake.halves, work.C, work.S, [V_1, omega_1], work.V, work.omega)
+    return [*work.omega, V_1 * cos(q[0]), V_1 * sin(q[0])]
 
 
 def accelerations(
     snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequence[Any]
 ) -> tuple[Vector, Vector]:
     """Return q'' and the forces of the wheels, from M q'' + B + A lambda = Q (26)."""
-    n = snake.links
-    theta, omega = q[:n], q_dot[:n]
-    c, s = directions(theta)
-    M = mass_matrix(snake, theta, c, s)
-    B = bias(snake, c, s, omega)
-    return constrained(snake, M, less_bias(torques, B), c, s, q_dot)
+    work = room(snake.links)
+    accelerate(snake, q, q_dot, torques, work)
+    return answer(snake.links, work)
 
 
-def mass_matrix(snake: Snake, theta: Sequence[Any], c: Vector, s: Vector) -> Rows:
-    """Return the lower triangle of M (25): each link adds m V . V of (22), its velocity being linear in q' (3).
+def accelerate(snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequence[Any], work: Work) -> None:
+    """Find q'' and lambda."""
+    m, h = snake.masses, snake.halves
+    directions(q, work.c, work.s)
+    reaches(snake.lengths, h, work.reach)
+    mass_matrix(m, h, snake.inertias, q, work.c, work.s, work.cosines, work.K)
+    bias(m, work.reach, static_moment(m, h), work.c, work.s, q_dot, work.x, work.y, work.B)
+    constrained(snake, q_dot, torques, work)
+
+
+def mass_matrix(
+    m: Vector, h: Vector, inertia: Vector, theta: Vector, c: Vector, s: Vector, cosines: Rows, M: Rows
+) -> None:  # fmt: skip
+    """Find the lower triangle of M (25): each link adds m V . V of (22), its velocity being linear in q' (3).
 
     The first term of a sum is no addition.
     """
-    n, m, reach = snake.links, snake.masses, reaches(snake)
-    M: Rows = [[None] * (j + 1) for j in range(n + 2)]
-
-    def add(j: int, i: int, term: Any) -> None:
-        M[j][i] = term if M[j][i] is None else M[j][i] + term
-
+    n = len(m)
     for j in range(n):
-        add(j, j, snake.inertias[j])
-    cosines = [[cos(theta[i] - theta[j]) for i in range(j)] for j in range(n)]
-    add(n, n, m[0])
-    add(n + 1, n + 1, m[0])
+        M[j][j] = inertia[j]
+        for i in range(j):
+            cosines[j][i] = cos(theta[i] - theta[j])
+    M[n][n] = M[n + 1][n + 1] = m[0]
     M[n + 1][n] = 0
-    for k in range(1, n):
-        arm = [*reach[:k], snake.halves[k]]  # of the angles, to the middle of link k
+    for k in range(1, n):  # its middle is moved by the angles up to its own
         for j in range(k + 1):
             for i in range(j):
-                add(j, i, m[k] * arm[i] * arm[j] * cosines[j][i])
-            add(j, j, m[k] * arm[j] * arm[j])
-            add(n, j, -(m[k] * arm[j] * s[j]))
-            add(n + 1, j, m[k] * arm[j] * c[j])
-        add(n, n, m[k])
-        add(n + 1, n + 1, m[k])
-    return M
+                term = m[k] * arm(h, k, i) * arm(h, k, j) * cosines[j][i]
+                M[j][i] = M[j][i] + term if j < k else term
+            M[j][j] = M[j][j] + m[k] * arm(h, k, j) * arm(h, k, j)
+            along_x, along_y = -(m[k] * arm(h, k, j) * s[j]), m[k] * arm(h, k, j) * c[j]
+            new = j == k or k == 1
+            M[n][j] = along_x if new else M[n][j] + along_x
+            M[n + 1][j] = along_y if new else M[n + 1][j] + along_y
+        M[n][n] = M[n][n] + m[k]
+        M[n + 1][n + 1] = M[n + 1][n + 1] + m[k]
 
 
-def bias(snake: Snake, c: Vector, s: Vector, omega: Sequence[Any]) -> Vector:
-    """Return B: the generalised forces that leave q'' zero, so those of the centripetal accelerations.
+def arm(h: Vector, k: int, j: int) -> Any:
+    """Return how far angle j moves the middle of link k >= j, by unit turning (3); the first link's middle is x, y."""
+    return h[j] if j in (0, k) else 2 * h[j]
 
-    Accelerations from the first link outwards, forces from the last one inwards; the first link's middle is x, y.
+
+def static_moment(m: Vector, h: Vector) -> Any:
+    """Return m h of the last link, a constant that the paper's count of B takes as given."""
+    return m[len(m) - 1] * h[len(m) - 1]
+
+
+def bias(
+    m: Vector, reach: Vector, static: Any, c: Vector, s: Vector, omega: Sequence[Any], x: Vector, y: Vector, B: Vector
+) -> None:
+    """Find B: the generalised forces that leave q'' zero, so those of the centripetal accelerations.
+
+    With q'' zero a link's mass acts as its halves at its joints do, which spares the accelerations of the middles; the
+    last link's acts as all of it at its only joint does, and as its static moment m h.  Accelerations of joints from
+    the first link outwards, whose middle rests; then forces from the last link inwards.
+
+    x, y : forces at the joints
     """
-    n, h, m = snake.links, snake.halves, snake.masses
-    pull = [h[k] * omega[k] * omega[k] for k in range(n)]
-    pull_x, pull_y = [p * x for p, x in zip(pull, c, strict=True)], [p * x for p, x in zip(pull, s, strict=True)]
-    a_x, a_y = -(pull_x[0] + pull_x[1]), -(pull_y[0] + pull_y[1])
-    force = [(0, 0), (m[1] * a_x, m[1] * a_y)]
-    for k in range(2, n):
-        a_x, a_y = a_x - pull_x[k - 1] - pull_x[k], a_y - pull_y[k - 1] - pull_y[k]
-        force.append((m[k] * a_x, m[k] * a_y))
-    beyond = force[n - 1]
-    B: Vector = [h[n - 1] * (c[n - 1] * beyond[1] - s[n - 1] * beyond[0])]
-    for k in range(n - 2, 0, -1):
-        here = force[k][0] + beyond[0], force[k][1] + beyond[1]
-        both = here[0] + beyond[0], here[1] + beyond[1]
-        B.append(h[k] * (c[k] * both[1] - s[k] * both[0]))
-        beyond = here
-    B.append(h[0] * (c[0] * beyond[1] - s[0] * beyond[0]))
-    return [*reversed(B), *beyond]
+    last = len(c) - 1
+    a_x = a_y = behind = 0
+    for k in range(last):
+        pull = reach[k] * omega[k] * omega[k]
+        a_x, a_y = a_x - pull * c[k], a_y - pull * s[k]
+        ahead = m[k + 1] / 2 if k + 1 < last else m[k + 1]
+        mass = behind + ahead if k > 0 else ahead
+        x[k], y[k] = mass * a_x, mass * a_y
+        behind = ahead
+    pull = static * omega[last] * omega[last]
+    beyond_x, beyond_y = 0 - pull * c[last], 0 - pull * s[last]
+    B[last] = static * (c[last] * a_y - s[last] * a_x)
+    for k in range(last - 1, -1, -1):
+        beyond_x, beyond_y = beyond_x + x[k], beyond_y + y[k]
+        B[k] = reach[k] * (c[k] * beyond_y - s[k] * beyond_x)
+    B[last + 1], B[last + 2] = beyond_x, beyond_y

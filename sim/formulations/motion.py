@@ -10,17 +10,24 @@ import numpy as np
 
 from sim.formulations import kane, lagrange, newton_euler
 from sim.formulations.constraints import jacobian, reaches
-from sim.formulations.snake import Snake, Vector, directions
+from sim.formulations.counting import cos, sin
+from sim.formulations.snake import Rows, Snake, Vector, directions, lists
 
 
 class Method(Protocol):
-    """What a method has to offer to be followed."""
+    """What a method has to offer to be followed, and compiled."""
 
     def rates(self, snake: Snake, q: Sequence[Any], u: Sequence[Any], torques: Sequence[Any]) -> tuple[Vector, Vector]:
         """Return q' and the rates of the speeds."""
 
     def speeds(self, snake: Snake, q: Sequence[Any], V_1: Any, omega_1: Any) -> Vector:
         """Return the method's speeds, for those of the first link."""
+
+    def room(self, n: int, zeros: Callable[..., Any]) -> Any:
+        """Return room for an evaluation."""
+
+    def accelerate(self, snake: Snake, q: Any, u: Any, torques: Any, work: Any) -> None:
+        """Find the rates of the speeds, the first of `work.found`."""
 
 
 METHODS: dict[str, Method] = {"Kane": kane, "Lagrange": lagrange, "Newton-Euler": newton_euler}
@@ -79,8 +86,7 @@ def _sample(snake: Snake, t: Any, state: Vector, q_dot: Vector) -> tuple[Any, ..
     n = snake.links
     exact = snake.of(float)
     q, rates = [float(x) for x in state[: n + 2]], [float(x) for x in q_dot]
-    c, s = directions(q[:n])
-    V_1 = rates[n] * c[0] + rates[n + 1] * s[0]
+    V_1 = rates[n] * cos(q[0]) + rates[n + 1] * sin(q[0])
     S = kinetic_energy(exact, q, rates) - float(state[-1])
     return float(t), q, V_1, rates[0], S, slip(exact, q, rates)
 
@@ -95,8 +101,8 @@ def power(torques: Sequence[Any], q_dot: Sequence[Any]) -> Any:
 
 def kinetic_energy(snake: Snake, q: Sequence[float], q_dot: Sequence[float]) -> float:
     """Return K (22) [J], with the velocities of (3), whether wheels slip or not."""
-    n, reach = snake.links, reaches(snake)
-    c, s = directions(q[:n])
+    n = snake.links
+    c, s, reach = _placed(snake, q)
     joint = q_dot[n], q_dot[n + 1]  # velocity of the joint behind link k, of the first of its middle
     found = 0.0
     for k in range(n):
@@ -109,5 +115,15 @@ def kinetic_energy(snake: Snake, q: Sequence[float], q_dot: Sequence[float]) -> 
 
 def slip(snake: Snake, q: Sequence[float], q_dot: Sequence[float]) -> float:
     """Return the largest sideways velocity of a wheel [m/s]."""
-    rows = jacobian(snake, *directions(q[: snake.links]))
+    c, s, reach = _placed(snake, q)
+    rows: Rows = lists(snake.links, snake.links + 2)
+    jacobian(snake.halves, reach, c, s, rows)
     return float(np.abs(np.array(rows) @ np.array(q_dot)).max())
+
+
+def _placed(snake: Snake, q: Sequence[Any]) -> tuple[Vector, Vector, Vector]:
+    """Return the links' directions along x and y, and their reaches."""
+    c, s, reach = (lists(snake.links) for _ in range(3))
+    directions(q, c, s)
+    reaches(snake.lengths, snake.halves, reach)
+    return c, s, reach

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sim.formulations.constraints import constrained, less_bias, reaches
+from sim.formulations.constraints import Work, answer, constrained, reaches, room
+from sim.formulations.counting import cos, sin
 from sim.formulations.lagrange import speeds
-from sim.formulations.snake import Rows, Snake, Vector, bends, directions
+from sim.formulations.snake import Rows, Snake, Vector, directions
 
-__all__ = ["accelerations", "rates", "speeds"]
+__all__ = ["accelerate", "accelerations", "rates", "room", "speeds"]
 
 
 def rates(snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequence[Any]) -> tuple[Vector, Vector]:
@@ -26,71 +27,87 @@ def accelerations(
     snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequence[Any]
 ) -> tuple[Vector, Vector]:
     """Return q'' and the forces of the wheels, from M q'' + B + A lambda = Q (26)."""
-    n = snake.links
-    theta, omega = q[:n], q_dot[:n]
-    c, s = directions(theta)
-    C, S = bends(theta)
-    C, S = [c[0], *C], [s[0], *S]  # of each link against the one before, of the first against the world
-    M = mass_matrix(snake, C, S)
-    B = bias(snake, C, S, omega)
-    return constrained(snake, M, less_bias(torques, B), c, s, q_dot)
+    work = room(snake.links)
+    accelerate(snake, q, q_dot, torques, work)
+    return answer(snake.links, work)
 
 
-def mass_matrix(snake: Snake, C: Vector, S: Vector) -> Rows:
-    """Return the lower triangle of M; column j is the force that turns link j alone, carried inwards.
+def accelerate(snake: Snake, q: Sequence[Any], q_dot: Sequence[Any], torques: Sequence[Any], work: Work) -> None:
+    """Find q'' and lambda."""
+    m, h, C, S = snake.masses, snake.halves, work.C, work.S
+    directions(q, work.c, work.s)
+    bends_and_first(q, work.c, work.s, C, S)
+    reaches(snake.lengths, h, work.reach)
+    mass_matrix(m, h, snake.inertias, work.reach, C, S, work.beyond, work.K)
+    bias(m, h, C, S, q_dot, work.pull, work.x, work.y, work.B)
+    constrained(snake, q_dot, torques, work)
+
+
+def bends_and_first(theta: Sequence[Any], c: Vector, s: Vector, C: Vector, S: Vector) -> None:
+    """Find C and S of each link's angle against the one before, of the first against the world."""
+    C[0], S[0] = c[0], s[0]
+    for k in range(1, len(C)):
+        phi = theta[k] - theta[k - 1]
+        C[k] = cos(phi)
+        S[k] = sin(phi)
+
+
+def mass_matrix(
+    m: Vector, h: Vector, inertia: Vector, reach: Vector, C: Vector, S: Vector, beyond: Vector, M: Rows
+) -> None:  # fmt: skip
+    """Find the lower triangle of M; column j is the force that turns link j alone, carried inwards.
 
     What is beyond link j is one composite body: it moves with the far joint and does not turn.
     """
-    n, m, h, reach = snake.links, snake.masses, snake.halves, reaches(snake)
-    beyond: Any = 0
-    composite: Vector = [beyond] * n
-    for j in range(n - 1, 0, -1):
-        beyond = m[j] + beyond if j < n - 1 else m[j]
-        composite[j - 1] = beyond
-    M: Rows = []
-    along_x, along_y = [], []
+    n = len(m)
+    beyond[n - 2] = m[n - 1]
+    for j in range(n - 3, -1, -1):
+        beyond[j] = m[j + 1] + beyond[j + 1]
     for j in range(n):
-        far = composite[j] * reach[j] if j < n - 1 else 0
-        near = m[j] * h[j] if j else 0
-        M.append([0] * (j + 1))
-        M[j][j] = snake.inertias[j] + far * reach[j] + near * h[j]
-        x, y = inwards((0, near + far), C[j], S[j])
+        far = beyond[j] * reach[j] if j < n - 1 else 0
+        near = m[j] * h[j] if j > 0 else 0
+        M[j][j] = inertia[j] + far * reach[j] + near * h[j]
+        x, y = inwards(0, near + far, C[j], S[j])
         for i in range(j - 1, -1, -1):
             M[j][i] = reach[i] * y
-            x, y = inwards((x, y), C[i], S[i])
-        along_x.append(x)
-        along_y.append(y)
-    mass = m[0] + composite[0]
-    return [*M, [*along_x, mass], [*along_y, 0, mass]]
+            x, y = inwards(x, y, C[i], S[i])
+        M[n][j], M[n + 1][j] = x, y
+    M[n][n] = M[n + 1][n + 1] = m[0] + beyond[0]
+    M[n + 1][n] = 0
 
 
-def bias(snake: Snake, C: Vector, S: Vector, omega: Sequence[Any]) -> Vector:
-    """Return B: the forces of the motion with q'' zero."""
-    n, h, m = snake.links, snake.halves, snake.masses
-    pull = [h[k] * omega[k] * omega[k] for k in range(n)]
-    a: tuple[Any, Any] = (0, 0)
-    force = []
+def bias(
+    m: Vector, h: Vector, C: Vector, S: Vector, omega: Sequence[Any], pull: Vector, x: Vector, y: Vector, B: Vector
+) -> None:
+    """Find B: the forces of the motion with q'' zero.
+
+    x, y : force of each link, in its axes
+    """
+    n = len(m)
+    for k in range(n):
+        pull[k] = h[k] * omega[k] * omega[k]
+    a_x = a_y = 0
     for k in range(1, n):
-        a_x, a_y = outwards((a[0] - pull[k - 1], a[1]), C[k], S[k])
-        a = a_x - pull[k], a_y
-        force.append((m[k] * a[0], m[k] * a[1]))
-    B: Vector = []
-    here, carried = force[-1], (0, 0)  # on link k through its near joint, and on through its far one
+        a_x, a_y = outwards(a_x - pull[k - 1], a_y, C[k], S[k])
+        a_x = a_x - pull[k]
+        x[k], y[k] = m[k] * a_x, m[k] * a_y
+    beyond_x = beyond_y = 0
+    here_x, here_y = x[n - 1], y[n - 1]  # on link k through its near joint, as beyond is through its far one
     for k in range(n - 1, 0, -1):
-        B.append(h[k] * (here[1] + carried[1]))
-        carried = inwards(here, C[k], S[k])
-        here = (force[k - 2][0] + carried[0], force[k - 2][1] + carried[1]) if k > 1 else carried
-    B.append(h[0] * carried[1])
-    return [*reversed(B), *inwards(here, C[0], S[0])]
+        B[k] = h[k] * (here_y + beyond_y)
+        beyond_x, beyond_y = inwards(here_x, here_y, C[k], S[k])
+        here_x, here_y = beyond_x, beyond_y
+        if k > 1:
+            here_x, here_y = x[k - 1] + beyond_x, y[k - 1] + beyond_y
+    B[0] = h[0] * beyond_y
+    B[n], B[n + 1] = inwards(here_x, here_y, C[0], S[0])
 
 
-def inwards(vector: tuple[Any, Any], C: Any, S: Any) -> tuple[Any, Any]:
+def inwards(x: Any, y: Any, C: Any, S: Any) -> tuple[Any, Any]:
     """Return a vector in the axes of the link before."""
-    x, y = vector
     return C * x - S * y, S * x + C * y
 
 
-def outwards(vector: tuple[Any, Any], C: Any, S: Any) -> tuple[Any, Any]:
+def outwards(x: Any, y: Any, C: Any, S: Any) -> tuple[Any, Any]:
     """Return a vector in the axes of the link after."""
-    x, y = vector
     return C * x + S * y, C * y - S * x

@@ -51,10 +51,20 @@ def formula(*coefficients: int | str) -> Polynomial:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """Operations that the print has and the count has not; less than none where it is the other way."""
+
+    what: str
+    multiplications: Polynomial
+    additions: Polynomial
+
+
+@dataclass(frozen=True)
 class Stage:
     """What a stage costs in print, and the functions that do it here.
 
-    note : where a count differs, by which operations
+    note : how the paper has to be read
+    differences : what the print has more than the count, all of it
     """
 
     name: str
@@ -62,6 +72,7 @@ class Stage:
     multiplications: Polynomial
     additions: Polynomial
     note: str = ""
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +131,7 @@ KANE = Printed(
     formula("15/2", "97/2", -21),
     formula(3, 24, -27),
     {3: (192, 72), 12: (1641, 693), 20: (3949, 1653)},
-    {"F - N omega": "less_bias", "phi_i": "bends", "h_i = L_i/2": "__post_init__"},
+    {"F - N omega": "less_bias", "phi_i": "bends", "h_i = L_i/2": "half_lengths"},
     "additions: F - N omega (2n) and phi_i (n - 1), as counted; multiplications: N omega (2n) and h_i (n), as counted, "
     "and 21 that are no operation: the stages' constants add up to -42, printed is half of that",
 )
@@ -141,7 +152,7 @@ _BEYOND = {
     "reaches L cos, L sin": "arms",
     "velocity of x, y along links": "alongs",
     "A'q'": "wanted",
-    "h_i = L_i/2": "__post_init__",
+    "h_i = L_i/2": "half_lengths",
 }
 
 LAGRANGE = Printed(
@@ -151,24 +162,29 @@ LAGRANGE = Printed(
             ("mass_matrix",),
             formula("5/3", "5/2", "-19/6", -17),
             formula("1/6", "3/2", "4/3", -5),
-            "multiplications: the print is 0 for n = 2, which cannot be, then 5k^2 - 4 for link k, as m (2h)(2h) cos "
-            "takes in each of k^2 entries; here L = 2h is given, one triangle is made, with two for x, y: 3k(k+3)/2",
+            "the print's products are none for n = 2, which cannot be, then 5k^2 - 4 for link k, as m (2h)(2h) cos for "
+            "each of k^2 entries and (2h) sin, (2h) cos for each of k angles take, of the first and k-th without 2; "
+            "its sums are those of one triangle",
+            (
+                Difference("the other triangle's products m (2h)(2h) cos", formula("5/6", -1, "1/6", -3), formula(0)),
+                Difference("cos 0 in the diagonal's", formula("1/2", "1/2", -3), formula(0)),
+                Difference("m in the products of the rows of x, y", formula(-1, -1, 6), formula(0)),
+                Difference("products of the second link", formula(-15), formula(0)),
+            ),
         ),
         Stage(
             "B",
             ("bias",),
             formula(10, -4),
             formula(6, -4),
-            "additions: the print is accelerations (4 a link but one) and sums of forces (2 a link), zeros added too; "
-            "here no zero is added, and moments take 2 for each inner link and 1 for each; multiplications: 4 for "
-            "the pull of a link, 2 for its force but the first's, 3 for its moment",
+            "by masses in halves at the joints, m h of the last link taken as given, sums beginning at zero",
         ),
         *_WHEELS,
     ),
     formula(3, "31/2", "39/2", -11),
     formula("3/2", 11, "31/2", -2),
     {3: (268, 184), 12: (7639, 4360), 20: (30579, 16708)},
-    _BEYOND,
+    {**_BEYOND, "m h of the last link": "static_moment"},
     "4 and 4, as if the constants of B, -4 and -4, were left out of the totals",
 )
 
@@ -179,23 +195,44 @@ NEWTON_EULER = Printed(
             ("mass_matrix",),
             formula(12, 56, -27),
             formula(7, 67, -53),
-            "printed is the method for arms in space: 24 multiplications and 14 additions for each two links, turning "
-            "and adding forces and moments of three components; in the plane 5 and 2, a force turned and its moment",
+            "the print is Walker and Orin's method for arms in space, without its derivation",
+            (
+                Difference(
+                    "a force turned and its moment, for each two links: in space 24, 18, here 5, 2",
+                    formula("19/2", "-19/2", 0),
+                    formula(8, -8, 0),
+                ),
+                Difference("four fewer of these additions in print", formula(0), formula(-2, 2, 0)),
+                Difference(
+                    "composite bodies with inertia in space, here their mass alone", formula(60, -25), formula(68, -52)
+                ),
+            ),
         ),
         Stage(
             "B",
             ("bias",),
             formula(137, -22),
             formula(101, -11),
-            "in space, as before: angular accelerations, gyroscopic moments and matrices of three rows; in the plane a "
-            "link turns two vectors of two components",
+            "the print is the recursion for arms in space, without its derivation",
+            (
+                Difference(
+                    "five vectors turned in space, 9, 6 each; here two, 4, 2 each", formula(37, 0), formula(26, 0)
+                ),
+                Difference("angular velocity and acceleration from the joint's rate", formula(2, 0), formula(3, 0)),
+                Difference("w' x r + w x (w x r) of joint and middle, here h w^2", formula(34, 0), formula(28, 0)),
+                Difference("a third component of m a", formula(1, 0), formula(0)),
+                Difference("I w' + w x I w", formula(24, 0), formula(18, 0)),
+                Difference("forces summed, and two moments of forces with their sums", formula(11, 0), formula(15, 0)),
+                Difference("the moment about the joint's axis", formula(3, 0), formula(2, 0)),
+                Difference("what no step of the recursion in space takes, and the ends", formula(12, -16), formula(-2)),
+            ),
         ),
         *_WHEELS,
     ),
     formula("4/3", 25, "617/3", -43),
     formula("4/3", "33/2", "1057/6", -50),
     {3: (835, 663), 12: (8329, 6744), 20: (24737, 20740)},
-    {**_BEYOND, "phi_i": "bends"},
+    {**_BEYOND, "phi_i": "bends_and_first"},
     "11 additions, as if the constant of B, -11, were left out of the total",
 )
 

@@ -7,31 +7,27 @@ middle (1).  C_i and S_i are cosine and sine of phi_i = theta_(i+1) - theta_i; e
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from sim.formulations.counting import cos, sin
 
-Vector = list[Any]  # of numbers of one type
-Rows = list[list[Any]]
+Vector = Any  # of numbers of one type: a list, or an array
+Rows = Any  # list of lists, or an array: entries are x[i][j] in both
 
 
-@dataclass(frozen=True)
-class Snake:
+class Snake(namedtuple("Snake", "masses lengths inertias halves")):
     """Masses [kg], lengths [m] and moments of inertia about the middle [kg m^2] of the links.
 
     halves : h_i = L_i / 2, from the middle of a link to its joints
     """
 
-    masses: Vector
-    lengths: Vector
-    inertias: Vector
-    halves: Vector = field(init=False)
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "halves", [L / 2 for L in self.lengths])
+    def __new__(cls, masses: Vector, lengths: Vector, inertias: Vector) -> Snake:
+        """Return the snake of these links."""
+        return super().__new__(cls, masses, lengths, inertias, half_lengths(lengths))
 
     @property
     def links(self) -> int:
@@ -40,7 +36,12 @@ class Snake:
 
     def of(self, number: Callable[[Any], Any]) -> Snake:
         """Return the snake in another type of number."""
-        return Snake(*([number(x) for x in column] for column in (self.masses, self.lengths, self.inertias)))
+        return Snake(*([number(x) for x in column] for column in self[:3]))
+
+
+def half_lengths(lengths: Vector) -> Vector:
+    """Return h_i = L_i / 2."""
+    return [L / 2 for L in lengths]
 
 
 def papers_snake(n: int) -> tuple[Snake, Vector]:
@@ -54,12 +55,21 @@ def papers_torques(n: int, t: Any) -> Vector:
     return [sin(t) / (n - k) for k in range(1, n)]
 
 
-def bends(theta: Sequence[Any]) -> tuple[Vector, Vector]:
-    """Return C and S of the n - 1 joints."""
-    phi = [ahead - behind for behind, ahead in pairwise(theta)]
-    return [cos(angle) for angle in phi], [sin(angle) for angle in phi]
+def lists(*shape: int) -> Any:
+    """Return room for numbers of any type: a list, or lists of them."""
+    return [lists(*shape[1:]) for _ in range(shape[0])] if shape else 0
 
 
-def directions(theta: Sequence[Any]) -> tuple[Vector, Vector]:
-    """Return the components of e_i along x and y."""
-    return [cos(angle) for angle in theta], [sin(angle) for angle in theta]
+def bends(theta: Sequence[Any], C: Vector, S: Vector) -> None:
+    """Find C and S of the n - 1 joints."""
+    for i in range(len(C)):
+        phi = theta[i + 1] - theta[i]
+        C[i] = cos(phi)
+        S[i] = sin(phi)
+
+
+def directions(theta: Sequence[Any], c: Vector, s: Vector) -> None:
+    """Find the components of e_i along x and y."""
+    for i in range(len(c)):
+        c[i] = cos(theta[i])
+        s[i] = sin(theta[i])

@@ -11,11 +11,13 @@ from sim.kernels.integrate import (
     RADAU_IIA,
     RATTLE,
     RK4,
+    classical_step,
     dop853_dense,
     dop853_error,
     dop853_step,
     hermite,
     interpolate,
+    keeps_rates,
     pressed_step,
     radau_dense,
     radau_step,
@@ -284,7 +286,10 @@ def attempt(answers, system, reply, stepper, h):
         note_cost(stepper, reply[3])
         stepper.clock[RADIUS] = reply[4]
     elif method == RK4:
-        status = rk4_step(answers, system, t, h, stepper)
+        if keeps_rates(answers):
+            status = classical_step(answers, system, t, h, stepper)
+        else:
+            status = rk4_step(answers, system, t, h, stepper)
         stepper.count[EVALUATIONS] += 3
     elif method == RATTLE:
         status = rattle_step(answers, system, reply, t, h, stepper)

@@ -7,15 +7,26 @@ import numpy as np
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.kernels.system import PLACE, QUESTIONS, RADAU, STEPPING, TELL, VARIATIONAL, WATCH, System, places_of
+from sim.kernels.system import (
+    CLASSICAL,
+    PLACE,
+    QUESTIONS,
+    RADAU,
+    STEPPING,
+    TELL,
+    VARIATIONAL,
+    WATCH,
+    System,
+    places_of,
+)
 from sim.model import Control, Guards, Tables, Work
 
 
 def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> System:
     """Return the mechanism as an integrator sees it; the arrays must outlive it.
 
-    The kernels of the implicit method, of the variational one and of time stepping are compiled, or loaded, where
-    `work` has room for them.
+    The kernels of the implicit method, of the variational one, of the classical one where rows bind rates and of time
+    stepping are compiled, or loaded, where `work` has room for them.
     """
     answers = [motion.address if question < WATCH else observation.address for question in range(QUESTIONS)]
     if len(work.turning):
@@ -26,6 +37,10 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.variational import variational
 
         answers[VARIATIONAL] = variational.address
+    if len(work.own):
+        from sim.kernels.classical import classical
+
+        answers[CLASSICAL] = classical.address
     if len(work.presses):
         from sim.kernels.stepping import stepping
 

@@ -30,6 +30,7 @@ FIRST, FIRM, SOFTEST, STIFFEST, GROWTH, SLOW = 15.0, 1e3, 0.1, 1e6, 5.0, 0.5
 ROUNDS, STEPS, HALVINGS = 12, 12, 6
 KEEP = 0.3  # of what was left: a step that leaves less is followed by one with the same factors
 LEAST_PIVOT = 1e-6  # beside 1
+ASTRAY = 10.0  # of the best: what is left where the next try begins with the best instead
 # Where a round ends: of what the law was left by before it, and of the asked accuracy.
 NEARER, FINER = 0.5, 0.05
 
@@ -99,12 +100,12 @@ def bounded(press, k, impulse):
 def solve_together(problem_work, count, size, near, again, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and push = sum P U.
 
-    near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Keeps
-    the best.
+    near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Goes
+    back to the best where it is near, or went far astray: from about as good a place the next try goes another way.
 
     Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """
-    rho, growth, made = FIRM if near else FIRST, GROWTH, 0
+    rho, growth, made = FIRM if near or again else FIRST, GROWTH, 0
     quickest = 0.0
     for n in range(count):
         k = problem_work.chosen[n]
@@ -136,7 +137,7 @@ def solve_together(problem_work, count, size, near, again, enough):
             copy_chosen(problem_work, count, problem_work.P, problem_work.best)
         if best <= enough:
             break
-    if not held:
+    if not held and (near or worst > 10.0 * best):
         copy_chosen(problem_work, count, problem_work.best, problem_work.P)
     add_up(problem_work, count, size)
     for i in range(problem_work.place.size):
@@ -340,23 +341,30 @@ def slopes_of_law(press, stiffness, P, z, k):
 
 @part
 def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
-    """Add U^T C U of press k to Newton's matrix."""
+    """Add U^T C U of press k to Newton's matrix, three columns at a time where they stand side by side."""
     at, U, start, matrix = problem_work.at, problem_work.U, problem_work.start, problem_work.matrix
     width, count = at.shape[1], problem_work.press.count[k]
     first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
-    for a in range(0, count, 2):  # two rows at a time; where the number is odd, the last one is added as none
-        b = min(a + 1, count - 1)
-        both = 1.0 if b > a else 0.0
-        n, s, t = U[first_n + a], U[first_x + a], U[first_y + a]
-        m, u, v = both * U[first_n + b], both * U[first_x + b], both * U[first_y + b]
-        # What column by column of C this freedom's row of U makes, and the next one's.
-        cn, cx, cy = n * nn + s * xn + t * yn, s * xx + t * xy, s * xy + t * yy
-        dn, dx, dy = m * nn + u * xn + v * yn, u * xx + v * xy, u * xy + v * yy
-        one, two = start[at[k, a]], start[at[k, b]]
-        for i in range(count):
-            e, f, g, column = U[first_n + i], U[first_x + i], U[first_y + i], at[k, i]
-            matrix[one + column] += cn * e + cx * f + cy * g
-            matrix[two + column] += dn * e + dx * f + dy * g
+    i = 0
+    while i < count:
+        column, e, f, g = at[k, i], U[first_n + i], U[first_x + i], U[first_y + i]
+        n0, x0, y0 = nn * e, xn * e + xx * f + xy * g, yn * e + xy * f + yy * g  # columns of C U
+        if i + 2 < count and at[k, i + 2] == column + 2:
+            e, f, g = U[first_n + i + 1], U[first_x + i + 1], U[first_y + i + 1]
+            n1, x1, y1 = nn * e, xn * e + xx * f + xy * g, yn * e + xy * f + yy * g
+            e, f, g = U[first_n + i + 2], U[first_x + i + 2], U[first_y + i + 2]
+            n2, x2, y2 = nn * e, xn * e + xx * f + xy * g, yn * e + xy * f + yy * g
+            for a in range(count):
+                n, s, t, m = U[first_n + a], U[first_x + a], U[first_y + a], start[at[k, a]] + column
+                m0, m1, m2 = matrix[m], matrix[m + 1], matrix[m + 2]
+                matrix[m] = m0 + n * n0 + s * x0 + t * y0
+                matrix[m + 1] = m1 + n * n1 + s * x1 + t * y1
+                matrix[m + 2] = m2 + n * n2 + s * x2 + t * y2
+            i += 3
+        else:
+            for a in range(count):
+                matrix[start[at[k, a]] + column] += U[first_n + a] * n0 + U[first_x + a] * x0 + U[first_y + a] * y0
+            i += 1
 
 
 @kernel

@@ -11,7 +11,7 @@ import math
 from sim.kernels.advance import advance, begin
 from sim.kernels.jit import chapter, unlocked_door
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
-from sim.model import FRESH, Status, T
+from sim.model import FOLLOWS, FRESH, Status, T
 
 STEPS_A_CALL = 1 << 40
 
@@ -78,6 +78,7 @@ def hold(torques, s, k, control):
 @chapter
 def slope_anew(answers, system, stepper):
     """Slope after other torques than those of the last step's end; its state and rows stay.  Returns a status."""
+    stepper.count[FOLLOWS] = -1  # a step does not begin as the one before has ended
     if stepper.guard_old.size > 0:  # the guards looked at other states since
         stepper.count[FRESH] = 0
         return Status.OK
@@ -95,8 +96,9 @@ def write(y, s, k, q_out, v_out):
 
 
 @chapter
-def follow_one(answers, system, reply, stepper, guards, control, row_out, torques, t, dt, s, q_out, v_out):
+def follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_out, v_out):
     """Follow state s, which stands in stepper.y, sample by sample.  Returns (status, last sample reached or -1)."""
+    _, control, work, guards = unpack(system)
     if torques.shape[1] > 0:
         hold(torques, s, 0, control)
     status = set_out(answers, system, reply, stepper, guards, control)
@@ -107,6 +109,7 @@ def follow_one(answers, system, reply, stepper, guards, control, row_out, torque
         if torques.shape[1] > 0 and hold(torques, s, k - 1, control):
             status = slope_anew(answers, system, stepper)
         if status == Status.OK:
+            work.one.intact[0] = 0  # as between two calls of a run, so that its bits are the same
             status = go_on(answers, system, reply, stepper, guards, control, row_out, t + k * dt)
         if status != Status.OK:
             return status, k - 1
@@ -126,15 +129,12 @@ def roll_out(
     q_out, v_out: (n, samples, nq or nv); nan from where a motion could not be continued, with its
     status and the last sample reached, -1 when it could not begin.
     """
-    _, control, _, guards = unpack(system)
     for s in range(first, end):
         for i in range(fresh.size):
             memory_out[i] = fresh[i]
         for i in range(states.shape[1]):
             stepper.y[i] = states[s, i]
-        status, reached = follow_one(
-            answers, system, reply, stepper, guards, control, row_out, torques, t, dt, s, q_out, v_out
-        )
+        status, reached = follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_out, v_out)
         for k in range(reached + 1, q_out.shape[1]):
             for i in range(q_out.shape[2]):
                 q_out[s, k, i] = math.nan

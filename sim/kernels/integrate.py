@@ -2,8 +2,8 @@
 
 The state vector is y = (q, v, work put in, work dissipated).  Methods: Dormand-Prince 8(5,3), the
 classical Runge-Kutta method, the papers' semi-implicit Euler step with eq. (25), Radau IIA of order five
-and the variational RATTLE, both of which are solved behind addresses.  What moves is asked through
-`sim.kernels.system`.
+and the variational RATTLE, both of which are solved behind addresses, as is the classical method where rows bind rates
+only.  What moves is asked through `sim.kernels.system`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, STEPPING, VARIATIONAL, ask
+from sim.kernels.system import CLASSICAL, LEAP, NORM, RADAU, SLOPE, STEPPING, VARIATIONAL, WATCH, ask
 from sim.model import FOLLOWS, RTOL, Status
 
 DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
@@ -126,6 +126,23 @@ def rk4_step(answers, system, t, h, stepper):
     for i in range(n):
         y_new[i] = y[i] + h / 6.0 * (k[0, i] + 2.0 * k[1, i] + 2.0 * k[2, i] + k[3, i])
     return Status.OK
+
+
+@chapter
+def keeps_rates(answers):
+    """Tell whether there are rows that bind rates only, and steps of the classical method that keep to them."""
+    return answers[CLASSICAL] != answers[WATCH]
+
+
+@chapter
+def classical_step(answers, system, t, h, stepper):
+    """Make such a step into y_new; k[0] is the slope at the start.  Returns a status."""
+    n = stepper.y.size
+    stepper.rows[5 * n] = h
+    status = ask(answers, CLASSICAL, system, t, stepper.y, stepper.rows)
+    for i in range(n):
+        stepper.y_new[i] = stepper.k[1, i]
+    return status
 
 
 @chapter

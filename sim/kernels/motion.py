@@ -11,7 +11,18 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import add_freedoms, bring_near, project
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
-from sim.model import ARMED, FREE, GUARD_RUB, HYSTERESIS, LEAST_HYSTERESIS, SPHERICAL, WAITING_TO_LEAVE, Status
+from sim.model import (
+    ARMED,
+    FREE,
+    GUARD_RUB,
+    HYSTERESIS,
+    LEAST_HYSTERESIS,
+    MOVED,
+    SETTLED,
+    SPHERICAL,
+    WAITING_TO_LEAVE,
+    Status,
+)
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
@@ -37,6 +48,7 @@ def motion(question, system, t, a, b):
     if question == SLOPE:
         return slope(system, t, a, b)
     tables, control, work, guards = unpack(system)
+    moved = work.one.intact[0] == MOVED
     if question != TURNS and question != NORM:
         work.one.intact[0] = 0
     nq, nv = tables.one.nq[0], tables.one.nv[0]
@@ -45,7 +57,7 @@ def motion(question, system, t, a, b):
     if question == SETTLE:
         keep_rows(work)
         follow(system, t)
-        return settle(system, tables, control, work, t, q, v, vector(b, nq + nv + 2))
+        return settle(system, tables, control, work, t, q, v, moved, vector(b, nq + nv + 2))
     if question == NORM:
         e = vector(b, nq + nv + 2)
         work.reply[0] = error_norm(tables.links, tables.one.length[0], y, e, nq)
@@ -77,6 +89,8 @@ def motion(question, system, t, a, b):
         work.reply[0] = max(work.reply[0], JUMP * work.one.jump[0])
     if status == Status.OK and lands_on_singular(work.one):
         work.reply[0] = -1.0
+    if status == Status.OK and tables.rows.block.size == 0 and tables.touches.mode.size == 0:
+        work.one.intact[0] = MOVED
     return status
 
 
@@ -128,13 +142,14 @@ def keep_rows(work):
 
 
 @chapter
-def settle(system, tables, control, work, t, q, v, k_out):
-    """dy/dt at a state that `project` has left: positions are factorised, velocities may have changed.
+def settle(system, tables, control, work, t, q, v, moved, k_out):
+    """dy/dt at a state that `project` has left: positions are factorised, velocities may have changed if not `moved`.
 
     Finds whether a singular position draws near, and what the redundant rows say; reply: a first step
     that is short against the fastest freedom [s].  Returns a status.
     """
-    move(system, q, v)
+    if not moved:
+        move(system, q, v)
     apply_forces(system, t, q, v)
     if tables.rows.block.size > 0:
         rows_now(system, tables, work, 1)
@@ -150,7 +165,7 @@ def settle(system, tables, control, work, t, q, v, k_out):
     write_slope(tables, work, q, v, k_out)
     work.reply[1] = approach(work.one, t)
     work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
-    work.one.intact[0] = 1
+    work.one.intact[0] = SETTLED
     if control.failed[0]:
         return Status.CALLBACK
     if worst > CONTRADICTION:

@@ -235,7 +235,7 @@ def solve_presses(system, points, enough):
         aim = max(enough, NEARER * worst if near else AIM * NEARLY * enough)
         wake(problem_work, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
         count, size = choose_off(problem_work, points)
-        for _ in range(FIRST_SWEEPS):
+        for _ in range(FIRST_SWEEPS if turn == 0 else 1):
             worst = visit_all(problem_work, looped, count, 1.0, enough)
             made += 1
             if worst <= aim:

@@ -137,6 +137,19 @@ def project(system, tables, work, q_out, v_out):
 
 
 @chapter
+def bring_rates(system, tables, work, q, v_out):
+    """Bring the velocities of a stage to the constraints, with the rows that were kept; leaves `work` moved there.
+
+    Returns a status.
+    """
+    move(system, q, v_out)
+    status = factorise(system, 0)
+    if status == Status.OK:
+        velocity_step(system, tables, work, q, v_out)
+    return status
+
+
+@chapter
 def bring_near(system, tables, work, q_out, v_out):
     """One Newton step of the positions and one of the velocities, with the rows that were kept.  Returns a status.
 

@@ -41,7 +41,7 @@ from sim.kernels.project import add_freedoms
 from sim.kernels.spinning import spin_on
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.kernels.vectors import dot, three
-from sim.model import Status
+from sim.model import SETTLED, Status
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
 ENOUGH = 1e-7
@@ -53,6 +53,7 @@ TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
 # Of its rate without impulses: what a point has before a step if it comes with speed, and does not rest.
 OWN = 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
+SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding, where it is told
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
@@ -77,7 +78,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     tables, _, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v = y[:nq], y[nq : nq + nv]
-    if not work.one.intact[0]:
+    if work.one.intact[0] != SETTLED:
         move(system, q, v)
         status = factorise(system, 0)
         if status != Status.OK:
@@ -460,10 +461,23 @@ def tell(work, t):
     """Keep the points that pressed in the last step for a row of time t."""
     stepped, pressed, told = work.stepped, work.pressed, work.told
     for k in range(stepped.before[0]):
-        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and stepped.told[0] < told.h.size:
-            told[stepped.told[0]] = pressed[k]
-            told.t[stepped.told[0]] = t
+        i = stepped.told[0]
+        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and i < told.t.size:
+            put_told(pressed, k, t, told, i)
             stepped.told[0] += 1
+
+
+@kernel
+def put_told(pressed, k, t, told_out, i):
+    """Write press k as point i of what rows tell."""
+    told_out.meeting[i], told_out.side[i], told_out.t[i] = pressed.meeting[k], pressed.link[k, 1], t
+    told_out.key[i, 0], told_out.key[i, 1] = pressed.key[k, 0], pressed.key[k, 1]
+    P = three(pressed.impulse, k)
+    told_out.slides[i] = math.sqrt(P[1] ** 2 + P[2] ** 2) >= (1.0 - SLIDES) * pressed.friction[k] * P[0]
+    for j in range(3):
+        told_out.p[i, j], told_out.n[i, j] = pressed.p[k, j], pressed.axes[k, j]
+        along = P[0] * pressed.axes[k, j] + P[1] * pressed.axes[k, 3 + j] + P[2] * pressed.axes[k, 6 + j]
+        told_out.force[i, j] = along / pressed.h[k]
 
 
 __all__ = ["stepping"]

@@ -36,6 +36,7 @@ from sim.model import Control, Guards, Tables, Work
     # The others need their addresses only where a scene asks for them.
     RADAU,  # a trial step of the implicit method from y; see `sim.kernels.radau`
     VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.variational`
+    CLASSICAL,  # a step of the classical Runge-Kutta method where rows bind rates; see `sim.kernels.classical`
     STEPPING,  # a time step with contacts from y; see `sim.kernels.stepping`
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
@@ -46,8 +47,8 @@ from sim.model import Control, Guards, Tables, Work
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-) = range(20)
-QUESTIONS = 20
+) = range(21)
+QUESTIONS = 21
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -55,7 +56,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (20,) i8: address of the function that answers each question
+    answers: Any  # (21,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

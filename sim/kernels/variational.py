@@ -47,7 +47,7 @@ from sim.kernels.kinematics import poses
 from sim.kernels.project import add_freedoms
 from sim.kernels.spatial import multiply, rotation_of
 from sim.kernels.system import unpack, vector
-from sim.model import FREE, SPHERICAL, UNIVERSAL_ROW, Status
+from sim.model import FREE, SETTLED, SPHERICAL, UNIVERSAL_ROW, Status
 
 ITERATIONS = 60  # of either system; a few are enough where the step times the fastest rate is small
 MEMORY = 20  # steps that Broyden's method remembers
@@ -279,7 +279,7 @@ def leave(system, t, h, q, v):
     """
     tables, control, work, _ = unpack(system)
     status = Status.OK
-    if not work.one.intact[0]:
+    if work.one.intact[0] != SETTLED:
         move(system, q, v)
         apply_forces(system, t, q, v)
         status = factorise(system, 0)

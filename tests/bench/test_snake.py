@@ -45,6 +45,44 @@ def test_pictures_of_the_paper(short, tmp_path):
     assert len(pairs) == 2 * (3 + 1 + 2)
     exponents = [line for line in found if line.unit == "exponent"]
     assert len(exponents) == len(METHODS)
+    assert len([line for line in found if line.unit == "links"]) == 2
+
+
+def test_below_how_many_links_a_method_wins():
+    sizes = (2, 4, 8, 16)
+    ratio = [9 / n for n in sizes]
+    assert snake.crossover(sizes, ratio) == pytest.approx(9)  # a power of the size is met exactly
+    assert snake.crossover(sizes, [3, 2, 1, 0.5]) == pytest.approx(8)
+    assert snake.crossover(sizes, [9, 8, 7, 6]) == np.inf
+    assert snake.crossover(sizes, [0.9, 0.8, 2, 3]) == 0
+
+
+def test_times_tell_who_wins(short, monkeypatch):
+    """On a clock of our own, that a method moves forward by what an evaluation of it is to take."""
+    now = [0.0]
+    monkeypatch.setattr(snake.time, "process_time", lambda: now[0])
+    u_dot = np.array([1.0, 2.0])
+
+    def takes(seconds):
+        def prepare(n):
+            def evaluate(times):
+                now[0] += times * seconds(n)
+                return times
+
+            return evaluate, u_dot
+
+        return Contender(prepare)
+
+    made_up = {"Kane": takes(lambda n: 1e-6 * n**2), "engine": takes(lambda n: 3e-6 * n), "slow": takes(lambda n: 1.0)}
+    monkeypatch.setattr(snake, "contenders", lambda **further: made_up)
+    found = list(snake.times("snake", 3))
+    engine, slow = (line for line in found if line.unit == "links")
+    assert engine.ours == pytest.approx(3) and "less time than engine" in engine.note
+    assert slow.ours is None and slow.note == "Kane's method takes less time than slow always, of 2 to 4 links"
+    assert [line.ours for line in found if line.unit == "exponent"] == pytest.approx([2, 1, 0], abs=1e-6)
+    monkeypatch.setitem(made_up, "engine", takes(lambda n: 1e-7))
+    engine, _ = (line for line in snake.times("snake", 3) if line.unit == "links")
+    assert engine.ours is None and "than engine never, of 2 to 4 links" in engine.note
 
 
 def test_further_methods_join_and_wrong_ones_are_refused(short):

@@ -31,9 +31,10 @@ def run_all() -> None:
             sim.run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=0.01).close()
     many = sim.load(library.find("benchmarks/four_bars"), set={"windows": 110})
     sim.run(many, duration=0.01).close()
-    for method in ("dop853", "radau", "rk4"):
-        sim.rollout(sim.compile(pendulum), np.zeros(2), np.zeros((1, 2, 1)), dt=0.01, method=method)
-    sim.rollout(sim.compile(pendulum), np.zeros((3, 2)), None, 2, dt=0.01)
+    model = sim.compile(pendulum)
+    for method in ("dop853", "radau", "auto", "rk4", "semi_implicit"):
+        assert sim.rollout(model, np.zeros(2), np.zeros((1, 2, 1)), dt=0.01, method=method).ok.all()
+    assert sim.rollout(model, np.zeros((3, 2)), None, 2, dt=0.01).ok.all()
     with tempfile.TemporaryDirectory() as folder:
         recording = Path(folder) / "run.h5"
         sim.run(sim.load(library.find("benchmarks/bricard")), duration=0.1, output=recording).close()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from sim.formulations import lagrange
+from sim.formulations.motion import METHODS
 from sim.formulations.snake import Snake
 
 
@@ -71,3 +73,17 @@ def bodies(state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     found = np.linalg.solve(system, [*force.ravel(), *wanted])
     motion = found[: 3 * n].reshape(n, 3)
     return motion[:, :2], motion[:, 2], -found[-n:]
+
+
+def mass_and_bias(name, state, rates) -> tuple[np.ndarray, np.ndarray]:
+    """Return M and B, for any rates of the angles: bias does not ask what wheels allow."""
+    n, method = state.snake.links, METHODS[name]
+    work, found = method.room(n), []
+
+    def keep(*arguments):
+        found.append(np.array([[*row[: n + 2]] for row in work.K[: n + 2]]))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(method, "constrained", keep)  # which would overwrite M
+        method.accelerate(state.snake, state.q, [*rates, 0.1, -0.3], state.torques, work)
+    return np.tril(found[0]), np.array(work.B)

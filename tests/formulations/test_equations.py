@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from sim.formulations import kane, lagrange, newton_euler
 from sim.formulations.motion import METHODS, kinetic_energy, slip
 from sim.formulations.snake import Snake, bends, papers_snake, papers_torques
-from tests.formulations.snakes import bodies, first_link, random_state
+from tests.formulations.snakes import bodies, first_link, mass_and_bias, random_state
 
 pytestmark = pytest.mark.nonholonomic
 MULTIPLIERS = {"Lagrange": lagrange, "Newton-Euler": newton_euler}
@@ -48,23 +48,47 @@ def test_mass_matrices_and_bias_of_the_two_methods_with_multipliers_agree():
     """Each is made its own way: link by link in world axes, and from composite bodies in the links' axes."""
     for n in (2, 3, 9):
         state = random_state(n, 5)
-        theta = state.q[:n]
-        c, s = np.cos(theta).tolist(), np.sin(theta).tolist()
-        C, S = bends(theta)
-        C, S = [c[0], *C], [s[0], *S]
-        M = lagrange.mass_matrix(state.snake, theta, c, s)
-        for row, expected in zip(newton_euler.mass_matrix(state.snake, C, S), M, strict=True):
-            assert row == pytest.approx(expected, abs=1e-13)
-        any_rates = np.random.default_rng(n).normal(size=n).tolist()  # bias does not ask what wheels allow
-        expected = lagrange.bias(state.snake, c, s, any_rates)
-        assert newton_euler.bias(state.snake, C, S, any_rates) == pytest.approx(expected, abs=1e-13)
+        rates = np.random.default_rng(n).normal(size=n).tolist()
+        M, B = mass_and_bias("Lagrange", state, rates)
+        M_too, B_too = mass_and_bias("Newton-Euler", state, rates)
+        np.testing.assert_allclose(M_too, M, atol=1e-13)
+        np.testing.assert_allclose(B_too, B, atol=1e-12)
+
+
+def test_bias_is_what_kinetic_energy_says():
+    """(23) with q'' zero: B_i = sum of dM_ij/dq_k q'_j q'_k - dK/dq_i, by central differences."""
+    n, step = 5, 1e-5
+    state = random_state(n, 4)
+    rates = [*np.random.default_rng(n).normal(size=n), 0.1, -0.3]
+    _, B = mass_and_bias("Lagrange", state, rates[:n])
+
+    def turned(i, by):
+        return [x + by * (k == i) for k, x in enumerate(state.q)]
+
+    def momenta(q):
+        unit = np.eye(n + 2)
+        full = kinetic_energy(state.snake, q, rates)
+        return np.array(
+            [
+                kinetic_energy(state.snake, q, (rates + unit[i]).tolist())
+                - full
+                - kinetic_energy(state.snake, q, unit[i].tolist())
+                for i in range(n + 2)
+            ]
+        )
+
+    change, slope = np.zeros(n + 2), np.zeros(n + 2)
+    for i in range(n):
+        ahead, behind = turned(i, step), turned(i, -step)
+        change += rates[i] * (momenta(ahead) - momenta(behind)) / (2 * step)
+        slope[i] = (kinetic_energy(state.snake, ahead, rates) - kinetic_energy(state.snake, behind, rates)) / (2 * step)
+    np.testing.assert_allclose(B, change - slope, atol=1e-8)
 
 
 def test_the_mass_matrix_is_the_second_derivative_of_kinetic_energy():
     n = 5
     state = random_state(n, 2)
-    c, s = np.cos(state.q[:n]).tolist(), np.sin(state.q[:n]).tolist()
-    M = lagrange.mass_matrix(state.snake, state.q[:n], c, s)
+    M, _ = mass_and_bias("Lagrange", state, [0.0] * n)
     unit = np.eye(n + 2)
 
     def energy(rates):
@@ -77,26 +101,32 @@ def test_the_mass_matrix_is_the_second_derivative_of_kinetic_energy():
             assert M[j][i] == pytest.approx(both, abs=1e-13)
 
 
+def velocities(snake, theta, u):
+    """Return V and omega of Kane's recursion, in any type of number."""
+    work = kane.room(snake.links)
+    bends(theta, work.C, work.S)
+    kane.velocities(snake.halves, work.C, work.S, u, work.V, work.omega)
+    return work.V, work.omega
+
+
 def test_partial_derivatives_are_those_of_the_recursion():
     """(12)-(20) against complex steps through (6) and (7); so (21) cannot hold but for the first link."""
     n, tiny = 6, 1e-30
     state = random_state(n, 3)
     theta = state.q[:n]
-    C, S = bends(theta)
-    V, omega = kane.velocities(state.snake, C, S, state.u)
-    V_q, omega_q = kane.partials_in_angles(state.snake, C, S, V, omega)
-    V_u, omega_u = kane.partials_in_speeds(state.snake, C, S)
+    found = kane.room(n)
+    kane.accelerate(state.snake, theta, state.u, state.torques, found)
     for j in range(n):
         turned = [np.complex128(x + (1j * tiny if k == j else 0)) for k, x in enumerate(theta)]
-        by_angle = kane.velocities(state.snake, *bends(turned), state.u)
-        for partials, found in zip((V_q, omega_q), by_angle, strict=True):
-            assert [row[j] for row in partials] == pytest.approx(np.imag(found) / tiny, abs=1e-12)
+        by_angle = velocities(state.snake, turned, state.u)
+        for partials, moved in zip((found.V_q, found.omega_q), by_angle, strict=True):
+            assert [row[j] for row in partials] == pytest.approx(np.imag(moved) / tiny, abs=1e-12)
     for j in range(2):
         faster = [complex(x, tiny if k == j else 0) for k, x in enumerate(state.u)]
-        by_speed = kane.velocities(state.snake, C, S, faster)
-        for partials, found in zip((V_u, omega_u), by_speed, strict=True):
-            assert [row[j] for row in partials] == pytest.approx(np.imag(found) / tiny, abs=1e-12)
-    assert abs(V_q[3][3]) > 1e-3
+        by_speed = velocities(state.snake, theta, faster)
+        for partials, moved in zip((found.V_u, found.omega_u), by_speed, strict=True):
+            assert [row[j] for row in partials] == pytest.approx(np.imag(moved) / tiny, abs=1e-12)
+    assert abs(found.V_q[3][3]) > 1e-3
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -135,10 +165,9 @@ def test_driven_joints_of_three_links():
     def rate(t, pose):
         (rear, front), bending = joints(t)
         theta = [pose[2] - rear, pose[2], pose[2] + front]
-        C, S = bends(theta)
-        _, omega_u = kane.partials_in_speeds(snake, C, S)
-        u = np.linalg.solve(np.diff(omega_u, axis=0), bending)
-        V, omega = kane.velocities(snake, C, S, u.tolist())
+        by_speed = [velocities(snake, theta, u)[1] for u in ((1, 0), (0, 1))]
+        u = np.linalg.solve(np.diff(by_speed, axis=1).T, bending)
+        V, omega = velocities(snake, theta, u.tolist())
         return [V[1] * np.cos(pose[2]), V[1] * np.sin(pose[2]), omega[1]]
 
     times = [0.25, 0.5, 0.75, 1, 2]

@@ -47,8 +47,11 @@ WRONG = {
     "rtol: found nan; expected a finite number": (np.zeros((3, 4)), None, 2, {"rtol": np.nan}),
     "step: found -1; expected more than zero": (np.zeros((3, 4)), None, 2, {"step": -1}),
     "start: found inf; expected a finite number": (np.zeros((3, 4)), None, 2, {"start": np.inf}),
-    "method: found 'euler'; expected one of dop853, rk4, semi_implicit": (
+    "method: found 'euler'; expected one of dop853, radau, auto, rk4, semi_implicit, variational": (
         np.zeros((3, 4)), None, 2, {"method": "euler"},
+    ),
+    "method: 'stepping' is for contacts, which a rollout does not know; expected one of dop853, radau, auto, rk4": (
+        np.zeros((3, 4)), None, 2, {"method": "stepping"},
     ),
 }  # fmt: skip
 
@@ -93,6 +96,14 @@ def test_settings_of_the_scene_hold():
     exact = sim.rollout(model, [[-0.2, 0.0]], steps=5, dt=0.2, method="dop853", rtol=1e-11)
     assert np.array_equal(own.t, 0.2 * np.arange(6)) and np.array_equal(own.q, said.q)
     assert 1e-9 < np.abs(own.q - exact.q).max() < 1e-3
+
+
+def test_variational_steps_of_constraints_are_refused():
+    """As scenes that ask for them are."""
+    ensemble = sim.Ensemble(model_of("chaplygin_sleigh"), threads=1)
+    with pytest.raises(ValueError, match=r"variational method know no constraints \(blade\); take dop853"):
+        ensemble.rollout(ensemble.start, steps=1, method="variational")
+    assert ensemble.rollout(ensemble.start, steps=1, method="rk4").ok.all()
 
 
 def test_the_readmes_example():

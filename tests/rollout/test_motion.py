@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 import sim
+from sim.ensemble import SCRATCH
 from sim.model import Status
+from sim.scene.vocabulary import definition
 from tests.rollout.scenes import EVERYTHING, PENDULUM_ON_A_STOP, WHEEL, model_of
 
-METHODS = {"dop853": {"rtol": 1e-8}, "rk4": {"step": 0.004}, "semi_implicit": {"step": 0.001}}
+METHODS = {
+    "dop853": {"rtol": 1e-8}, "radau": {"rtol": 1e-8}, "auto": {"rtol": 1e-8}, "rk4": {"step": 0.004},
+    "semi_implicit": {"step": 0.001}, "variational": {"step": 0.004},
+}  # fmt: skip
+# A mass that is driven back and forth in a stiff damper: auto takes the implicit method.
+LAW = "-1e5 N s/m*rate('rail') + 1e5 N*sin(3*t/(1 s))"
+STIFF = WHEEL + f'controllers: {{brake: {{type: torque, torques: {{rail: "{LAW}"}}}}}}\n'
 
 
 def followed(simulator: sim.Simulator, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,6 +37,13 @@ def states_near(ensemble: sim.Ensemble, count: int, seed: int = 1) -> np.ndarray
     return y
 
 
+@pytest.mark.fast
+def test_all_methods_of_scenes_are_followed_here():
+    """And rollouts take no others: who adds one says above how it is asked for."""
+    assert set(METHODS) == set(definition("simulate")["properties"]["method"]["enum"])
+    assert set(METHODS) == set(SCRATCH)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "scene",
@@ -38,7 +53,7 @@ def states_near(ensemble: sim.Ensemble, count: int, seed: int = 1) -> np.ndarray
     ],
 )  # fmt: skip
 def test_is_the_simulators_own_motion_to_the_bit(scene, method):
-    steps = 6 if scene == "benchmarks/andrews" else 40
+    steps = 3 if scene == "benchmarks/andrews" else 40
     dt = 0.001 if scene == "benchmarks/andrews" else 0.02
     model = model_of(scene, method=method, **METHODS[method])
     simulator = sim.Simulator(model)
@@ -47,7 +62,7 @@ def test_is_the_simulators_own_motion_to_the_bit(scene, method):
     q, v = followed(simulator, found.t)
     assert found.q.shape == (1, steps + 1, len(simulator.q))
     assert found.v.shape == (1, steps + 1, len(simulator.v))
-    assert found.t[-1] == steps * dt
+    assert found.t[-1] == steps * dt and found.reached[0] == steps
     assert np.array_equal(found.q[0, 1:], q[1:])
     assert np.array_equal(found.v[0, 1:], v[1:])
     np.testing.assert_allclose(found.q[0, 0], q[0], rtol=0, atol=1e-12)
@@ -63,20 +78,26 @@ def test_constant_torques_on_free_wheels():
     assert ensemble.columns == ("axle", "rail")
     inertia, dt, steps = np.array([0.3, 4.0]), 0.05, 8
     y, u = rng.normal(size=(5, 4)), rng.normal(size=(5, steps, 2))
-    for method, setting in (("dop853", {}), ("rk4", {"step": 0.03})):
-        found = ensemble.rollout(y, u, dt=dt, method=method, **setting)
+    for method, setting in METHODS.items():
+        if method == "semi_implicit":  # is no parabola
+            continue
+        found = ensemble.rollout(y, u, dt=dt, method=method, **setting | ({"step": 0.03} if "step" in setting else {}))
         assert found.ok.all() and found.reached.tolist() == [steps] * 5
         x, v = y[:, None, :2], y[:, None, 2:]
         a = u / inertia
         rates = np.concatenate([v, v + np.cumsum(a, axis=1) * dt], axis=1)
         places = np.concatenate([x, x + np.cumsum(rates[:, :-1] * dt + 0.5 * a * dt**2, axis=1)], axis=1)
         np.testing.assert_allclose(found.v, rates, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(found.q, places, rtol=0, atol=1e-13)
+        turning = 1e-3 if method == "variational" else 1e-13  # the sine of a step's turn is proportional to its rate
+        np.testing.assert_allclose(found.q[:, :, 0], places[:, :, 0], rtol=0, atol=turning)
+        np.testing.assert_allclose(found.q[:, :, 1], places[:, :, 1], rtol=0, atol=1e-13)
 
 
-def test_torques_act_as_a_sampled_controllers_do():
+@pytest.mark.parametrize("scene", ["double_pendulum", EVERYTHING])
+@pytest.mark.parametrize("method", METHODS)
+def test_torques_act_as_a_sampled_controllers_do(method, scene):
     """The same torques held in the simulator, sample by sample; there each change projects the state once more."""
-    model = model_of(EVERYTHING)
+    model = model_of(scene, method=method, **METHODS[method])
     simulator = sim.Simulator(model)
     start = np.concatenate([simulator.q, simulator.v])
     u = np.random.default_rng(3).normal(scale=2.0, size=(1, 30, len(model.columns)))
@@ -84,8 +105,9 @@ def test_torques_act_as_a_sampled_controllers_do():
     found = sim.rollout(model, start, u, dt=0.02)
     alone = sim.rollout(model, start, steps=30, dt=0.02)
     for k in range(30):
-        simulator.flow.control.held[:] = u[0, k]
-        simulator.flow.restart()
+        if not np.array_equal(simulator.flow.control.held, u[0, k]):
+            simulator.flow.control.held[:] = u[0, k]
+            simulator.flow.restart()
         simulator.advance(float(found.t[k + 1]))
         np.testing.assert_allclose(found.q[0, k + 1], simulator.q, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.v[0, k + 1], simulator.v, rtol=0, atol=1e-11)
@@ -112,10 +134,47 @@ def test_the_same_bits_by_any_threads_in_any_order(monkeypatch):
                 assert np.array_equal(found.v, expected.v[chosen])
 
 
+@pytest.mark.parametrize(
+    ("method", "scene"), [*((method, EVERYTHING) for method in METHODS), ("radau", STIFF), ("auto", STIFF)]
+)
+def test_the_same_bits_by_any_method(method, scene):
+    """By one thread and by three, alone and behind others."""
+    model = model_of(scene, method=method, **METHODS[method])
+    one, many = sim.Ensemble(model, threads=1), sim.Ensemble(model, threads=3)
+    y = states_near(one, 7)
+    u = np.random.default_rng(2).normal(size=(7, 5, len(one.columns)))
+    expected = one.rollout(y, u, dt=0.02)
+    for chosen in ([0, 1, 2, 3, 4, 5, 6], [6, 2, 5], [3]):
+        found = many.rollout(y[chosen], u[chosen], dt=0.02)
+        assert found.ok.all()
+        assert np.array_equal(found.q, expected.q[chosen]) and np.array_equal(found.v, expected.v[chosen])
+
+
+def test_each_motion_takes_the_implicit_method_where_it_is_stiff():
+    """By the closed form of x'' = (c / m) (sin(w t) - x'), its steps to the bit those of a run that changes, too."""
+    model = model_of(STIFF, method="auto", rtol=1e-9)
+    simulator = sim.Simulator(model)
+    found = sim.rollout(model, [np.zeros(4), [0.0, 0.1, 3.0, 0.2]], steps=12, dt=0.25, threads=1)
+    q, v = followed(simulator, found.t)
+    assert [turn.method for turn in simulator.flow.turns][:2] == ["dop853", "radau"]
+    assert np.array_equal(found.q[0, 1:], q[1:]) and np.array_equal(found.v[0, 1:], v[1:])
+    a, w, t = 1e5 / 4.0, 3.0, found.t
+    own = a * w / (a**2 + w**2)  # of exp(-a t) in x', for a start at rest
+    for k, (x0, v0) in enumerate(((0.0, 0.0), (0.1, 0.2))):
+        rate = (a**2 * np.sin(w * t) - a * w * np.cos(w * t)) / (a**2 + w**2) + (own + v0) * np.exp(-a * t)
+        place = (a**2 * (1.0 - np.cos(w * t)) / w - a * np.sin(w * t)) / (a**2 + w**2)
+        place += x0 + (own + v0) * (1.0 - np.exp(-a * t)) / a
+        np.testing.assert_allclose(found.v[k, :, 1], rate, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(found.q[k, :, 1], place, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(found.q[1, :, 0], 3.0 * t, rtol=0, atol=1e-9)
+
+
 def test_other_settings_leave_nothing_behind():
     ensemble = sim.Ensemble(model_of(EVERYTHING), threads=2)
     y = states_near(ensemble, 6)
     before = ensemble.rollout(y, steps=10, dt=0.02)
+    for method in METHODS:
+        ensemble.rollout(y, steps=2, dt=0.02, method=method)
     ensemble.rollout(y, np.ones((6, 3, len(ensemble.columns))), dt=0.5, start=7.0, method="rk4", step=0.01)
     after = ensemble.rollout(y, steps=10, dt=0.02)
     assert np.array_equal(before.q, after.q)

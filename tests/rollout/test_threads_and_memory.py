@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.ensemble import LINE, in_one_piece
+from sim.ensemble import LINE, SCRATCH, in_one_piece
 from sim.mechanism import make_control
 from sim.model import make_stepper, make_work
 from sim.scene import library
@@ -97,7 +97,8 @@ def test_memory_is_flat_over_many_rollouts():
 
     def some(count: int) -> None:
         for _ in range(count):
-            ensemble.rollout(y, u, dt=0.01)
+            for method in SCRATCH:
+                assert ensemble.rollout(y, u, dt=0.01, method=method, step=0.005).ok.all()
             sim.rollout(wheel, np.ones((12, 4)), steps=10, threads=2)
 
     some(20)
