@@ -1,16 +1,20 @@
 """Compile the kernels once, by two processes at a time, into the cache that later runs load.
 
-`prepare` compiles what nearly every run needs, `everything` the rest as well: the implicit method, rollouts, the laws
-of the shipped controllers.
+`prepare` compiles what nearly every run needs, `everything` the rest as well: contacts, time steps, the implicit and
+the symplectic method, rollouts, the laws of the shipped controllers.
 
 Kernels are the same machine code for every scene; a small mechanism with a loop and a stop serves to
-find the types of their arguments.  The other process says on its standard output what it has stored.
+find the types of their arguments.  The two begin at different ends, and nothing is compiled twice (`_claimed`).
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -28,26 +32,19 @@ joints:
 
 Task = tuple[Any, tuple[Any, ...]]
 
+_compiling = False  # runs in here prepare nothing
+
 
 def prepare() -> None:
-    """Compile all kernels unless that was done before; half a minute on two cores."""
-    if not jit.is_cold():
-        return
-    jit.cache_folder().mkdir(parents=True, exist_ok=True)
-    helper = subprocess.Popen(
-        [sys.executable, "-c", "from sim import warming; warming.assist()"], stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        for mine, part in _parts(_arguments()):
-            if mine:
-                _compile(part)
-            else:
-                _wait(helper)
-    finally:
-        helper.kill()
-        helper.wait()
-    (jit.cache_folder() / "complete").touch()
+    """Compile what nearly every run needs unless that was done before; a minute on two cores."""
+    if jit.is_cold() and not _compiling:
+        with _claimed("complete"), _helped(_assist):
+            _compile(_first(_arguments()))
+
+
+def _assist() -> None:
+    """Compile what `prepare` leaves to the other process."""
+    _compile(_second(_arguments()))
 
 
 # What scenes may have: a loop, a stop, a drive, formulas that forces and events read, all shipped controllers.
@@ -95,84 +92,158 @@ _SHORT = 1e-3  # s
 
 def prepare_contacts() -> None:
     """Compile the kernels of contacts unless that was done before, by a short run that calls them."""
-    if not jit.lacks_contacts():
-        return
-    (jit.cache_folder() / "contacts").touch()  # so that this run does not come here
+    if jit.lacks_contacts() and not _compiling:
+        with _claimed("contacts"):
+            _touch()
+
+
+def prepare_steps() -> None:
+    """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
+    if jit.lacks_steps() and not _compiling:
+        with _claimed("steps"), _helped(_press):
+            _step()
+
+
+def everything() -> None:
+    """Compile whatever a run of any scene by any method may call, by calling it; two minutes on two cores.
+
+    Plain Python is compiled at the first call, so that what is called here is what a run calls.
+    """
+    if jit.is_partial():
+        with _claimed("complete", "contacts", "steps", "everything"), _helped(_assist_everything):
+            _compile(_first(_arguments()))
+            _step()
+
+
+def _assist_everything() -> None:
+    """Compile what `everything` leaves to the other process: about as much."""
+    _assist()
+    _press()
+    _touch()
+    _run_methods()
+    _roll_out()
+
+
+def _press() -> None:
+    """Compile what time steps call and nothing else does."""
+    from sim.kernels import pressing
+
+    _compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])
+
+
+def _touch() -> None:
+    """Run with contacts, and call the solver of impacts that runs seldom need."""
     from sim.contact.problem import impact
     from sim.contact.sweeps import sweep
     from sim.running import run
     from sim.scene.load import load_text
 
-    try:
-        run(load_text(_CONTACTS)).close()
-        sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
-    except BaseException:
-        (jit.cache_folder() / "contacts").unlink(missing_ok=True)
-        raise
+    run(load_text(_CONTACTS)).close()
+    sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
 
 
-def prepare_steps() -> None:
-    """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
-    if not jit.lacks_steps():
-        return
-    (jit.cache_folder() / "steps").touch()  # so that this run does not come here
+def _step() -> None:
+    """Run with contacts in time steps."""
     from dataclasses import replace
 
     from sim.running import run
     from sim.scene.load import load_text
 
     scene = load_text(_CONTACTS)
-    try:
-        run(replace(scene, simulate=replace(scene.simulate, contact="stepping", dt=_SHORT))).close()
-    except BaseException:
-        (jit.cache_folder() / "steps").unlink(missing_ok=True)
-        raise
+    run(replace(scene, simulate=replace(scene.simulate, contact="stepping", dt=_SHORT))).close()
 
 
-def everything() -> None:
-    """Compile whatever a run of any scene by any method may call, by calling it; a minute on two cores.
+def _run_methods() -> None:
+    """Run by the methods that have kernels of their own, and look at what was run."""
+    from dataclasses import replace
 
-    Plain Python is compiled at the first call, so that what is called here is what a run calls.
-    """
+    from sim.report import check, info
+    from sim.running import run
+    from sim.scene.load import load_text
+
+    scene = load_text(_EVERYTHING)
+    for method in ("dop853", "radau", "rk4"):
+        run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=_SHORT).close()
+    check(scene)
+    info(scene, at=_SHORT)
+    scene = load_text(_SCENE)
+    run(replace(scene, simulate=replace(scene.simulate, method="variational", dt=_SHORT)), duration=_SHORT).close()
+
+
+def _roll_out() -> None:
+    """Roll out, with torques and without."""
     from dataclasses import replace
 
     from sim.compiler import compile
     from sim.ensemble import Ensemble
-    from sim.report import check, info
-    from sim.running import run
     from sim.scene.load import load_text
     from sim.simulator import Simulator
 
-    prepare()
-    prepare_contacts()
-    prepare_steps()
-    if not jit.is_partial():
-        return
-    scene = load_text(_EVERYTHING)
-    for method in ("dop853", "radau"):
-        run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=_SHORT).close()
-    model = compile(replace(scene, events=()))
+    model = compile(replace(load_text(_EVERYTHING), events=()))
     simulator = Simulator(model)
     state, columns = np.concatenate([simulator.q, simulator.v]), len(model.column_names)
     for torques in (None, np.zeros((1, 1, columns))):
         Ensemble(model, threads=1).rollout(state, torques, 1, dt=_SHORT)
-    check(scene)
-    info(scene, at=_SHORT)
-    (jit.cache_folder() / "everything").touch()
 
 
-def assist() -> None:
-    """Compile what `prepare` does not, saying so part by part."""
-    for mine, part in _parts(_arguments()):
-        if not mine:
-            _compile(part)
-            print("done", flush=True)
+@contextmanager
+def _helped(task: Callable[[], None]) -> Iterator[None]:
+    """Let another process do a task meanwhile, and do here what it did not."""
+    helper = subprocess.Popen(
+        [sys.executable, "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        yield
+        if helper.wait() != 0:
+            task()
+    finally:
+        helper.kill()
+        helper.wait()
 
 
-def _wait(helper: subprocess.Popen[str]) -> None:
-    """Wait for the other process to have stored a part; where it ended, the part is compiled when it is used."""
-    assert helper.stdout is not None
-    helper.stdout.readline()
+@contextmanager
+def _claimed(*names: str) -> Iterator[None]:
+    """Let this process load what another one compiles, which it waits for; at the end, note what the cache has.
+
+    Numba asks its cache before it compiles a kernel and tells it after; in between a byte of a file is locked, until
+    the process ends at the latest.  Nobody waits for ever: who compiles a kernel waits only for those that it calls.
+    """
+    global _compiling
+    from numba.core.caching import FunctionCache
+
+    cache: Any = FunctionCache
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_claim(kernel: Any, signature: Any, context: Any) -> Any:
+        loaded = load(kernel, signature, context)
+        if loaded is not None:
+            return loaded
+        with suppress(OSError):  # where files cannot be locked, both compile
+            fcntl.lockf(claims, fcntl.LOCK_EX, 1, _place(kernel))
+        return load(kernel, signature, context)
+
+    def save_and_leave(kernel: Any, signature: Any, compiled: Any) -> None:
+        save(kernel, signature, compiled)
+        with suppress(OSError):
+            fcntl.lockf(claims, fcntl.LOCK_UN, 1, _place(kernel))
+
+    folder = jit.cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "claims").open("wb") as claims:
+        cache.load_overload, cache.save_overload, _compiling = load_or_claim, save_and_leave, True
+        try:
+            yield
+        finally:
+            cache.load_overload, cache.save_overload, _compiling = load, save, False
+    for name in names:
+        (folder / name).touch()
+
+
+def _place(kernel: Any) -> int:
+    """Return the byte that stands for a kernel, by its name in the cache."""
+    name = hashlib.sha256(f"{kernel.cache_path} {kernel._impl.filename_base}".encode())
+    return int.from_bytes(name.digest()[:7], "little")
 
 
 def _compile(tasks: list[Task]) -> None:
@@ -202,34 +273,12 @@ def _arguments() -> Any:
     return flow
 
 
-def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
-    """Return what is compiled: (whether by the process that asked, kernels), callees before callers.
-
-    Parts of different owners are compiled at the same time; the one who asked waits where a part of
-    the other's stands before its own.
-    """
-    from sim.kernels import (
-        advance,
-        articulated,
-        constraints,
-        dynamics,
-        elements,
-        forces,
-        fronts,
-        inertia,
-        jets,
-        kinematics,
-        motion,
-        observe,
-        passes,
-        programs,
-        project,
-        system,
-    )
+def _first(flow: Any) -> list[Task]:
+    """Return what the process compiles that asked for it, callees before callers."""
+    from sim.kernels import articulated, dynamics, elements, forces, inertia, kinematics, motion, observe, system
 
     t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
-    q, v, n = w.saved, w.moved, 1
-    answers = np.zeros(system.QUESTIONS, np.int64)
+    q, v = w.saved, w.moved
     at = system.address(system.places_of(t, control, w, flow.guards))
     tree = (t.links, t.freedoms, w.links, w.freedoms)
     column = (w.coordinate, w.rate, w.torque, w.one)
@@ -250,6 +299,33 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
         (observe.centres, (t.links, w.links, w.bodies)),
     ]  # fmt: skip
+    pages: list[Task] = [
+        (elements.point_forces, (at, 0.0)),
+        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
+    ]  # fmt: skip
+    return [*leaves, *pages, (motion.motion, ())]
+
+
+def _second(flow: Any) -> list[Task]:
+    """Return what the other process compiles meanwhile, callees before callers."""
+    from sim.kernels import (
+        advance,
+        constraints,
+        dynamics,
+        fronts,
+        jets,
+        observe,
+        passes,
+        programs,
+        project,
+        system,
+    )
+
+    t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
+    q, v, n = w.saved, w.moved, 1
+    answers = np.zeros(system.QUESTIONS, np.int64)
+    at = system.address(system.places_of(t, control, w, flow.guards))
+    tree = (t.links, t.freedoms, w.links, w.freedoms)
     rows: list[Task] = [
         (constraints.block_frames, (t.blocks, w.links, w.blocks)),
         (constraints.build_rows, (t.blocks, t.rows, n, w.keeps, w.links, w.blocks, w.rows)),
@@ -274,16 +350,9 @@ def _parts(flow: Any) -> list[tuple[bool, list[Task]]]:
         (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
         (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
     ]  # fmt: skip
-    pages: list[Task] = [
-        (elements.point_forces, (at, 0.0)),
-        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
-    ]  # fmt: skip
     more: list[Task] = [(dynamics.factorise, (at, n)), (dynamics.solve_loops, (at,)), (dynamics.answer_rows, (at,))]
     flowing: list[Task] = [
         (advance.advance, (answers, at, w.reply, s, flow.rows.buffer, 0.0, n)),
         (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
     ]
-    return [
-        (True, leaves), (False, [*rows, *along]), (True, pages), (False, more), (True, [(motion.motion, ())]),
-        (False, [(observe.observation, ()), *flowing]),
-    ]  # fmt: skip
+    return [*rows, *along, *more, (observe.observation, ()), *flowing]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Generator
+from typing import Any
 
 import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that need all kernels: what they compile, by two processes, no other test waits for."""
+    items.sort(key=lambda item: "compiled" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -32,3 +41,10 @@ def opengl() -> str:
         return stage.check()
     except RenderError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def compiled() -> list[dict[str, Any]]:
+    """All kernels are in the cache that the tests use; what `sim doctor --compile` found after it put them there."""
+    ask = [sys.executable, "-m", "sim.cli.main", "doctor", "--compile", "--json"]
+    return json.loads(subprocess.run(ask, capture_output=True, text=True).stdout)["findings"]

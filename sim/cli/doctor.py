@@ -51,7 +51,7 @@ def _compile(quiet: bool) -> None:
     from sim.kernels import jit
 
     if jit.is_partial() and not quiet:
-        say("compiling all kernels, once: about a minute")
+        say("compiling all kernels, once: about two minutes")
     warming.everything()
 
 
@@ -99,7 +99,7 @@ def kernel_cache() -> Finding:
     base = next(path for path in (folder, *folder.parents) if path.exists())
     state = "filled"
     if jit.is_cold():
-        state = "empty: the first run compiles for about half a minute; sim doctor --compile does it now"
+        state = "empty: the first run compiles for about a minute; sim doctor --compile does it now"
     elif jit.is_partial():
         state = "filled but for what is seldom used; sim doctor --compile compiles that, too"
     return Finding(

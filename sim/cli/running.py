@@ -97,11 +97,11 @@ def announce_compiling(quiet: bool, *, contacts: bool = False, steps: bool = Fal
     from sim.kernels import jit
 
     if not quiet and jit.is_cold():
-        say("compiling the kernels, once: about half a minute")
+        say("compiling the kernels, once: about a minute")
     if not quiet and contacts and jit.lacks_contacts():
-        say("compiling the kernels of contacts, once: about half a minute")
+        say("compiling the kernels of contacts, once: about three quarters of a minute")
     if not quiet and steps and jit.lacks_steps():
-        say("compiling the kernels of time steps with contacts, once: about half a minute")
+        say("compiling the kernels of time steps with contacts, once: about a minute")
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:

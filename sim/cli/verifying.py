@@ -53,7 +53,7 @@ def verify(wish: VerifyOptions) -> int:
     with recording, ExitStack() as stack:
         pause = stack.enter_context(deferred())
         if not wish.quick and not quiet and jit.is_cold():
-            say("compiling the kernels, once: about half a minute")
+            say("compiling the kernels, once: about a minute")
         try:
             verdict = sim.verify(
                 recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,

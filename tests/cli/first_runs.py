@@ -1,4 +1,4 @@
-"""Run what a user may run, in a process of its own; print the files that it adds to the cache of kernels, as JSON."""
+"""Run what a user may run, in a process of its own; print which compiled kernels it takes or adds, as JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sim.kernels import jit
 from sim.scene import library
 
 
-def cached() -> set[str]:
-    """Return the names of all compiled kernels."""
-    return {path.name for path in jit.cache_folder().rglob("*.nbc")}
+def stored() -> set[Path]:
+    """Return the files of all compiled kernels."""
+    return set(jit.cache_folder().rglob("*.nbc"))
 
 
 def run_all() -> None:
@@ -27,7 +27,7 @@ def run_all() -> None:
         sim.run(sim.load(library.find(name)), duration=0.01).close()
     for name in ("pendulum", "four_bar", "rope", "swing"):
         scene = sim.load(library.find(name))
-        for method in ("radau", "auto", "rk4", "semi_implicit"):
+        for method in ("radau", "auto", "rk4", "semi_implicit", "variational"):
             sim.run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=0.01).close()
     many = sim.load(library.find("benchmarks/four_bars"), set={"windows": 110})
     sim.run(many, duration=0.01).close()
@@ -43,6 +43,10 @@ def run_all() -> None:
 
 
 if __name__ == "__main__":
-    before = cached()
+    before, opened = stored(), set[str]()
+    sys.addaudithook(lambda event, arguments: opened.add(str(arguments[0])) if event == "open" else None)
     run_all()
-    json.dump({"before": len(before), "added": sorted(cached() - before)}, sys.stdout)
+    taken = {path for path in before if str(path) in opened}
+    filled = (jit.cache_folder() / "everything").stat().st_mtime
+    late = stored() - before | {path for path in taken if path.stat().st_mtime > filled}
+    json.dump({"taken": len(taken), "late": sorted(path.name for path in late)}, sys.stdout)

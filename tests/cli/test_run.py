@@ -152,7 +152,7 @@ def test_the_unforeseen_leaves_a_report(engine, capsys, monkeypatch, tmp_path):
 def test_the_first_run_says_what_it_waits_for(engine, capsys, monkeypatch):
     monkeypatch.setattr(jit, "is_cold", lambda: True)
     assert main(["run", "swing"]) == 0
-    assert capsys.readouterr().err == "compiling the kernels, once: about half a minute\n"
+    assert capsys.readouterr().err == "compiling the kernels, once: about a minute\n"
     assert main(["run", "swing", "--quiet", "--overwrite"]) == 0
     assert capsys.readouterr().err == ""
 

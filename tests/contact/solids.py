@@ -130,14 +130,29 @@ def hull_table(solids: list[Solid], shapes: Any) -> Any:
     return out
 
 
+def links_at(x: np.ndarray, R: np.ndarray, V: np.ndarray | float = 0.0) -> Any:
+    """Poses and motions in the table that runs have: the kernels are those of runs, and compiled already."""
+    links = table(model.LINK_WORK, len(x))
+    links.x, links.R, links.V = x, R, V
+    return links
+
+
+def kept(rows: Any) -> Any:
+    """A table as runs keep it: nobody writes into it."""
+    rows = rows.view()
+    rows.flags.writeable = False
+    return rows
+
+
 def meet(a: Solid, b: Solid, margin: float, rng: np.random.Generator | None = None) -> Meeting:
     shapes, x, R = shape_table([a, b], rng)
     hulls = hull_table([a, b], shapes)
     touches, points = table(model.TOUCH, narrow.ROOM), table(model.TOUCH_WORK, narrow.ROOM)
     for name in points.dtype.names:
         points[name] = np.nan
+    links = links_at(x, R)
     count, distance, n = narrow.touching_points(
-        shapes, hulls, 0, 1, x, R, margin, touches, points, np.zeros((2, 12)), np.zeros((13, 3))
+        kept(shapes), kept(hulls), 0, 1, links.x, links.R, margin, touches, points, np.zeros((2, 12)), np.zeros((13, 3))
     )
     return Meeting(touches, points, count, distance, np.array(n), a, b, x, R)
 
@@ -147,7 +162,8 @@ def evaluate(meeting: Meeting, x: np.ndarray, R: np.ndarray, V: np.ndarray) -> A
     points = table(model.TOUCH_WORK, narrow.ROOM)
     for name in points.dtype.names:
         points[name] = np.nan
-    assert features.contact_points(meeting.touches, x, R, V, meeting.count, points) == 0
+    links = links_at(x, R, V)
+    assert features.contact_points(meeting.touches, links.x, links.R, links.V, meeting.count, points) == 0
     return points
 
 

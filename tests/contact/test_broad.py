@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import broad
 from sim.model import PLANE
-from tests.contact.solids import EYE, Solid, meet, random_solid, shape_table
+from tests.contact.solids import EYE, Solid, kept, links_at, meet, random_solid, shape_table
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
@@ -30,22 +30,22 @@ class Crowd:
         self.pose = np.zeros((2, 12))
 
     def boxes(self, margin: float, dt: float) -> np.ndarray:
-        box = np.full((len(self.solids), 6), np.nan)
-        broad.sweep_boxes(self.shapes, self.x, self.R, self.V, margin, dt, box, self.pose)
+        box, at = np.full((len(self.solids), 6), np.nan), links_at(self.x, self.R, self.V)
+        broad.sweep_boxes(kept(self.shapes), at.x, at.R, at.V, margin, dt, box, self.pose)
         return box
 
     def of_groups(self, group: Any, mask: Any, margin: float, dt: float, order: np.ndarray, room: int = 5000) -> Any:
         pairs = np.full((room, 2), -1)
         box = self.boxes(margin, dt)
-        group, mask = np.asarray(group), np.asarray(mask)
+        group, mask, at = np.asarray(group), np.asarray(mask), links_at(self.x, self.R, self.V)
         count = broad.near_of_groups(
-            self.shapes, group, mask, self.x, self.R, self.V, box, margin, dt, pairs, order, self.pose
+            kept(self.shapes), group, mask, at.x, at.R, at.V, box, margin, dt, pairs, order, self.pose
         )
         return count, [(int(i), int(j)) for i, j in pairs[: min(count, room)]]
 
     def of_list(self, pairs: np.ndarray, margin: float, dt: float) -> list[int]:
-        near, box = np.full(len(pairs), -1), self.boxes(margin, dt)
-        count = broad.near_of_list(self.shapes, pairs, self.x, self.R, self.V, box, margin, dt, near, self.pose)
+        near, box, at = np.full(len(pairs), -1), self.boxes(margin, dt), links_at(self.x, self.R, self.V)
+        count = broad.near_of_list(kept(self.shapes), pairs, at.x, at.R, at.V, box, margin, dt, near, self.pose)
         return near[:count].tolist()
 
     def later(self, t: float) -> list[Solid]:

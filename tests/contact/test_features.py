@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import features, narrow
 from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE, TOUCH_WORK, Status, table
-from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, meet, random_pair
+from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, links_at, meet, random_pair
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.contact
@@ -157,7 +157,8 @@ def test_lines_that_have_become_parallel_are_told() -> None:
     evaluate(meeting, meeting.x, meeting.R, np.zeros((3, 6)))
     meeting.R[2] = meeting.R[1]
     points = table(TOUCH_WORK, narrow.ROOM)
-    status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
+    at = links_at(meeting.x, meeting.R)
+    status = features.contact_points(meeting.touches, at.x, at.R, at.V, 1, points)
     assert status == Status.NOT_SOLVED
 
 
@@ -173,7 +174,8 @@ def test_a_corner_that_has_reached_an_edge_is_told() -> None:
     assert points.gap[0] == pytest.approx(1e-3, abs=1e-14)
     meeting.touches.p[0] = 0
     meeting.x[:] = 0
-    status = features.contact_points(meeting.touches, meeting.x, meeting.R, np.zeros((3, 6)), 1, points)
+    at = links_at(meeting.x, meeting.R)
+    status = features.contact_points(meeting.touches, at.x, at.R, at.V, 1, points)
     assert status == Status.NOT_SOLVED
 
 
@@ -186,7 +188,8 @@ def test_remembered_normals_and_places_on_rims_are_in_their_links() -> None:
     rims = touches.kind[:count] == ROUND
     assert rims.any()
     touches.n[:] = touches.d[:count][rims] = 0
-    features.remember_starts(x, R, meeting.points, count, touches)
+    at = links_at(x, R)
+    features.remember_starts(at.x, at.R, meeting.points, count, touches)
     np.testing.assert_allclose(touches.n[:count] @ R[1].reshape(3, 3).T, meeting.n, rtol=0, atol=1e-15)
     apart = 0.5 * np.abs(meeting.gap).max() + 1e-12
     for k, side in np.argwhere(rims):
