@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+import math
 from pathlib import Path
 
 from sim.scene.build import Builder
@@ -96,7 +97,7 @@ def _load(
         what = "steps of the variational method know no contacts"
         findings.add(contacts[0].place, "simulate.method", what, "take dop853, or leave the contacts out")
     if constraints:
-        _check_way(constraints[0], simulate, findings)
+        _check_way(constraints, simulate, findings)
     _check_steps(joints, simulate, findings)
     warnings = findings.close()
     scene = Scene(
@@ -122,16 +123,21 @@ def _load(
     return scene, warnings
 
 
-def _check_way(first: Constraint, simulate: Simulate, findings: Findings) -> None:
+def _check_way(constraints: tuple[Constraint, ...], simulate: Simulate, findings: Findings) -> None:
     """Report constraints where steps of one length do not know them."""
     if simulate.method == "variational":
         what = "steps of the variational method know no constraints"
-        findings.add(first.place, "simulate.method", what, "take dop853")
-    if simulate.contact != "event":
-        what = "time steps (`contact: stepping`) know no constraints"
+        findings.add(constraints[0].place, "simulate.method", what, "take dop853")
+    if simulate.contact == "event":
+        return
+    for constraint in constraints:
+        if constraint.holds == math.inf and constraint.keeps:
+            continue
+        what = "thresholds of constraints (`holds`)" if constraint.keeps else "what rolls while it touches (`keeps: false`)"
+        what = f"time steps (`contact: stepping`) do not know {what}"
         if simulate.contact == "auto":
             what += ", and `contact: auto` may turn to them"
-        findings.add(first.place, "simulate.contact", what, "take contact: event")
+        findings.add(constraint.place, f"constraints.{constraint.name}", what, "take contact: event")
 
 
 def _check_steps(joints: tuple[Joint, ...], simulate: Simulate, findings: Findings) -> None:
