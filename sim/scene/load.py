@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
-import math
 from pathlib import Path
 
 from sim.scene.build import Builder
@@ -131,9 +131,10 @@ def _check_way(constraints: tuple[Constraint, ...], simulate: Simulate, findings
     if simulate.contact == "event":
         return
     for constraint in constraints:
-        if constraint.holds == math.inf and constraint.keeps:
+        while_it_touches = constraint.type == "rolling" and not constraint.keeps
+        if constraint.holds == math.inf and not while_it_touches:
             continue
-        what = "thresholds of constraints (`holds`)" if constraint.keeps else "what rolls while it touches (`keeps: false`)"
+        what = "what rolls while it touches (`keeps: false`)" if while_it_touches else "thresholds (`holds`)"
         what = f"time steps (`contact: stepping`) do not know {what}"
         if simulate.contact == "auto":
             what += ", and `contact: auto` may turn to them"
