@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import sim
+from sim.scene import library
 from sim.scene.load import load_text
 from tests.contact.engine import G0, Run
 
@@ -191,3 +194,26 @@ def test_a_ball_that_is_drawn_off_its_bowl_is_moved_there() -> None:
     report = sim.check(load_text(bowl))
     assert report.ok
     assert report.notes[0].startswith("constraint rolls: stood 0.03599 m above its ground")
+
+
+def test_the_shipped_ball_leaves_its_dome_where_that_would_pull_and_falls_in_a_parabola() -> None:
+    """It leaves at cos a = 10/17 cos a_0, after the time that its speed gives, and lands as thrown from there."""
+    begun, reach, radius = math.radians(12.0), 0.58, 0.08
+    left = math.acos(10.0 / 17.0 * math.cos(begun))
+    top = 10.0 / 7.0 * G0 / reach
+
+    def slowly(x: float) -> float:
+        """Return the time's slope in x, the angle being a_0 + x^2: at the start the speed is zero."""
+        angle = begun + x * x
+        return 2.0 * x / math.sqrt(top * (math.cos(begun) - math.cos(angle)))
+
+    duration = quad(slowly, 1e-9, math.sqrt(left - begun), epsabs=1e-12, epsrel=1e-12)[0]
+    run = Run(Path(library.find("dome")).read_text(encoding="utf-8")).to(1.0)
+    told = run.told.events
+    leaving = next(event.time for event in told if event.name == "leaves")
+    assert leaving == pytest.approx(duration, abs=1e-8)
+    speed = math.sqrt(G0 * reach * math.cos(left))
+    up, height = -speed * math.sin(left), reach * math.cos(left) - radius
+    falling = (up + math.sqrt(up * up + 2.0 * G0 * height)) / G0
+    landing = next(event.time for event in told if event.kind == "impact")
+    assert landing == pytest.approx(duration + falling, abs=1e-8)
