@@ -15,7 +15,7 @@ from sim.drives import driven_joints
 from sim.formulation import Generalised, generalise
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
-from sim.model import FREEDOM_ROWS, NV
+from sim.model import FREEDOM_ROWS, NV, RATES_ONLY
 from sim.redundancy import (
     RANK,
     Loop,
@@ -126,6 +126,22 @@ def generalised(mechanism: Mechanism, preferred: np.ndarray | None = None) -> Ge
     if preferred is None and mechanism.driven().any():
         preferred = np.flatnonzero(~driven_columns(mechanism))
     return generalise(J, drift, weight, mechanism.structure.sizes.v, preferred)
+
+
+def generalised_in_position(mechanism: Mechanism, speeds: Generalised) -> Generalised:
+    """Return the same without the rows that bind rates only: what positions are free.
+
+    What is independent among the speeds remains so where it can.
+    """
+    J, drift, weight = papers_matrix(mechanism)
+    tables = mechanism.structure.tables
+    places = []
+    for n, joint in enumerate(mechanism.structure.loops):
+        first, count = int(tables.blocks.row[n]), int(tables.blocks.rows[n])
+        bound = tables.rows.locked[first : first + count] != RATES_ONLY
+        places.append(bound if joint in mechanism.model.constraints else np.ones(6, bool))
+    kept = np.concatenate(places)
+    return generalise(J[kept], drift[kept], weight, mechanism.structure.sizes.v, speeds.dependent)
 
 
 def driven_columns(mechanism: Mechanism) -> np.ndarray:
@@ -250,10 +266,14 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
          "redundant": loop.redundant, "redundant_nearby": loop.always, "repeats": list(loop.beside)}
         for loop in loops if loop.constraint
     ]  # fmt: skip
-    return {
-        **said, "loops": told, **({"constraints": bound} if bound else {}),
-        "generalized_coordinates": [names[k] for k in g.independent], "condition": g.condition,
-    }  # fmt: skip
+    free = {"generalized_coordinates": [names[k] for k in g.independent]}
+    if bound:
+        placed = generalised_in_position(mechanism, g)
+        free = {
+            "generalized_coordinates": [names[k] for k in placed.independent],
+            "generalized_speeds": free["generalized_coordinates"],
+        }
+    return {**said, "loops": told, **({"constraints": bound} if bound else {}), **free, "condition": g.condition}
 
 
 def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loop]]:

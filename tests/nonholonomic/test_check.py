@@ -164,3 +164,19 @@ def test_thresholds_that_are_not_determined_are_told_and_others_bind_as_they_do_
     assert [path for path, what in told(report) if "not determined: other rows repeat its own" in what] == [
         "constraints.left", "constraints.right"
     ]  # fmt: skip
+
+
+# name, freedoms in position, in velocity, driven: the bicycle as published, the others counted by hand
+COUNTED = [("bicycle", 7, 3, 0), ("rolling_disc", 5, 3, 0), ("chaplygin_sleigh", 3, 2, 0), ("snake_three", 3, 0, 2)]
+
+
+@pytest.mark.parametrize(("name", "places", "rates", "driven"), COUNTED)
+def test_speeds_are_chosen_as_coordinates_are_where_rates_are_bound(
+    name: str, places: int, rates: int, driven: int
+) -> None:
+    """Wheels leave more coordinates than speeds; a speed is the rate of a coordinate."""
+    found = sim.info(sim.load(SCENES / f"{name}.yaml"))
+    assert (found["mobility_in_position"], found["mobility"], found["driven"]) == (places, rates, driven)
+    coordinates, speeds = found["generalized_coordinates"], found["generalized_speeds"]
+    assert (len(coordinates), len(speeds)) == (places + driven, rates + driven)
+    assert set(speeds) < set(coordinates)
