@@ -15,7 +15,7 @@ from sim.connectivity import Structure
 from sim.drawing import Pose, coordinates, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SPHERICAL, Control, Work, make_work
+from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERICAL, Control, Work, make_work
 from sim.tree import Frames
 
 
@@ -250,8 +250,10 @@ class Mechanism:
         return out
 
     def locked(self) -> np.ndarray:
-        """Return the mask of hard rows of loops, drives left out."""
-        return self.hard() & ~self.driven()
+        """Return the mask of hard rows of loops, drives left out; of constraints those that grip, too."""
+        tables = self.structure.tables
+        grips = np.asarray(tables.blocks.kind)[tables.rows.block] == SLIPPING
+        return self.hard() & (~self.driven() | grips)
 
     def placed(self) -> np.ndarray:
         """Return the mask of rows of `locked` that bind places, not only rates."""

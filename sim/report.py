@@ -150,7 +150,8 @@ def driven_columns(mechanism: Mechanism) -> np.ndarray:
     motion = np.zeros(structure.sizes.v, int) - 1
     for joint in structure.carrier[1:]:
         motion[structure.v_of(model, int(joint))] = model.columns.motion[model.columns_of(int(joint))]
-    of_loops = [model.columns.motion[model.columns_of(joint)] for joint in structure.loops]
+    loops = [joint for joint in structure.loops if joint not in model.constraints]
+    of_loops = [model.columns.motion[model.columns_of(joint)] for joint in loops]
     return np.concatenate([motion, *of_loops]) >= 0
 
 
@@ -292,7 +293,8 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
     said = {
         "joint_coordinates": n_j, "constraint_rank": m,
         "rank_nearby": max([m, *(own + int(there.sum()) for there in nearby)]),
-        "driven": driven, "driven_rows": int(mechanism.driven().sum()), "mobility": n_j - m - driven,
+        "driven": driven, "driven_rows": int((mechanism.hard() & ~mechanism.locked()).sum()),
+        "mobility": n_j - m - driven,
     }  # fmt: skip
     if mechanism.model.constraints:
         said["mobility_in_position"] = n_j - own - driven - _rank(mechanism.jacobian()[mechanism.placed()])
@@ -307,13 +309,15 @@ def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
     ----------
     scene : Scene
     at : float, optional
-        Time [s] at which to look; without it the drawing.
+        Time [s] at which to look; without it the drawing, or the start where constraints have thresholds.
 
     Raises
     ------
     SceneError, SimulationError
     """
     model = compile(scene)
+    if at is None and any(constraint.holds < math.inf for constraint in scene.constraints):
+        at = 0.0  # whether they grip is decided then
     if at is None:
         begun = start(model)
         if begun.problems:

@@ -180,3 +180,13 @@ def test_speeds_are_chosen_as_coordinates_are_where_rates_are_bound(
     coordinates, speeds = found["generalized_coordinates"], found["generalized_speeds"]
     assert (len(coordinates), len(speeds)) == (places + driven, rates + driven)
     assert set(speeds) < set(coordinates)
+
+
+@pytest.mark.parametrize(("at", "rows", "rates"), [(None, 1, 2), (0.1, 1, 2), (1.0, 0, 3)])
+def test_info_counts_what_grips_as_bound_and_what_slips_as_free(at: float | None, rows: int, rates: int) -> None:
+    """The sleigh's blade needs no force at the start, and more than 0.1 N once it has come to glide in its turn."""
+    text = (SCENES / "chaplygin_sleigh.yaml").read_text(encoding="utf-8")
+    found = sim.info(load_text(text.replace("ground: world.ice}", "ground: world.ice, holds: 0.1 N}")), at=at)
+    assert [one["rows"] for one in found["constraints"]] == [rows]
+    assert (found["mobility"], found["mobility_in_position"], found["driven"], found["driven_rows"]) == (rates, 3, 0, 0)
+    assert len(found["generalized_speeds"]) == rates
