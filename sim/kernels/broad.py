@@ -107,7 +107,7 @@ def box_meets_plane(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_
     return dot(n, away) <= moved + margin
 
 
-@kernel
+@door
 def can_meet(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_work):
     """Tell whether two shapes can be nearer than twice the margin within dt."""
     if shapes.kind[i] == PLANE:
@@ -115,62 +115,3 @@ def can_meet(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_work):
     if shapes.kind[j] == PLANE:
         return box_meets_plane(shapes, j, i, link_x, link_R, link_V, box, margin, dt, pose_work)
     return boxes_meet(box, i, j)
-
-
-@door
-def near_of_list(shapes, pairs, link_x, link_R, link_V, box, margin, dt, near_out, pose_work):
-    """Find which of the pairs (n, 2) of shapes can meet; margin and dt as the boxes were made with.
-
-    near_out: (n,) indices of pairs, in their order.  Returns how many there are.
-    """
-    count = 0
-    for n in range(pairs.shape[0]):
-        if can_meet(shapes, pairs[n, 0], pairs[n, 1], link_x, link_R, link_V, box, margin, dt, pose_work):
-            near_out[count] = n
-            count += 1
-    return count
-
-
-@kernel
-def sort_by_low(box, order_work):
-    """Sort shapes by the low ends of their boxes along x, equal ones by index; fast where they are nearly sorted."""
-    for n in range(1, order_work.size):
-        i = order_work[n]
-        k = n - 1
-        while k >= 0:
-            j = order_work[k]
-            if box[j, 0] < box[i, 0] or (box[j, 0] == box[i, 0] and j < i):
-                break
-            order_work[k + 1] = j
-            k -= 1
-        order_work[k + 1] = i
-
-
-@door
-def near_of_groups(shapes, group, mask, link_x, link_R, link_V, box, margin, dt, pair_out, order_work, pose_work):
-    """Find all pairs of shapes that may touch and can meet, by sweep and prune along x.
-
-    Two shapes may touch if they are on different links, not both planes, and each one's group (bits) is in the mask
-    of the other.  group, mask: (shapes,) i8.  pair_out: (room, 2), the lower shape first.  order_work: (shapes,) a
-    permutation, kept between calls because it is nearly right the next time.  The answer does not depend on it.
-
-    Returns how many pairs there are; more than there is room for means that the rest was not written.
-    """
-    sort_by_low(box, order_work)
-    count = 0
-    for n in range(order_work.size):
-        one = order_work[n]
-        for m in range(n + 1, order_work.size):
-            other = order_work[m]
-            if box[other, 0] > box[one, 3]:
-                break
-            if shapes.link[one] == shapes.link[other] or group[one] & mask[other] == 0 or group[other] & mask[one] == 0:
-                continue
-            if shapes.kind[one] == PLANE and shapes.kind[other] == PLANE:
-                continue
-            i, j = min(one, other), max(one, other)
-            if can_meet(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_work):
-                if count < pair_out.shape[0]:
-                    pair_out[count, 0], pair_out[count, 1] = i, j
-                count += 1
-    return count

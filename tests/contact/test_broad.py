@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -34,19 +32,16 @@ class Crowd:
         broad.sweep_boxes(kept(self.shapes), at.x, at.R, at.V, margin, dt, box, self.pose)
         return box
 
-    def of_groups(self, group: Any, mask: Any, margin: float, dt: float, order: np.ndarray, room: int = 5000) -> Any:
-        pairs = np.full((room, 2), -1)
-        box = self.boxes(margin, dt)
-        group, mask, at = np.asarray(group), np.asarray(mask), links_at(self.x, self.R, self.V)
-        count = broad.near_of_groups(
-            kept(self.shapes), group, mask, at.x, at.R, at.V, box, margin, dt, pairs, order, self.pose
-        )
-        return count, [(int(i), int(j)) for i, j in pairs[: min(count, room)]]
-
-    def of_list(self, pairs: np.ndarray, margin: float, dt: float) -> list[int]:
-        near, box, at = np.full(len(pairs), -1), self.boxes(margin, dt), links_at(self.x, self.R, self.V)
-        count = broad.near_of_list(kept(self.shapes), pairs, at.x, at.R, at.V, box, margin, dt, near, self.pose)
-        return near[:count].tolist()
+    def near(self, margin: float, dt: float) -> set[tuple[int, int]]:
+        """Return all pairs of shapes that can meet, the lower one first."""
+        box, at, count = self.boxes(margin, dt), links_at(self.x, self.R, self.V), len(self.solids)
+        shapes = kept(self.shapes)
+        return {
+            (i, j)
+            for j in range(count)
+            for i in range(j)
+            if broad.can_meet(shapes, i, j, at.x, at.R, at.V, box, margin, dt, self.pose)
+        }
 
     def later(self, t: float) -> list[Solid]:
         moved = []
@@ -68,8 +63,7 @@ def test_boxes_at_rest_touch_their_solids_on_six_sides() -> None:
 @pytest.mark.parametrize(("seed", "speed", "dt"), [(1, 0.3, 0.1), (2, 3.0, 0.1), (3, 0.5, 1.0), (4, 0.0, 1.0)])
 def test_whoever_comes_within_the_margin_is_found(seed: int, speed: float, dt: float) -> None:
     crowd, margin = Crowd(seed, 14, speed), 0.05
-    count = len(crowd.solids)
-    _, found = crowd.of_groups([1] * count, [1] * count, margin, dt, np.arange(count))
+    count, found = len(crowd.solids), crowd.near(margin, dt)
     met = set()
     for t in np.linspace(0, dt, 6):
         moved = crowd.later(float(t))
@@ -78,48 +72,6 @@ def test_whoever_comes_within_the_margin_is_found(seed: int, speed: float, dt: f
                 if meet(moved[i], moved[j], 0.0).distance <= margin:
                     met.add((i, j))
     assert len(met) >= 3
-    assert met <= set(found)
-    assert len(set(found)) == len(found)
+    assert met <= found
     if speed == 0:  # and not everything is
         assert len(found) < count * (count - 1) / 3
-
-
-def test_list_and_groups_agree() -> None:
-    crowd = Crowd(5, 40, 1.0)
-    count = len(crowd.solids)
-    everyone = np.array([(i, j) for j in range(count) for i in range(j)])
-    listed = {tuple(everyone[n].tolist()) for n in crowd.of_list(everyone, 0.01, 0.05)}
-    number, found = crowd.of_groups([1] * count, [1] * count, 0.01, 0.05, np.arange(count))
-    assert set(found) == listed
-    assert number == len(found) > 30
-    order = crowd.rng.permutation(count)
-    assert crowd.of_groups([1] * count, [1] * count, 0.01, 0.05, order)[1] == found  # whatever it was sorted like
-    assert crowd.of_list(everyone[::-1].copy(), 0.01, 0.05)[:1] != []
-
-
-def test_groups_and_links_keep_shapes_apart() -> None:
-    crowd = Crowd(6, 40, 1.0)
-    count = len(crowd.solids)
-    order = np.arange(count)
-    _, everyone = crowd.of_groups([1] * count, [1] * count, 0.01, 0.0, order)
-    group = np.where(np.arange(count) % 2, 1, 2)
-    _, odd_with_even = crowd.of_groups(group, 3 - group, 0.01, 0.0, order)
-    assert odd_with_even == [(i, j) for i, j in everyone if (i + j) % 2]
-    assert 0 < len(odd_with_even) < len(everyone)
-    one_sided = np.where(np.arange(count) % 2, 0, 3)  # only the even ones would
-    assert crowd.of_groups([1] * count, one_sided, 0.01, 0.0, order)[1] == [
-        (i, j) for i, j in everyone if not (i % 2 or j % 2)
-    ]
-    i, j = everyone[-1]
-    crowd.shapes.link[j] = crowd.shapes.link[i]
-    crowd.shapes.p_KS[j], crowd.shapes.R_KS[j] = crowd.shapes.p_KS[i], crowd.shapes.R_KS[i]
-    assert (i, j) not in crowd.of_groups([1] * count, [1] * count, 0.01, 0.0, order)[1]
-
-
-def test_pairs_beyond_the_room_are_counted() -> None:
-    crowd = Crowd(7, 30, 1.0)
-    count = len(crowd.solids)
-    number, found = crowd.of_groups([1] * count, [1] * count, 0.1, 0.0, np.arange(count))
-    fewer, written = crowd.of_groups([1] * count, [1] * count, 0.1, 0.0, np.arange(count), room=5)
-    assert number == fewer > 5
-    assert written == found[:5]
