@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.compiler import Model
-from sim.flow import with_scratch
 from sim.kernels.answers import system_of
 from sim.kernels.ensemble import roll_out
 from sim.kernels.system import address
@@ -35,11 +34,10 @@ from sim.model import (
     Guards,
     Status,
     T,
-    make_stepper,
-    make_work,
     table,
 )
 from sim.scene.problem import Problem, SceneError
+from sim.scratch import make_stepper, make_work, with_scratch
 from sim.simulator import Simulator
 
 LINE = 64  # bytes of a cache line: two threads that write into one slow each other down

@@ -58,16 +58,11 @@ from sim.model import (
     Stepper,
     T,
     Work,
-    classical_work,
-    implicit_work,
-    make_stepper,
-    make_work,
-    stepping_work,
     table,
-    variational_work,
 )
 from sim.programs import Condition
 from sim.rows import Rows
+from sim.scratch import make_stepper, make_work, stepping_work, with_scratch
 from sim.tree import Frames
 
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
@@ -84,18 +79,6 @@ RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
 # Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this
 # at once, by roundoff, features are looked for anew.
 ASTRAY, SOON = 1.0, 1e-9
-
-
-def with_scratch(work: Work, method: int, structure: Structure) -> Work:
-    """Return `work` with the scratch that steps of a method need, time steps excepted; itself where it has that."""
-    sizes = structure.sizes
-    if method == METHODS["radau"] and len(work.turning) != sizes.v:
-        return work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
-    if method == METHODS["variational"] and len(work.carried) != sizes.links:
-        return work._replace(**variational_work(sizes))
-    if method == METHODS["rk4"] and structure.binds_rates and not len(work.own):
-        return work._replace(**classical_work(sizes))
-    return work
 
 
 class Flow:

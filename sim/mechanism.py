@@ -15,7 +15,8 @@ from sim.connectivity import Structure
 from sim.drawing import Pose, coordinates, motion
 from sim.kernels import constraints, dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.spatial import quaternion_of
-from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERICAL, Control, Work, make_work
+from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERICAL, Control, Work
+from sim.scratch import make_work
 from sim.tree import Frames
 
 

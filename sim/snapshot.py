@@ -11,7 +11,8 @@ import numpy as np
 
 from sim.connectivity import Structure, build
 from sim.mechanism import Mechanism
-from sim.model import TOLD, Guards, make_stepper, table
+from sim.model import TOLD, Guards, table
+from sim.scratch import make_stepper
 
 if TYPE_CHECKING:
     from sim.compiler import Model

@@ -14,8 +14,8 @@ import pytest
 import sim
 from sim.ensemble import LINE, SCRATCH, in_one_piece
 from sim.mechanism import make_control
-from sim.model import make_stepper, make_work
 from sim.scene import library
+from sim.scratch import make_stepper, make_work
 from tests.rollout.scenes import EVERYTHING, WHEEL, model_of
 
 GROWTH = 5e6  # bytes
