@@ -11,6 +11,7 @@ open for the share s = gap / (h |u_n*|) of the step, and slides freely for it: f
 One that would close faster than its rest speed gets Newton's restitution of its speed before the step instead.
 Overlaps are taken back by moving the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press
 like frictionless points; soft stops and friction of joints are rows of the same problem, see `sim.kernels.gathering`.
+Loops and constraints hold throughout: they answer impulses, and turn the velocity in two halves.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import math
 from sim.kernels.articulated import outward
 from sim.kernels.augmented import bounded
 from sim.kernels.constraints import block_frames
-from sim.kernels.dynamics import columns, factorise, move
+from sim.kernels.dynamics import answer_rows, columns, factorise, move
 from sim.kernels.features import place_touch
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
@@ -94,6 +95,8 @@ def step_pressed(system, t, h, y, slope, y_out):
         y_out[i] = y[i] + h * slope[i]
     v_out = y_out[nq : nq + nv]
     spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
+    if tables.rows.block.size > 0:
+        turn_half(system, h, v_out)
     status = press_on(system, q, v, h, v_out)
     if status != Status.OK:
         return status
@@ -105,6 +108,23 @@ def step_pressed(system, t, h, y, slope, y_out):
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
     return Status.OK
+
+
+@chapter
+def turn_half(system, h, v_out):
+    """Take back half of what rows do to v because they turn: J v_out = -h J' v / 2.
+
+    The way back to the rows at the end of the step turns v by the other half.  With the whole, v would be longer by the
+    square of the turn, and positions short of their circle.
+    """
+    tables, _, work, _ = unpack(system)
+    rows, row_work = tables.rows, work.rows
+    for r in range(row_work.rhs.size):
+        free = rows.compliance[r] > 0.0 or rows.motion[r] >= 0
+        row_work.rhs[r] = 0.0 if free else -0.5 * row_work.gamma[r]
+    answer_rows(system)
+    for i in range(v_out.size):
+        v_out[i] += h * work.freedoms.vdot[i]
 
 
 @story

@@ -72,6 +72,23 @@ def _pose(simulator: sim.Simulator) -> np.ndarray:
     return np.concatenate([simulator.position["sleigh"], simulator.rotation["sleigh"][:, 0]])
 
 
+def test_a_glide_keeps_its_energy_and_is_of_second_order() -> None:
+    """What a blade does to the velocity as it turns is done in two halves, one at either end of a step."""
+    free = SLEIGH.replace("center: [3, 0, 0.5]", "center: [30, 0, 0.5]")
+    events = _simulator(free, contact="event")
+    events.advance(2.0)
+    off = []
+    for dt in (16e-3, 8e-3):
+        steps = _simulator(free, contact="stepping", dt=dt)
+        steps.advance(2.0)
+        off.append(float(np.abs(_pose(steps) - _pose(events)).max()))
+        v, w = steps.state.velocity["sleigh"], steps.state.angular_velocity["sleigh"]
+        energy = 0.5 * (2.0**2 + 0.15**2 + 0.2 * 0.5**2)  # off by the square of one step's turn, in all steps
+        assert 0.5 * (v @ v + 0.2 * w[2] ** 2) == pytest.approx(energy, rel=(0.5 * dt) ** 2)
+    assert off[1] < 1e-4
+    assert 0.2 < off[1] / off[0] < 0.3
+
+
 def test_steps_tend_to_what_events_find() -> None:
     events = _simulator(SLEIGH, contact="event")
     events.advance(2.0)
