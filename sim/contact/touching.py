@@ -37,7 +37,7 @@ from sim.contact.stops import (
     with_friction,
 )
 from sim.contact.touch import Touch
-from sim.contact.ways import NOWHERE, Ways, along, let_creep, movable, rows_across
+from sim.contact.ways import NOWHERE, Ways, along, creep_straight, let_creep, movable, rows_across
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import CREEP, OPEN, SLIP, STICK, Status
@@ -55,6 +55,7 @@ LEADS = 0.1  # of the accelerations: what the friction of a point at least answe
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
+TURNS = 5  # of ways on which points begin to creep, at one instant
 JAMS = 5  # that follow each other at one instant
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
 CROWD, SPAN = 500, 1e-4  # decisions, and the time [s] they have to take at least: else they follow without end
@@ -172,8 +173,13 @@ class Touching:
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
         for _ in range(len(rough) + 1):
-            flow.take(_with(bare, tuple(closed), rules, holds_of(bare.mechanism, bounded)), v)
-            flow.rub(rubbing(self.model, bounded))
+            holds, friction = holds_of(bare.mechanism, bounded), rubbing(self.model, bounded)
+            for turn in range(TURNS + 1):
+                flow.take(_with(bare, tuple(closed), rules, holds), v)
+                flow.rub(friction)
+                crooked, closed = closed, creep_straight(flow, closed, last=turn == TURNS - 1)
+                if closed is crooked:
+                    break
             beyond = flow.torques_beyond()
             chosen = self._chosen_grip(flow)
             if chosen:

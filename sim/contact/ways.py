@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +12,11 @@ from sim.contact.centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.redundancy import CUT
 from sim.contact.stops import Point
-from sim.kernels.touches import CLEAR, FAST, STILL
+from sim.kernels.touches import CLEAR, FAST, STILL, TURNED
 from sim.model import CREEP, OPEN, SLIP, STICK
 
 if TYPE_CHECKING:
+    from sim.contact.touch import Touch
     from sim.flow import Flow
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
@@ -98,6 +100,26 @@ def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) 
     return out
 
 
+def creep_straight(flow: Flow, closed: list[Touch], last: bool) -> list[Touch]:
+    """Return the closed points with ways that those that creep do not leave at once; itself where they are so.
+
+    A way that a point would leave by as much as ends a creep becomes that of its friction.  Where friction would push
+    it on, or at the last look, the point slides instead: whatever ends a creep must not have come to pass at its start.
+    """
+    creeps = [k for k, touch in enumerate(closed) if touch.mode == CREEP]
+    if creeps:
+        flow.observe()
+    points, out = flow.work.points, list(closed)
+    for k in creeps:
+        slip = points.slip[k]
+        on, aside = float(slip @ points.t1[k]), float(slip @ points.t2[k])
+        if on > 0.0 and abs(aside) <= TURNED:
+            continue
+        turned = replace(closed[k], slip_W=(float(slip[0]), float(slip[1]), float(slip[2])))
+        out[k] = turned if on > 0.0 and not last else replace(closed[k], mode=SLIP)
+    return out if any(a is not b for a, b in zip(out, closed, strict=True)) else closed
+
+
 def rows_across(d: np.ndarray, which: Sequence[int]) -> np.ndarray:
     """Return the rows (w, 3k) of rates across the ways d (k, 2) of some points."""
     rows = np.zeros((len(which), len(d), 3))
@@ -116,4 +138,4 @@ def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-__all__ = ["Ways", "along", "let_creep", "movable", "rows_across"]
+__all__ = ["Ways", "along", "creep_straight", "let_creep", "movable", "rows_across"]

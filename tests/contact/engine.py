@@ -10,7 +10,7 @@ import numpy as np
 
 import sim
 from sim.happenings import Happening
-from sim.model import OPEN
+from sim.model import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 
@@ -55,6 +55,7 @@ class Points:
     friction: np.ndarray  # (k,) size
     most: np.ndarray  # (k,) friction coefficient times normal force
     force: np.ndarray  # (k, 3) world axes
+    rubbed: np.ndarray  # (k,) W: what friction takes, of points that slide
 
 
 class Run:
@@ -85,7 +86,9 @@ class Run:
         normal = np.sum(force * n, axis=1)
         friction = np.linalg.norm(force - normal[:, None] * n, axis=1)
         names = [self.simulator.touching.name(touch) for touch in touches]
-        return Points(names, p.gap.copy(), normal, friction, mu * normal, force)
+        slides = np.array([touch.mode != STICK for touch in touches], bool)
+        rubbed = -np.sum((force - normal[:, None] * n) * p.u.reshape(-1, 3), axis=1) * slides
+        return Points(names, p.gap.copy(), normal, friction, mu * normal, force, rubbed)
 
     def forces(self) -> dict[str, np.ndarray]:
         """Return the force [N] of every pair of bodies that touches, the sum over its points."""

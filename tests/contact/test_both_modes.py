@@ -93,6 +93,7 @@ def test_dominoes_come_to_rest_in_event_mode() -> None:
         assert points.gap.min(initial=0.0) > -PENETRATION
         assert points.normal.min(initial=0.0) > -CONE
         assert (points.friction - points.most).max(initial=0.0) < CONE
+        assert points.rubbed.min(initial=0.0) > -1e-9  # friction drives nobody
         energies.append(energy["kinetic"] + energy["potential"])
     assert len(run.times("impact")) > 5
     assert len(run.times("mode")) > 20
@@ -108,7 +109,7 @@ def test_the_limp_figure_comes_to_rest_in_event_mode() -> None:
     run = events(figure(), method="auto", record=100.0).to(3.0)
     energies = np.array([row["energy/kinetic"] + row["energy/potential"] for row in run.told.rows_])
     assert np.maximum(np.diff(energies), 0.0).max() < 1e-6
-    assert run.simulator.energy["kinetic"] < 1e-20
+    assert run.simulator.energy["kinetic"] < 1e-15
     assert run.balance() < 1e-5  # of a thousand
     points = run.points()
     assert points.force.sum(axis=0)[2] == pytest.approx(run.simulator.model.bodies.mass.sum() * G0, rel=1e-9)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
-from sim.model import CREEP
+from sim.contact.touching import _with
+from sim.contact.ways import creep_straight
+from sim.kernels.touches import TURNED
+from sim.model import CREEP, SLIP
 from sim.scene.load import load_text
 from tests.contact.engine import G0, Run
 
@@ -59,3 +65,22 @@ def test_a_pulled_point_creeps_and_slides_as_coulomb_says() -> None:
     assert points.friction == pytest.approx(points.most, rel=1e-9)
     assert run.balance() < 1e-8
     assert run.simulator.flow.counts()["steps"] < 400  # friction that has to be followed takes 1300
+
+
+@pytest.mark.parametrize("angle", [0.6, -0.3, 0.04])
+def test_a_way_that_friction_would_leave_at_once_becomes_that_of_friction(angle: float) -> None:
+    """What ends a creep is seen when it comes to pass, so it must not have been so from the start."""
+    flow = Run(load_text(PULLED)).to(BEGINS + 1e-5).simulator.flow
+    (touch,), v, meetings = flow.structure.touches, flow.v.copy(), flow.structure.meetings
+    way = np.array(touch.slip_W)
+    first = [replace(touch, slip_W=tuple(Rotation.from_rotvec([0, 0, angle]).apply(way)))]
+    flow.take(_with(flow.instant(), tuple(first), meetings), v)
+    second = creep_straight(flow, first, last=False)
+    if abs(np.sin(angle)) < TURNED:
+        assert second is first
+        return
+    assert creep_straight(flow, first, last=True)[0].mode == SLIP
+    assert second[0].mode == CREEP
+    assert np.array(second[0].slip_W) == pytest.approx(way, abs=1e-3)
+    flow.take(_with(flow.instant(), tuple(second), meetings), v)
+    assert creep_straight(flow, second, last=False) is second
