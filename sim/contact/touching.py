@@ -55,7 +55,7 @@ LEADS = 0.1  # of the accelerations: what the friction of a point at least answe
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
-TURNS = 5  # of ways on which points begin to creep, at one instant
+TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
 CROWD, SPAN = 500, 1e-4  # decisions, and the time [s] they have to take at least: else they follow without end
@@ -174,12 +174,11 @@ class Touching:
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
         for _ in range(len(rough) + 1):
             holds, friction = holds_of(bare.mechanism, bounded), rubbing(self.model, bounded)
-            for turn in range(TURNS + 1):
+            crooked, turn = None, 0
+            while closed is not crooked:
                 flow.take(_with(bare, tuple(closed), rules, holds), v)
                 flow.rub(friction)
-                crooked, closed = closed, creep_straight(flow, closed, last=turn == TURNS - 1)
-                if closed is crooked:
-                    break
+                crooked, closed, turn = closed, creep_straight(flow, closed, last=turn >= TURNS), turn + 1
             beyond = flow.torques_beyond()
             chosen = self._chosen_grip(flow)
             if chosen:

@@ -104,7 +104,7 @@ def creep_straight(flow: Flow, closed: list[Touch], last: bool) -> list[Touch]:
     """Return the closed points with ways that those that creep do not leave at once; itself where they are so.
 
     A way that a point would leave by as much as ends a creep becomes that of its friction.  Where friction would push
-    it on, or at the last look, the point slides instead: whatever ends a creep must not have come to pass at its start.
+    it on, or at the last looks, the point slides instead: what ends a creep must not have come to pass at its start.
     """
     creeps = [k for k, touch in enumerate(closed) if touch.mode == CREEP]
     if creeps:

@@ -11,14 +11,13 @@ from sim.kernels.integrate import (
     RADAU_IIA,
     RATTLE,
     RK4,
-    classical_step,
+    asked_step,
     dop853_dense,
     dop853_error,
     dop853_step,
     hermite,
     interpolate,
     keeps_rates,
-    pressed_step,
     radau_dense,
     radau_step,
     rattle_step,
@@ -28,7 +27,7 @@ from sim.kernels.integrate import (
     trapezoid,
 )
 from sim.kernels.jit import chapter, kernel, story, story_door
-from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, TURNS, WATCH, ask
+from sim.kernels.system import CLASSICAL, PROJECT, SAMPLE, SETTLE, START, STEPPING, TURNS, WATCH, ask
 from sim.model import (
     ACCEPTED,
     AUTO,
@@ -287,7 +286,7 @@ def attempt(answers, system, reply, stepper, h):
         stepper.clock[RADIUS] = reply[4]
     elif method == RK4:
         if keeps_rates(answers):
-            status = classical_step(answers, system, t, h, stepper)
+            status = asked_step(answers, CLASSICAL, system, t, h, stepper)
         else:
             status = rk4_step(answers, system, t, h, stepper)
         stepper.count[EVALUATIONS] += 3
@@ -295,7 +294,7 @@ def attempt(answers, system, reply, stepper, h):
         status = rattle_step(answers, system, reply, t, h, stepper)
         stepper.count[EVALUATIONS] += int(reply[2])
     elif method == PRESSED:
-        status = pressed_step(answers, system, t, h, stepper)
+        status = asked_step(answers, STEPPING, system, t, h, stepper)
     else:
         status = semi_implicit_step(answers, system, h, stepper)
     if status == Status.OK:

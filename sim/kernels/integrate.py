@@ -12,7 +12,7 @@ import math
 
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import CLASSICAL, LEAP, NORM, RADAU, SLOPE, STEPPING, VARIATIONAL, WATCH, ask
+from sim.kernels.system import CLASSICAL, LEAP, NORM, RADAU, SLOPE, VARIATIONAL, WATCH, ask
 from sim.model import FOLLOWS, RTOL, Status
 
 DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
@@ -135,11 +135,14 @@ def keeps_rates(answers):
 
 
 @chapter
-def classical_step(answers, system, t, h, stepper):
-    """Make such a step into y_new; k[0] is the slope at the start.  Returns a status."""
+def asked_step(answers, question, system, t, h, stepper):
+    """Ask for a step of a method that is solved behind an address, into y_new; k[0] is the slope at the start.
+
+    CLASSICAL or STEPPING.  Returns a status.
+    """
     n = stepper.y.size
     stepper.rows[5 * n] = h
-    status = ask(answers, CLASSICAL, system, t, stepper.y, stepper.rows)
+    status = ask(answers, question, system, t, stepper.y, stepper.rows)
     for i in range(n):
         stepper.y_new[i] = stepper.k[1, i]
     return status
@@ -166,17 +169,6 @@ def rattle_step(answers, system, reply, t, h, stepper):
         stepper.y_new[i] = stepper.k[1, i]
     for i in range(n - 2, n):
         stepper.y_new[i] = stepper.y[i]
-    return status
-
-
-@chapter
-def pressed_step(answers, system, t, h, stepper):
-    """Make a time step with contacts into y_new; k[0] is the slope at the start.  Returns a status."""
-    n = stepper.y.size
-    stepper.rows[5 * n] = h
-    status = ask(answers, STEPPING, system, t, stepper.y, stepper.rows)
-    for i in range(n):
-        stepper.y_new[i] = stepper.k[1, i]
     return status
 
 

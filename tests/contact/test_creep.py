@@ -9,8 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+from sim.contact.touch import Touch
 from sim.contact.touching import _with
 from sim.contact.ways import creep_straight
+from sim.flow import Flow
 from sim.kernels.touches import TURNED
 from sim.model import CREEP, SLIP
 from sim.scene.load import load_text
@@ -67,20 +69,32 @@ def test_a_pulled_point_creeps_and_slides_as_coulomb_says() -> None:
     assert run.simulator.flow.counts()["steps"] < 400  # friction that has to be followed takes 1300
 
 
-@pytest.mark.parametrize("angle", [0.6, -0.3, 0.04])
+def begun(angle: float) -> tuple[Flow, list[Touch], np.ndarray]:
+    """Return a flow whose point has just begun to creep, on a way turned by an angle; that point, and its own way."""
+    flow = Run(load_text(PULLED)).to(BEGINS + 1e-5).simulator.flow
+    (touch,) = flow.structure.touches
+    way = np.array(touch.slip_W)
+    turned = [replace(touch, slip_W=tuple(Rotation.from_rotvec([0, 0, angle]).apply(way)))]
+    put(flow, turned)
+    return flow, turned, way
+
+
+def put(flow: Flow, closed: list[Touch]) -> None:
+    flow.take(_with(flow.instant(), tuple(closed), flow.structure.meetings), flow.v.copy())
+
+
+@pytest.mark.parametrize("angle", [0.6, -0.3])
 def test_a_way_that_friction_would_leave_at_once_becomes_that_of_friction(angle: float) -> None:
     """What ends a creep is seen when it comes to pass, so it must not have been so from the start."""
-    flow = Run(load_text(PULLED)).to(BEGINS + 1e-5).simulator.flow
-    (touch,), v, meetings = flow.structure.touches, flow.v.copy(), flow.structure.meetings
-    way = np.array(touch.slip_W)
-    first = [replace(touch, slip_W=tuple(Rotation.from_rotvec([0, 0, angle]).apply(way)))]
-    flow.take(_with(flow.instant(), tuple(first), meetings), v)
-    second = creep_straight(flow, first, last=False)
-    if abs(np.sin(angle)) < TURNED:
-        assert second is first
-        return
-    assert creep_straight(flow, first, last=True)[0].mode == SLIP
-    assert second[0].mode == CREEP
-    assert np.array(second[0].slip_W) == pytest.approx(way, abs=1e-3)
-    flow.take(_with(flow.instant(), tuple(second), meetings), v)
-    assert creep_straight(flow, second, last=False) is second
+    flow, turned, way = begun(angle)
+    assert creep_straight(flow, turned, last=True)[0].mode == SLIP
+    straight = creep_straight(flow, turned, last=False)
+    assert straight[0].mode == CREEP
+    assert np.array(straight[0].slip_W) == pytest.approx(way, abs=1e-3)
+    put(flow, straight)
+    assert creep_straight(flow, straight, last=False) is straight
+
+
+def test_a_way_that_friction_hardly_leaves_stays() -> None:
+    flow, turned, _ = begun(0.8 * TURNED)
+    assert creep_straight(flow, turned, last=True) is turned

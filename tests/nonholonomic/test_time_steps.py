@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,9 +64,9 @@ simulate: {duration: 1 s, rtol: 1e-9}
 """
 
 
-def _simulator(text: str, **settings: object) -> sim.Simulator:
+def _simulator(text: str, **settings: Any) -> sim.Simulator:
     scene = load_text(text)
-    return sim.Simulator(sim.compile(replace(scene, simulate=replace(scene.simulate, **settings))))  # type: ignore[arg-type]
+    return sim.Simulator(sim.compile(replace(scene, simulate=replace(scene.simulate, **settings))))
 
 
 def _pose(simulator: sim.Simulator) -> np.ndarray:
