@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,8 +191,11 @@ def _roll_out() -> None:
 @contextmanager
 def _helped(task: Callable[[], None]) -> Iterator[None]:
     """Let another process do a task meanwhile, and do here what it did not."""
+    # In a checkout, the current folder holds sources that need not be those that run here: -P leaves it out.
+    sources = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     helper = subprocess.Popen(
-        [sys.executable, "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
+        [sys.executable, "-P", "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
+        env={**os.environ, "PYTHONPATH": sources},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:
