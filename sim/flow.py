@@ -267,7 +267,8 @@ class Flow:
         Points of contact that have left their cones, and freedoms that friction held, are kept in `leaving`.
         """
         old, new = self.stepper.guard_old, self.stepper.guard_new
-        fired = np.flatnonzero((old < 0.0) & (new >= 0.0) & (self.guards.table.armed != 0))
+        fires = ((old < 0.0) & (new >= 0.0)) | ((old == 0.0) & (new > 0.0))
+        fired = np.flatnonzero(fires & (self.guards.table.armed != 0))
         table, stops = self.guards.table, self.model.stops
         self.leaving = frozenset(self._key(int(table.owner[i]), table.kind[i]) for i in fired if table.kind[i] in GRIPS)
         events = [self.conditions[i].event for i in fired if table.kind[i] == GUARD_PROGRAM]

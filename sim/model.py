@@ -264,6 +264,13 @@ GUARD = np.dtype(
 GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_HOLD = range(4)
 GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_CREEP = range(4, 9)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
+# What is known of a guard within a span of time: its ends tell all; not yet; nothing, as it reads forces.
+CLEAR, WITHIN, SAMPLED = range(3)
+# What goes with a question about a span: its length [s]; the fraction of it that is the place of reference; how many
+# conditions that waited are armed again there.  Then the verdicts.
+SPAN_SECONDS, SPAN_AT, SPAN_ARMED = range(3)
+SPAN_HEADER = 3
+LEVELS = 40  # halvings of a step within which a crossing is looked for
 SETTLED, MOVED = 1, 2  # what holds of a state; see ONE_WORK
 # A guard that has fired waits until its value is below zero by this share of its peak, or by the least.
 # Smaller: roundoff about zero fires it again.  Larger: motion that comes back at once is missed.
@@ -354,6 +361,18 @@ FRONT_WORK = np.dtype(
         ("rim_first", "i8"), ("rim_end", "i8"),  # rows eliminated in the rim after this root; row 0: at the end
         ("pending", "i8"), ("ids", "i8"), ("X", "i8"),  # rows that wait under its freedoms; which; x in `J`, last first
         ("pile", "i8"), ("stack", "i8"),  # where they stand for the parent; links whose rows stand there
+    ],
+    align=True,
+)  # fmt: skip
+
+# How the motion of a link may depart from that at one place of a span, within all of it; magnitudes, world axes.
+SPAN = np.dtype(
+    [
+        ("spin_off", "f8"), ("spin", "f8"),  # rad/s: of the angular velocity, and its largest
+        ("turn", "f8"),  # rad: how far the link turns from that place
+        # m/s: of the velocity of the origin, without that of its root's sliding; that of this; the largest velocity
+        ("off", "f8"), ("slide_off", "f8"), ("speed", "f8"),
+        ("root", "i8"),  # link of the same tree that hangs on the world
     ],
     align=True,
 )  # fmt: skip
@@ -489,8 +508,8 @@ NEWTON_WORK = np.dtype(
 ) = range(18)  # fmt: skip
 (
     ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
-    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES,
-) = range(16)  # fmt: skip
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS,
+) = range(17)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -590,6 +609,16 @@ class Work(NamedTuple):
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
     reply: Annotated[Any, "f8"]  # (6,) what a question is answered with besides what it fills
+    # Of spans of time in which guards are looked for.
+    spans: Annotated[Any, SPAN]  # (links,)
+    span_q: Annotated[Any, "f8"]  # (nq,) at the place of reference
+    span_v: Annotated[Any, "f8"]  # (nv,)
+    span_off: Annotated[Any, "f8"]  # (nv,) how far rates depart from these
+    span_most: Annotated[Any, "f8"]  # (nv,) their largest magnitudes
+    ranges: Annotated[Any, "f8", 2]  # (columns, 4) intervals of coordinates; see `sim.kernels.intervals`
+    rate_ranges: Annotated[Any, "f8", 2]  # (columns, 4)
+    bounds: Annotated[Any, "f8", 2]  # (64, 4) stack of intervals
+    path: Annotated[Any, "i8"]  # (links,) from one link to another it hangs on
     # Of the implicit method, and empty without it; n = nq + nv + 2, m = nv.
     answers: Annotated[Any, "i8"]  # addresses of who answers each question; interpreted: the functions
     newton: Annotated[Any, NEWTON_WORK]  # (1,)
@@ -665,13 +694,18 @@ class Stepper(NamedTuple):
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
+    curve: Any  # (8 n,) Bernstein coefficients of the state through the last step
+    span: Any  # (8 n,) and through a span of it
+    told: Any  # (SPAN_HEADER + guards,) what goes with a question about that span
+    ends: Any  # (LEVELS + 1,) fractions of the step at which spans end that are still to be looked at, earliest last
+    ahead: Any  # (LEVELS + 2, guards) values of the guards there; the last row: where the present span begins
     # (18,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
     # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
     # step and error of the implicit step before; see `sim.kernels.choice` for the rest
     clock: Any
-    # (16,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # (17,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
-    # (1), was tried from here (0), or neither (-1); see `sim.kernels.choice` for the rest
+    # (1), was tried from here (0), or neither (-1); see `sim.kernels.choice`; spans that the last step was looked at in
     count: Any
 
 

@@ -15,6 +15,9 @@ import numpy as np
 
 from sim.kernels import programs as op
 
+# What `<` and `>` ask for beyond equality: nothing that any other difference of two numbers is changed by.
+EQUAL = 1e-300
+
 Code = list[tuple[int, int]]
 Value = Code | list[Code]  # a number, or a vector of numbers
 
@@ -175,7 +178,10 @@ class Programs:
         for comparison, right_tree in zip(tree.ops, tree.comparators, strict=True):
             right = self.number(right_tree)
             more = isinstance(comparison, (ast.Gt, ast.GtE))
-            parts.append([*left, *right, (op.SUBTRACT, 0)] if more else [*right, *left, (op.SUBTRACT, 0)])
+            part = [*left, *right, (op.SUBTRACT, 0)] if more else [*right, *left, (op.SUBTRACT, 0)]
+            if isinstance(comparison, (ast.Gt, ast.Lt)):  # equality is not enough
+                part += [*self.constant(EQUAL), (op.SUBTRACT, 0)]
+            parts.append(part)
             left = right
         return self._fold(op.MIN, parts)
 

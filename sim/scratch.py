@@ -16,11 +16,14 @@ from sim.model import (
     FREEDOM_WORK,
     FRONT_WORK,
     JOINT_WORK,
+    LEVELS,
     LINK_WORK,
     NEWTON_WORK,
     ONE_WORK,
     PRESS,
     ROW_WORK,
+    SPAN,
+    SPAN_HEADER,
     STEPPED,
     TOLD,
     TOUCH,
@@ -63,6 +66,9 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         basis=np.zeros((8, 6)),
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
+        spans=table(SPAN, sizes.links), span_q=np.zeros(sizes.q), span_v=np.zeros(sizes.v), span_off=np.zeros(sizes.v),
+        span_most=np.zeros(sizes.v), ranges=np.zeros((c, 4)), rate_ranges=np.zeros((c, 4)), bounds=np.zeros((64, 4)),
+        path=np.zeros(sizes.links, np.int64),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
         **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
@@ -142,7 +148,9 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     return Stepper(
         y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=k, rows=k.reshape(-1),
         dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
-        clock=np.zeros(18), count=np.zeros(16, np.int64),
+        curve=np.zeros(8 * n), span=np.zeros(8 * n), told=np.zeros(SPAN_HEADER + guards), ends=np.zeros(LEVELS + 1),
+        ahead=np.zeros((LEVELS + 2, guards)),
+        clock=np.zeros(18), count=np.zeros(17, np.int64),
     )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from sim.kernels.motion import motion
 from sim.kernels.observe import observation
 from sim.kernels.system import (
     CLASSICAL,
+    CLEAR_GAPS,
+    CLEARANCE,
     PLACE,
     QUESTIONS,
     RADAU,
@@ -45,10 +47,16 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.stepping import stepping
 
         answers[STEPPING : TELL + 1] = [stepping.address] * 3
+    if len(guards.table):
+        from sim.kernels.spans import spans
+
+        answers[CLEARANCE] = spans.address
     if len(tables.meetings):
+        from sim.kernels.clearance import clearance
         from sim.kernels.contact import contact
 
-        answers[PLACE:] = [contact.address] * (QUESTIONS - PLACE)
+        answers[PLACE:CLEAR_GAPS] = [contact.address] * (CLEAR_GAPS - PLACE)
+        answers[CLEAR_GAPS] = clearance.address
     addresses = answers if interpreted() else np.array(answers, np.int64)
     places = places_of(tables, control, work._replace(answers=addresses), guards)
     return System(answers=addresses, places=places, reply=work.reply)

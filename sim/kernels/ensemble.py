@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.advance import advance, begin
+from sim.kernels.advance import advance, begin, crosses
 from sim.kernels.jit import chapter, unlocked_door
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
 from sim.model import FOLLOWS, FRESH, Status, T
@@ -57,7 +57,7 @@ def go_on(answers, system, reply, stepper, guards, control, row_out, t_stop):
             return Status.OK
         if status == Status.GUARD:
             for g in range(stepper.guard_old.size):
-                if stepper.guard_old[g] < 0.0 and stepper.guard_new[g] >= 0.0:
+                if crosses(stepper.guard_old[g], stepper.guard_new[g]):
                     touch(g, guards, control)
             stepper.count[FRESH] = 0
         elif status != Status.PAUSE:

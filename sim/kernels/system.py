@@ -40,6 +40,7 @@ from sim.model import Control, Guards, Tables, Work
     STEPPING,  # a time step with contacts from y; see `sim.kernels.stepping`
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
+    CLEARANCE,  # which guards are clear within a span, a: the state there, into b; see `sim.kernels.spans`
     # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
@@ -47,8 +48,9 @@ from sim.model import Control, Guards, Tables, Work
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-) = range(21)
-QUESTIONS = 21
+    CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.clearance`
+) = range(23)
+QUESTIONS = 23
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -56,7 +58,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (21,) i8: address of the function that answers each question
+    answers: Any  # (23,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

@@ -1,0 +1,101 @@
+"""The path of the state through a step, as polynomials in Bernstein form.
+
+A polynomial lies between the least and the largest of its Bernstein coefficients, and so does its derivative, whose
+coefficients are differences of those: bounds over a span that need no samples (Farin, Curves and Surfaces for CAGD,
+chapters 4 and 5).  The dense output of every method is of degree seven at most.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.jit import kernel
+
+DEGREE = 7
+# Coefficient i of 1/C(7, i): terms t^p (1 - t)^r of the nested form are raised to degree seven.
+CHOOSE_7 = (1.0, 7.0, 21.0, 35.0, 35.0, 21.0, 7.0, 1.0)
+CHOOSE = (
+    (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0),
+    (1.0, 3.0, 3.0, 1.0, 0.0, 0.0, 0.0), (1.0, 4.0, 6.0, 4.0, 1.0, 0.0, 0.0), (1.0, 5.0, 10.0, 10.0, 5.0, 1.0, 0.0),
+    (1.0, 6.0, 15.0, 20.0, 15.0, 6.0, 1.0),
+)  # fmt: skip
+
+
+@kernel
+def curve_of(y, dense, curve_out):
+    """Bernstein coefficients of the state through the whole step, from its dense output.
+
+    y: (n,) state at the start.  dense: (7, n), see `integrate.interpolate`.  curve_out: (8 n,), n for each coefficient.
+    """
+    n = y.size
+    for i in range(n):
+        for k in range(DEGREE + 1):
+            curve_out[k * n + i] = y[i]
+    for m in range(DEGREE):
+        p, rest = (m + 2) // 2, DEGREE - 1 - m  # the term is dense[m] t^p (1 - t)^(m + 1 - p)
+        for j in range(rest + 1):
+            weight = CHOOSE[rest][j] / CHOOSE_7[p + j]
+            for i in range(n):
+                curve_out[(p + j) * n + i] += weight * dense[m, i]
+
+
+@kernel
+def restrict(curve, low, high, span_out):
+    """Coefficients of the part between two fractions of the step, by de Casteljau's algorithm.
+
+    Both ends are cut off by convex combinations, so that bounds stay bounds.
+    """
+    n = curve.size // (DEGREE + 1)
+    for i in range(curve.size):
+        span_out[i] = curve[i]
+    for r in range(1, DEGREE + 1):
+        for i in range(curve.size - 1, r * n - 1, -1):
+            span_out[i] = (1.0 - high) * span_out[i - n] + high * span_out[i]
+    # span_out[k] is now coefficient k of the part before `high`: what is left is to cut off what comes before `low`.
+    u = low / high
+    for r in range(1, DEGREE + 1):
+        for i in range(curve.size - r * n):
+            span_out[i] = (1.0 - u) * span_out[i] + u * span_out[i + n]
+
+
+@kernel
+def on_curve(span, n, i, at):
+    """Value of component i, of n, at a fraction of the span."""
+    s, c = 0.0, 1.0 - at
+    for k in range(DEGREE + 1):
+        s += CHOOSE_7[k] * at**k * c ** (DEGREE - k) * span[k * n + i]
+    return s
+
+
+@kernel
+def rate_on_curve(span, n, i, at, seconds):
+    """Time derivative of component i, of n, at a fraction of the span."""
+    s, c = 0.0, 1.0 - at
+    for k in range(DEGREE):
+        s += CHOOSE[DEGREE - 1][k] * at**k * c ** (DEGREE - 1 - k) * (span[(k + 1) * n + i] - span[k * n + i])
+    return DEGREE * s / seconds
+
+
+@kernel
+def range_on_curve(span, n, i):
+    """Least and largest coefficient of component i, of n, between which it stays."""
+    low, high = math.inf, -math.inf
+    for k in range(DEGREE + 1):
+        low, high = min(low, span[k * n + i]), max(high, span[k * n + i])
+    return low, high
+
+
+@kernel
+def rate_between(span, n, i, k, seconds):
+    """Coefficient k of the time derivative of component i, of n."""
+    return DEGREE * (span[(k + 1) * n + i] - span[k * n + i]) / seconds
+
+
+@kernel
+def rates_on_curve(span, n, i, seconds):
+    """Bounds of the time derivative of component i, of n."""
+    low, high = math.inf, -math.inf
+    for k in range(DEGREE):
+        rate = rate_between(span, n, i, k, seconds)
+        low, high = min(low, rate), max(high, rate)
+    return low, high
