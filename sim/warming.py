@@ -280,7 +280,7 @@ def _arguments() -> Any:
 
 def _first(flow: Any) -> list[Task]:
     """Return what the process compiles that asked for it, callees before callers."""
-    from sim.kernels import articulated, dynamics, elements, forces, inertia, kinematics, motion, observe, system
+    from sim.kernels import articulated, dynamics, elements, forces, inertia, kinematics, motion, observe, spans, system
 
     t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
     q, v = w.saved, w.moved
@@ -308,7 +308,7 @@ def _first(flow: Any) -> list[Task]:
         (elements.point_forces, (at, 0.0)),
         (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
     ]  # fmt: skip
-    return [*leaves, *pages, (motion.motion, ())]
+    return [*leaves, *pages, (motion.motion, ()), (spans.spans, ())]
 
 
 def _second(flow: Any) -> list[Task]:
