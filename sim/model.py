@@ -615,9 +615,10 @@ class Work(NamedTuple):
     span_v: Annotated[Any, "f8"]  # (nv,)
     span_off: Annotated[Any, "f8"]  # (nv,) how far rates depart from these
     span_most: Annotated[Any, "f8"]  # (nv,) their largest magnitudes
-    ranges: Annotated[Any, "f8", 2]  # (columns, 4) intervals of coordinates; see `sim.kernels.intervals`
-    rate_ranges: Annotated[Any, "f8", 2]  # (columns, 4)
-    bounds: Annotated[Any, "f8", 2]  # (64, 4) stack of intervals
+    # (columns, 5) intervals of coordinates, see `sim.kernels.intervals`, and their values at the place of reference
+    ranges: Annotated[Any, "f8", 2]
+    rate_ranges: Annotated[Any, "f8", 2]  # (columns, 5) of rates
+    bounds: Annotated[Any, "f8", 2]  # (64, 5) stack of them
     path: Annotated[Any, "i8"]  # (links,) from one link to another it hangs on
     # Of the implicit method, and empty without it; n = nq + nv + 2, m = nv.
     answers: Annotated[Any, "i8"]  # addresses of who answers each question; interpreted: the functions

@@ -67,7 +67,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         spans=table(SPAN, sizes.links), span_q=np.zeros(sizes.q), span_v=np.zeros(sizes.v), span_off=np.zeros(sizes.v),
-        span_most=np.zeros(sizes.v), ranges=np.zeros((c, 4)), rate_ranges=np.zeros((c, 4)), bounds=np.zeros((64, 4)),
+        span_most=np.zeros(sizes.v), ranges=np.zeros((c, 5)), rate_ranges=np.zeros((c, 5)), bounds=np.zeros((64, 5)),
         path=np.zeros(sizes.links, np.int64),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
         **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),

@@ -1,8 +1,8 @@
 """Which pairs of shapes keep apart through a span of time: conservative advancement along the direction between them.
 
 Across any fixed direction n, the width s(n) of the gap between two supporting planes is a lower bound of the distance
-(`sim.kernels.separation`).  n is taken where the shapes are nearest at the place of reference, and s may fall from there
-by no more than its rate allows,
+(`sim.kernels.separation`).  n is taken where the shapes are nearest at the place of reference, and s may fall from
+there by no more than its rate allows,
 
     ds/dt = n . (v_b - v_a) - dh_a/dt - dh_b/dt,
 
@@ -44,7 +44,7 @@ GRAZING = 1e-7
 
 @entry
 def clearance(question, system, t, a, b):
-    """Answer CLEAR_GAPS: tell of each gap whether it is clear within a span; the links are placed.  Returns a status."""
+    """Answer CLEAR_GAPS: tell of each gap whether it is clear within a span; links are placed.  Returns a status."""
     tables, _, work, guards = unpack(system)
     n = tables.one.nq[0] + tables.one.nv[0] + 2
     span, told = vector(a, 8 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
@@ -106,11 +106,25 @@ def keep_apart_in(
         if far + min(0.0, -before * r1, after * r0) > least:
             return True
     margin = MARGIN * smaller_ball(shapes, i, j)
-    _, gap, n = touching_points(
-        shapes, hulls, i, j, x, R, margin, near_work, near_point_work, pose_work, core_work
-    )
+    _, gap, n = touching_points(shapes, hulls, i, j, x, R, margin, near_work, near_point_work, pose_work, core_work)
     r0, r1, off_a, off_b = centre_rates(
-        n, c_a, c_b, a, b, meet, links, span, seconds, ahead, link_work, freedom_work, v, off, most, span_work, path_work
+        n,
+        c_a,
+        c_b,
+        a,
+        b,
+        meet,
+        links,
+        span,
+        seconds,
+        ahead,
+        link_work,
+        freedom_work,
+        v,
+        off,
+        most,
+        span_work,
+        path_work,
     )
     turning = reach_rate(shapes, i, 0, n, meet, off_a, ahead, link_work, pose_work)
     turning += reach_rate(shapes, j, 1, n, meet, off_b, ahead, link_work, pose_work)
@@ -128,10 +142,10 @@ def centre_speed(shapes, i, link_work, span_work, c):
 @kernel
 def is_closed_pair(touches, m):
     """Tell whether two shapes have closed points."""
+    closed = False
     for k in range(touches.mode.size):
-        if touches.meeting[k] == m:
-            return True
-    return False
+        closed = closed or touches.meeting[k] == m
+    return closed
 
 
 @kernel
@@ -172,9 +186,7 @@ def rolling_speed(shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, fr
         root_a, root_b = span_work.root[a], span_work.root[b]
         along -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
         along += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
-        r0, r1 = root_slides(
-            links, freedom_work, span, span.size // 8, seconds, root_a, root_b, n[0], n[1], n[2]
-        )
+        r0, r1 = root_slides(links, freedom_work, span, span.size // 8, seconds, root_a, root_b, n[0], n[1], n[2])
         slid = max(abs(along + r0), abs(along + r1)) + slide_off
     else:
         slide_off += span_work.slide_off[a] + span_work.slide_off[b]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.advance import advance, begin, crosses
+from sim.kernels.advance import advance, begin
+from sim.kernels.crossings import crosses
 from sim.kernels.jit import chapter, unlocked_door
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
 from sim.model import FOLLOWS, FRESH, Status, T

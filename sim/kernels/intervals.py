@@ -11,7 +11,6 @@ import math
 from sim.kernels.jit import kernel
 from sim.kernels.programs import (
     ABS,
-    ACOS,
     ADD,
     ASIN,
     ATAN,
@@ -24,7 +23,6 @@ from sim.kernels.programs import (
     MIN,
     MULTIPLY,
     NEGATE,
-    POWER,
     SIN,
     SQRT,
     SUBTRACT,
@@ -38,7 +36,7 @@ UNKNOWN = (math.nan, math.nan, math.nan, math.nan)
 
 
 @kernel
-def product(a0, a1, b0, b1):
+def range_of_product(a0, a1, b0, b1):
     """Bounds of a product; zero times infinity is zero, as a factor that is zero stays so."""
     low, high = math.inf, -math.inf
     for i in range(2):
@@ -51,17 +49,17 @@ def product(a0, a1, b0, b1):
 
 
 @kernel
-def quotient(a0, a1, b0, b1):
+def range_of_quotient(a0, a1, b0, b1):
     """Bounds of a quotient."""
     if b0 <= 0.0 <= b1:
         return -math.inf, math.inf
-    return product(a0, a1, 1.0 / b1, 1.0 / b0)
+    return range_of_product(a0, a1, 1.0 / b1, 1.0 / b0)
 
 
 @kernel
 def chained(low, high, f0, f1, a):
     """Interval of a function whose values are in (low, high) and whose slope is in (f0, f1), of the interval a."""
-    d0, d1 = product(f0, f1, a[2], a[3])
+    d0, d1 = range_of_product(f0, f1, a[2], a[3])
     return low, high, d0, d1
 
 
@@ -158,9 +156,9 @@ def interval_of_two(operation, a, b):
     if operation == MULTIPLY:
         return product_interval(a, b)
     if operation == DIVIDE:
-        low, high = quotient(a[0], a[1], b[0], b[1])
-        q0, q1 = product(low, high, b[2], b[3])
-        d0, d1 = quotient(a[2] - q1, a[3] - q0, b[0], b[1])
+        low, high = range_of_quotient(a[0], a[1], b[0], b[1])
+        q0, q1 = range_of_product(low, high, b[2], b[3])
+        d0, d1 = range_of_quotient(a[2] - q1, a[3] - q0, b[0], b[1])
         return low, high, d0, d1
     if operation == ATAN2:
         return angle_interval(a, b)
@@ -193,11 +191,11 @@ def angle_interval(y, x):
         for j in range(2):
             angle = math.atan2(y[i], x[j])
             low, high = min(low, angle), max(high, angle)
-    p0, p1 = product(x[0], x[1], y[2], y[3])
-    q0, q1 = product(y[0], y[1], x[2], x[3])
+    p0, p1 = range_of_product(x[0], x[1], y[2], y[3])
+    q0, q1 = range_of_product(y[0], y[1], x[2], x[3])
     s0, s1 = square_range(x[0], x[1])
     r0, r1 = square_range(y[0], y[1])
-    d0, d1 = quotient(p0 - q1, p1 - q0, s0 + r0, s1 + r1)
+    d0, d1 = range_of_quotient(p0 - q1, p1 - q0, s0 + r0, s1 + r1)
     return low, high, d0, d1
 
 
@@ -214,7 +212,7 @@ def power_interval(a, b):
     if b[0] == b[1] and b[2] == 0.0 and b[3] == 0.0:
         n = b[0]
         f0, f1 = constant_power(a[0], a[1], n - 1.0)
-        f0, f1 = product(f0, f1, n, n)
+        f0, f1 = range_of_product(f0, f1, n, n)
         low, high = constant_power(a[0], a[1], n)
         return chained(low, high, f0, f1, a)
     if not a[0] > 0.0:
@@ -226,9 +224,9 @@ def power_interval(a, b):
 @kernel
 def product_interval(a, b):
     """Interval of a product."""
-    low, high = product(a[0], a[1], b[0], b[1])
-    p0, p1 = product(a[2], a[3], b[0], b[1])
-    q0, q1 = product(a[0], a[1], b[2], b[3])
+    low, high = range_of_product(a[0], a[1], b[0], b[1])
+    p0, p1 = range_of_product(a[2], a[3], b[0], b[1])
+    q0, q1 = range_of_product(a[0], a[1], b[2], b[3])
     return low, high, p0 + q0, p1 + q1
 
 

@@ -1,10 +1,10 @@
 """What may happen within a span of time: bounds of all motion between its ends, and which guards they clear.
 
 Samples of a guard miss whatever crosses twice between two of them.  Here every coordinate and its rate lie between
-bounds that hold through the whole span (`sim.kernels.curves`), and so does what follows from them: at one instant of the
-span, the *place of reference*, poses and velocities are known, and each link's motion differs from that by no more than
-grows outward along the tree (Mirtich 1996; Zhang, Redon, Lee & Kim 2007, for articulated bodies).  Deviations of velocities
-shrink with the span, so that bounds of positions close in with its square.
+bounds that hold through the whole span (`sim.kernels.curves`), and so does what follows from them: at one instant of
+the span, the *place of reference*, poses and velocities are known, and each link's motion differs from that by no more
+than grows outward along the tree (Mirtich 1996; Zhang, Redon, Lee & Kim 2007, for articulated bodies).  Deviations of
+velocities shrink with the span, so that bounds of positions close in with its square.
 
 A guard is *clear* where it keeps its sign through the span, or changes it once at most, which its values at both ends
 tell; otherwise the span is to be halved.
@@ -28,9 +28,11 @@ from sim.kernels.programs import (
     ROTATION,
     TIME,
     VELOCITY,
+    binary,
     point_component,
     point_velocity,
     total_com,
+    unary,
 )
 from sim.kernels.system import CLEAR_GAPS, ask, unpack, vector
 from sim.model import (
@@ -73,7 +75,7 @@ def spans(question, system, t, a, b):
     t: start of the span [s].  a: (8 n,) Bernstein coefficients of the state within it.  b: SPAN_HEADER numbers, then
     the verdict on each guard, of which only those that are WITHIN are looked at.  Returns a status.
     """
-    tables, control, work, guards = unpack(system)
+    tables, _, work, guards = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     n = nq + nv + 2
     span, told = vector(a, 8 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
@@ -83,14 +85,14 @@ def spans(question, system, t, a, b):
     work.one.intact[0] = 0
     put_motion(tables.links, span, n, at, seconds, work.span_q, work.span_v, work.span_off, work.span_most)
     move(system, work.span_q, work.span_v)
-    spread(tables.links, work.links, work.span_v, work.span_off, work.span_most, ahead, work.spans)
+    spread_out(tables.links, work.links, work.span_v, work.span_off, work.span_most, ahead, work.spans)
     formulas, verdict = False, told[SPAN_HEADER:]
     for g in range(verdict.size):
         formulas = formulas or (verdict[g] == WITHIN and guards.table.kind[g] != GUARD_GAP)
     if formulas:
         columns(system, work.span_q, work.span_v)
         body_poses(tables.links, work.links, work.bodies)
-        tree_ranges(tables.links, span, n, nq, seconds, ahead, work.coordinate, work.spans, work.ranges, work.rate_ranges)
+        tree_ranges(tables.links, span, n, nq, seconds, at, work.coordinate, work.ranges, work.rate_ranges)
         loop_ranges(
             tables.blocks, work.links, work.blocks, work.coordinate, work.rate, before, after, work.spans, work.ranges,
             work.rate_ranges,
@@ -188,7 +190,7 @@ def is_slide(kind, i):
 
 
 @kernel
-def spread(links, link_work, v, off, most, ahead, span_work):
+def spread_out(links, link_work, v, off, most, ahead, span_work):
     """Carry what rates may depart by outward: see SPAN.
 
     The sliding of a link that hangs on the world is kept out of `off`: its axes stand still, and along a direction its
@@ -256,7 +258,7 @@ def root_slides_now(links, freedom_work, v, b, n0, n1, n2):
 
 
 @kernel
-def about(value, r0, r1, before, after):
+def reach_of(value, r0, r1, before, after):
     """Bounds of what has a value at the place of reference and a rate between r0 and r1."""
     low = value + min(0.0, -before * r1, after * r0)
     return low, value + max(0.0, -before * r0, after * r1)
@@ -266,7 +268,7 @@ def about(value, r0, r1, before, after):
 
 
 @kernel
-def tree_ranges(links, span, n, nq, seconds, ahead, coordinate, span_work, range_out, rate_range_out):
+def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_range_out):
     """Intervals of coordinates and rates of tree joints; see `sim.kernels.intervals`."""
     for b in range(1, links.kind.size):
         a, k, c = links.q[b], links.v[b], links.column[b]
@@ -277,13 +279,15 @@ def tree_ranges(links, span, n, nq, seconds, ahead, coordinate, span_work, range
             d0, d1 = rates_on_curve(span, n, nq + k + i, seconds)
             rate_range_out[c + i, 0], rate_range_out[c + i, 1] = low, high
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = d0, d1
+            rate_range_out[c + i, 4] = on_curve(span, n, nq + k + i, at)
             if i >= plain:
                 most = math.hypot(most, max(abs(low), abs(high)))
         for i in range(plain):
             range_out[c + i, 0], range_out[c + i, 1] = range_on_curve(span, n, a + i)
             range_out[c + i, 2], range_out[c + i, 3] = rates_on_curve(span, n, a + i, seconds)
+            range_out[c + i, 4] = coordinate[c + i]
         if plain < links.nv[b]:
-            put_rotation_vector(c + plain, coordinate, most, ahead, range_out)
+            put_rotation_vector(c + plain, coordinate, most, seconds * max(at, 1.0 - at), range_out)
 
 
 @kernel
@@ -294,7 +298,7 @@ def put_rotation_vector(c, coordinate, spin, ahead, range_out):
     jumps = angle + fastest * ahead >= math.pi  # it may come out at the other side of half a turn
     for i in range(c, c + 3):
         range_out[i, 0], range_out[i, 1] = coordinate[i] - fastest * ahead, coordinate[i] + fastest * ahead
-        range_out[i, 2], range_out[i, 3] = -fastest, fastest
+        range_out[i, 2], range_out[i, 3], range_out[i, 4] = -fastest, fastest, coordinate[i]
         if jumps:
             range_out[i, 0], range_out[i, 1], range_out[i, 2], range_out[i, 3] = -math.pi, math.pi, -math.inf, math.inf
 
@@ -331,7 +335,8 @@ def loop_ranges(
                 off = slide_off
             rate_range_out[c + i, 0], rate_range_out[c + i, 1] = rate[c + i] - off, rate[c + i] + off
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = -math.inf, math.inf
-            low, high = about(coordinate[c + i], rate[c + i] - off, rate[c + i] + off, before, after)
+            rate_range_out[c + i, 4], range_out[c + i, 4] = rate[c + i], coordinate[c + i]
+            low, high = reach_of(coordinate[c + i], rate[c + i] - off, rate[c + i] + off, before, after)
             range_out[c + i, 2], range_out[c + i, 3] = rate[c + i] - off, rate[c + i] + off
             range_out[c + i, 0], range_out[c + i, 1] = (low, high) if off >= 0.0 else (math.nan, math.nan)
         if kind == SPHERICAL and blocks.freedoms[n] == 3:
@@ -342,27 +347,27 @@ def loop_ranges(
 
 
 @chapter
-def judge(tables, work, guards, g, t, seconds, at, span, told):
+def judge(tables, work, guards_out, g, t, seconds, at, span, told_out):
     """Verdict on a guard; on gaps it is left to who knows shapes.  One that waits is armed where it has left."""
-    kind = guards.kind[g]
-    if guards.armed[g] == DISARMED:
+    kind = guards_out.kind[g]
+    if guards_out.armed[g] == DISARMED:
         return CLEAR
     if kind == GUARD_GAP:
         return WITHIN
     if kind == GUARD_STOP:
-        value = depth_interval(tables.stops, guards, g, work.coordinate, work.ranges, seconds, at)
+        value = depth_interval(tables.stops, guards_out, g, work.coordinate, work.ranges, seconds, at)
     elif kind == GUARD_PROGRAM:
-        value = run_on_span(tables, work, guards.owner[g], t, seconds, at, span)
+        value = run_on_span(tables, work, guards_out.owner[g], t, seconds, at, span)
     else:
         return SAMPLED
     if math.isnan(value[0]) or math.isnan(value[1]):
         return SAMPLED
-    if guards.armed[g] != WAITING_TO_LEAVE:
+    if guards_out.armed[g] != WAITING_TO_LEAVE:
         return verdict_of(value)
-    left = -max(HYSTERESIS * guards.peak[g], LEAST_HYSTERESIS, SHALLOW)
+    left = -max(HYSTERESIS * guards_out.peak[g], LEAST_HYSTERESIS, SHALLOW)
     if value[1] < left:
-        guards.armed[g] = ARMED
-        told[SPAN_ARMED] += 1.0
+        guards_out.armed[g] = ARMED
+        told_out[SPAN_ARMED] += 1.0
         return CLEAR
     # Elsewhere it is clear where it cannot both leave and come back.
     return CLEAR if value[1] < 0.0 or value[0] > left or value[3] <= 0.0 else WITHIN
@@ -396,30 +401,46 @@ def depth_interval(stops, guards, g, coordinate, ranges, seconds, at):
 
 @chapter
 def run_on_span(tables, work, program, t, seconds, at, span):
-    """Interval of a formula; not-a-number where it reads what has no bound."""
+    """Interval of a formula; not-a-number where it reads what has no bound.
+
+    With every interval goes the value at the place of reference, from which it departs by no more than its rate allows:
+    what two large numbers have in common cancels in that.
+    """
     codes, stack, top = tables.codes, work.bounds, 0
     for n in range(tables.programs[program, 0], tables.programs[program, 1]):
         operation = codes[n, 0]
         if operation <= COM:
-            value = load_interval(
-                tables.constants, tables.points, tables.links, operation, codes[n, 1], t, seconds, at, span, work.ranges,
-                work.rate_ranges, work.links, work.bodies, work.freedoms, work.span_v, work.spans,
+            value, here = load_interval(
+                tables.constants, tables.points, tables.links, operation, codes[n, 1], t, seconds, at, span,
+                work.ranges, work.rate_ranges, work.links, work.bodies, work.freedoms, work.span_v, work.spans,
             )  # fmt: skip
             top += 1
         elif operation <= MAX:
             top -= 1
-            value = interval_of_two(
-                operation,
-                (stack[top - 1, 0], stack[top - 1, 1], stack[top - 1, 2], stack[top - 1, 3]),
-                (stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]),
-            )
+            value = interval_of_two(operation, interval_at(stack, top - 1), interval_at(stack, top))
+            here = binary(operation, stack[top - 1, 4], stack[top, 4])
         else:
-            value = interval_of_one(
-                operation, (stack[top - 1, 0], stack[top - 1, 1], stack[top - 1, 2], stack[top - 1, 3])
-            )
-        for i in range(4):
-            stack[top - 1, i] = value[i]
-    return stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3]
+            value = interval_of_one(operation, interval_at(stack, top - 1))
+            here = unary(operation, stack[top - 1, 4])
+        keep_interval(value, here, at * seconds, (1.0 - at) * seconds, top - 1, stack)
+    return interval_at(stack, 0)
+
+
+@kernel
+def interval_at(stack, k):
+    """Interval k of a stack."""
+    return stack[k, 0], stack[k, 1], stack[k, 2], stack[k, 3]
+
+
+@kernel
+def keep_interval(value, here, before, after, k, stack_out):
+    """Put an interval on a stack, closed in on its value at the place of reference."""
+    low, high, d0, d1 = value
+    if math.isfinite(here) and math.isfinite(d0) and math.isfinite(d1):
+        least, most = reach_of(here, d0, d1, before, after)
+        low, high = max(low, least), min(high, most)
+    stack_out[k, 0], stack_out[k, 1], stack_out[k, 2], stack_out[k, 3] = low, high, d0, d1
+    stack_out[k, 4] = here
 
 
 @kernel
@@ -427,29 +448,31 @@ def load_interval(
     constants, points, links, operation, argument, t, seconds, at, span, ranges, rate_ranges, link_work, body_work,
     freedom_work, v, span_work,
 ):  # fmt: skip
-    """Interval of an instruction that reads the state; not-a-number for energies, forces and torques."""
+    """Interval of an instruction that reads the state, and its value at the place of reference.
+
+    Not-a-number for energies, forces and torques.
+    """
     if operation == CONSTANT:
-        return constants[argument], constants[argument], 0.0, 0.0
+        return (constants[argument], constants[argument], 0.0, 0.0), constants[argument]
     if operation == TIME:
-        return t, t + seconds, 1.0, 1.0
+        return (t, t + seconds, 1.0, 1.0), t + at * seconds
     if operation == COORDINATE:
-        return ranges[argument, 0], ranges[argument, 1], ranges[argument, 2], ranges[argument, 3]
+        return interval_at(ranges, argument), ranges[argument, 4]
     if operation == RATE:
-        return rate_ranges[argument, 0], rate_ranges[argument, 1], rate_ranges[argument, 2], rate_ranges[argument, 3]
+        return interval_at(rate_ranges, argument), rate_ranges[argument, 4]
     if operation == POSITION or operation == VELOCITY:
         value, r0, r1 = point_rates(points, links, argument, span, seconds, link_work, freedom_work, v, span_work)
         if operation == VELOCITY:
-            return r0, r1, -math.inf, math.inf
-        low, high = about(value, r0, r1, at * seconds, (1.0 - at) * seconds)
-        return low, high, r0, r1
+            return (r0, r1, -math.inf, math.inf), 0.5 * (r0 + r1)
+        low, high = reach_of(value, r0, r1, at * seconds, (1.0 - at) * seconds)
+        return (low, high, r0, r1), value
     ahead = seconds * max(at, 1.0 - at)
     if operation == ROTATION:
-        return turned_entry(links, argument, ahead, body_work, span_work)
+        return turned_entry(links, argument, ahead, body_work, span_work), body_work.R_WB[argument // 9, argument % 9]
     if operation == COM:
-        fastest = com_speed(link_work, span_work)
-        value = total_com(link_work, argument)
-        return value - fastest * ahead, value + fastest * ahead, -fastest, fastest
-    return math.nan, math.nan, math.nan, math.nan
+        fastest, value = com_speed(link_work, span_work), total_com(link_work, argument)
+        return (value - fastest * ahead, value + fastest * ahead, -fastest, fastest), value
+    return (math.nan, math.nan, math.nan, math.nan), math.nan
 
 
 @kernel
