@@ -695,8 +695,8 @@ class Stepper(NamedTuple):
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any
-    curve: Any  # (8 n,) Bernstein coefficients of the state through the last step
-    span: Any  # (8 n,) and through a span of it
+    curve: Any  # (15 n,) Bernstein coefficients of the state, and of its rates, through the last step
+    span: Any  # (15 n,) and through a span of it
     told: Any  # (SPAN_HEADER + guards,) what goes with a question about that span
     ends: Any  # (LEVELS + 1,) fractions of the step at which spans end that are still to be looked at, earliest last
     ahead: Any  # (LEVELS + 2, guards) values of the guards there; the last row: where the present span begins

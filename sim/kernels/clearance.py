@@ -20,7 +20,7 @@ from sim.kernels.features import speed_at
 from sim.kernels.jit import chapter, entry, kernel
 from sim.kernels.narrow import touching_points
 from sim.kernels.separation import axis_of, ball_of
-from sim.kernels.spans import departs, own_rates, root_slides, root_slides_now
+from sim.kernels.spans import common_link, departs, path_departs, root_slides, root_slides_now
 from sim.kernels.system import unpack, vector
 from sim.kernels.vectors import cross, dot, length, minus, outward_axes, three, unit
 from sim.model import (
@@ -47,7 +47,7 @@ def clearance(question, system, t, a, b):
     """Answer CLEAR_GAPS: tell of each gap whether it is clear within a span; links are placed.  Returns a status."""
     tables, _, work, guards = unpack(system)
     n = tables.one.nq[0] + tables.one.nv[0] + 2
-    span, told = vector(a, 8 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
+    span, told = vector(a, 15 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
     verdict = told[SPAN_HEADER:]
     for g in range(verdict.size):
         if verdict[g] == WITHIN and guards.table.kind[g] == GUARD_GAP:
@@ -100,7 +100,7 @@ def keep_apart_in(
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
         n = unit(minus(c_b, c_a))
         r0, r1, _, _ = centre_rates(
-            n, c_a, c_b, a, b, meet, links, span, seconds, ahead, link_work, freedom_work, v, off, most, span_work,
+            n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work,
             path_work,
         )  # fmt: skip
         if far + min(0.0, -before * r1, after * r0) > least:
@@ -116,7 +116,6 @@ def keep_apart_in(
         meet,
         links,
         span,
-        seconds,
         ahead,
         link_work,
         freedom_work,
@@ -186,7 +185,7 @@ def rolling_speed(shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, fr
         root_a, root_b = span_work.root[a], span_work.root[b]
         along -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
         along += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
-        r0, r1 = root_slides(links, freedom_work, span, span.size // 8, seconds, root_a, root_b, n[0], n[1], n[2])
+        r0, r1 = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
         slid = max(abs(along + r0), abs(along + r1)) + slide_off
     else:
         slide_off += span_work.slide_off[a] + span_work.slide_off[b]
@@ -208,19 +207,8 @@ def ball_or_inf(shapes, i):
 
 
 @kernel
-def common_link(links, a, b):
-    """Lowest link on which both hang; one of them where the other hangs on it."""
-    while a != b:
-        if a > b:
-            a = links.parent[a]
-        else:
-            b = links.parent[b]
-    return a
-
-
-@kernel
 def centre_rates(
-    n, c_a, c_b, a, b, meet, links, span, seconds, ahead, link_work, freedom_work, v, off, most, span_work, path_work
+    n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work, path_work
 ):  # fmt: skip
     """Bounds of n . (v_b - v_a) of two centres in the axes of the link on which both hang, where n stands still.
 
@@ -228,15 +216,15 @@ def centre_rates(
     """
     u = minus(relative_speed(link_work, meet, b, c_b), relative_speed(link_work, meet, a, c_a))
     rate = dot(n, u)
-    depart_a, spin_a = path_departs(c_a, a, meet, links, ahead, link_work, off, most, span_work, path_work)
-    depart_b, spin_b = path_departs(c_b, b, meet, links, ahead, link_work, off, most, span_work, path_work)
+    depart_a, spin_a, _ = path_departs(c_a, a, meet, links, ahead, link_work, off, most, span_work, path_work)
+    depart_b, spin_b, _ = path_departs(c_b, b, meet, links, ahead, link_work, off, most, span_work, path_work)
     depart = depart_a + depart_b
     if meet > 0:
         return rate - depart, rate + depart, spin_a, spin_b
     root_a, root_b = span_work.root[a], span_work.root[b]
     rate -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
     rate += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
-    low, high = root_slides(links, freedom_work, span, span.size // 8, seconds, root_a, root_b, n[0], n[1], n[2])
+    low, high = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
     return rate - depart + low, rate + depart + high, spin_a, spin_b
 
 
@@ -245,37 +233,6 @@ def relative_speed(link_work, frame, b, c):
     """Velocity of link b's material at c, as seen from another link, world axes."""
     mine, its = speed_at(link_work.V, link_work.x, b, c), speed_at(link_work.V, link_work.x, frame, c)
     return minus(mine, its)
-
-
-@kernel
-def path_departs(c, b, meet, links, ahead, link_work, off, most, span_work, path_work):
-    """How far velocity of a point, and angular velocity, of link b depart, as seen from a link it hangs on.
-
-    See `spans.spread`; the sliding of roots is left out there, too.
-    """
-    arm = length(minus(c, three(link_work.x, b)))
-    if meet == 0:
-        return departs(span_work, b, arm), span_work.spin_off[b]
-    count = 0
-    while b != meet:
-        path_work[count] = b
-        count, b = count + 1, links.parent[b]
-    spin_off = spin = turn = depart = 0.0
-    w = three(link_work.V, meet)
-    for k in range(count - 1, -1, -1):
-        at = path_work[k]
-        turn_off, turn_most, slide_off, slide_most = own_rates(links, at, off, most, ahead)
-        swing = min(turn, 2.0)
-        d = length(three(link_work.d, at)) if links.parent[at] != meet else 0.0  # the first joint's place stands still
-        if links.parent[at] == meet:
-            depart = slide_off
-        else:
-            moved = swing * d + ahead * slide_most
-            depart += spin_off * (d + moved) + spin * moved + slide_off + slide_most * swing
-        spin_off += turn_off + turn_most * swing
-        spin = length(minus(three(link_work.V, at), w)) + spin_off
-        turn = ahead * spin
-    return depart + arm * (spin_off + spin * min(turn, 2.0)), spin_off
 
 
 @kernel

@@ -75,7 +75,7 @@ def first_crossing(answers, system, stepper):
     pieces of the step.
     """
     t, h, new = stepper.clock[T], stepper.clock[STEP], stepper.guard_new
-    curve_of(stepper.y, stepper.dense, stepper.curve)
+    curve_of(stepper.y, stepper.dense, h, stepper.curve)
     stepper.count[LOOKS] = 0
     within, sampled = unclear(answers, system, stepper, 0.0, 1.0, 2.0)
     pieces = PIECES if sampled > 0 else 1

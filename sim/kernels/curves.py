@@ -22,10 +22,11 @@ CHOOSE = (
 
 
 @kernel
-def curve_of(y, dense, curve_out):
-    """Bernstein coefficients of the state through the whole step, from its dense output.
+def curve_of(y, dense, h, curve_out):
+    """Bernstein coefficients of the state through a step of h [s], from its dense output, and of its rates.
 
-    y: (n,) state at the start.  dense: (7, n), see `integrate.interpolate`.  curve_out: (8 n,), n for each coefficient.
+    y: (n,) state at the start.  dense: (7, n), see `integrate.interpolate`.  curve_out: (15 n,): n numbers for each of
+    the eight coefficients, then for each of the seven of the time derivative.
     """
     n = y.size
     for i in range(n):
@@ -37,24 +38,37 @@ def curve_of(y, dense, curve_out):
             weight = CHOOSE[rest][j] / CHOOSE_7[p + j]
             for i in range(n):
                 curve_out[(p + j) * n + i] += weight * dense[m, i]
+    for k in range(DEGREE * n):
+        curve_out[(DEGREE + 1) * n + k] = DEGREE * (curve_out[n + k] - curve_out[k]) / h
 
 
 @kernel
 def restrict(curve, low, high, span_out):
-    """Coefficients of the part between two fractions of the step, by de Casteljau's algorithm.
+    """Coefficients of the part between two fractions of the step, of the state and of its rates.
+
+    Rates are cut as the state is, not found from its cut coefficients: in short spans their differences are roundoff.
+    """
+    n = curve.size // (2 * DEGREE + 1)
+    for i in range(curve.size):
+        span_out[i] = curve[i]
+    cut(low, high, DEGREE, 0, n, span_out)
+    cut(low, high, DEGREE - 1, (DEGREE + 1) * n, n, span_out)
+
+
+@kernel
+def cut(low, high, degree, first, n, span_out):
+    """Cut n polynomials, whose coefficients begin at `first`, by de Casteljau's algorithm.
 
     Both ends are cut off by convex combinations, so that bounds stay bounds.
     """
-    n = curve.size // (DEGREE + 1)
-    for i in range(curve.size):
-        span_out[i] = curve[i]
-    for r in range(1, DEGREE + 1):
-        for i in range(curve.size - 1, r * n - 1, -1):
+    end = first + (degree + 1) * n
+    for r in range(1, degree + 1):
+        for i in range(end - 1, first + r * n - 1, -1):
             span_out[i] = (1.0 - high) * span_out[i - n] + high * span_out[i]
-    # span_out[k] is now coefficient k of the part before `high`: what is left is to cut off what comes before `low`.
+    # Coefficients are now those of the part before `high`: what is left is to cut off what comes before `low`.
     u = low / high
-    for r in range(1, DEGREE + 1):
-        for i in range(curve.size - r * n):
+    for r in range(1, degree + 1):
+        for i in range(first, end - r * n):
             span_out[i] = (1.0 - u) * span_out[i] + u * span_out[i + n]
 
 
@@ -68,12 +82,18 @@ def on_curve(span, n, i, at):
 
 
 @kernel
-def rate_on_curve(span, n, i, at, seconds):
+def rate_between(span, n, i, k):
+    """Coefficient k of the time derivative of component i, of n."""
+    return span[(DEGREE + 1 + k) * n + i]
+
+
+@kernel
+def rate_on_curve(span, n, i, at):
     """Time derivative of component i, of n, at a fraction of the span."""
     s, c = 0.0, 1.0 - at
     for k in range(DEGREE):
-        s += CHOOSE[DEGREE - 1][k] * at**k * c ** (DEGREE - 1 - k) * (span[(k + 1) * n + i] - span[k * n + i])
-    return DEGREE * s / seconds
+        s += CHOOSE[DEGREE - 1][k] * at**k * c ** (DEGREE - 1 - k) * rate_between(span, n, i, k)
+    return s
 
 
 @kernel
@@ -86,16 +106,10 @@ def range_on_curve(span, n, i):
 
 
 @kernel
-def rate_between(span, n, i, k, seconds):
-    """Coefficient k of the time derivative of component i, of n."""
-    return DEGREE * (span[(k + 1) * n + i] - span[k * n + i]) / seconds
-
-
-@kernel
-def rates_on_curve(span, n, i, seconds):
+def rates_on_curve(span, n, i):
     """Bounds of the time derivative of component i, of n."""
     low, high = math.inf, -math.inf
     for k in range(DEGREE):
-        rate = rate_between(span, n, i, k, seconds)
+        rate = rate_between(span, n, i, k)
         low, high = min(low, rate), max(high, rate)
     return low, high

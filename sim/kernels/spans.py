@@ -35,6 +35,7 @@ from sim.kernels.programs import (
     unary,
 )
 from sim.kernels.system import CLEAR_GAPS, ask, unpack, vector
+from sim.kernels.vectors import length, minus, three
 from sim.model import (
     ARMED,
     CLEAR,
@@ -72,13 +73,14 @@ TURNED = 0.5 * math.pi
 def spans(question, system, t, a, b):
     """Answer CLEARANCE: tell of each guard whether it is clear within a span; see `sim.kernels.system`.
 
-    t: start of the span [s].  a: (8 n,) Bernstein coefficients of the state within it.  b: SPAN_HEADER numbers, then
-    the verdict on each guard, of which only those that are WITHIN are looked at.  Returns a status.
+    t: start of the span [s].  a: (15 n,) Bernstein coefficients of the state within it, see `curves.curve_of`.
+    b: SPAN_HEADER numbers, then the verdict on each guard, of which only those that are WITHIN are looked at.
+    Returns a status.
     """
     tables, _, work, guards = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     n = nq + nv + 2
-    span, told = vector(a, 8 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
+    span, told = vector(a, 15 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
     seconds, at = told[SPAN_SECONDS], told[SPAN_AT]
     before, after = at * seconds, (1.0 - at) * seconds
     ahead = max(before, after)
@@ -94,8 +96,8 @@ def spans(question, system, t, a, b):
         body_poses(tables.links, work.links, work.bodies)
         tree_ranges(tables.links, span, n, nq, seconds, at, work.coordinate, work.ranges, work.rate_ranges)
         loop_ranges(
-            tables.blocks, work.links, work.blocks, work.coordinate, work.rate, before, after, work.spans, work.ranges,
-            work.rate_ranges,
+            tables.links, tables.blocks, work.links, work.blocks, work.coordinate, work.rate, before, after,
+            work.span_off, work.span_most, work.spans, work.path, work.ranges, work.rate_ranges,
         )  # fmt: skip
     for g in range(verdict.size):
         if verdict[g] == WITHIN:
@@ -122,15 +124,15 @@ def put_motion(links, span, n, at, seconds, q_out, v_out, off_out, most_out):
         if turning:
             count -= 3
         for i in range(count):
-            q_out[a + i], v_out[k + i] = on_curve(span, n, a + i, at), rate_on_curve(span, n, a + i, at, seconds)
-            low, high = rates_on_curve(span, n, a + i, seconds)
+            q_out[a + i], v_out[k + i] = on_curve(span, n, a + i, at), rate_on_curve(span, n, a + i, at)
+            low, high = rates_on_curve(span, n, a + i)
             off_out[k + i], most_out[k + i] = max(high - v_out[k + i], v_out[k + i] - low), max(abs(low), abs(high))
         if turning:
-            put_turning(span, n, a + count, k + count, at, seconds, ahead, q_out, v_out, off_out, most_out)
+            put_turning(span, n, a + count, k + count, at, ahead, q_out, v_out, off_out, most_out)
 
 
 @kernel
-def put_turning(span, n, a, k, at, seconds, ahead, q_out, v_out, off_out, most_out):
+def put_turning(span, n, a, k, at, ahead, q_out, v_out, off_out, most_out):
     """Do that for a quaternion q[a:a + 4] and its angular velocity v[k:k + 3], in the child's axes.
 
     w = 2 q' conj(q) / |q|^2, and |q / |q|^2 - p / |p|^2| = |q - p| / (|q| |p|).
@@ -139,15 +141,15 @@ def put_turning(span, n, a, k, at, seconds, ahead, q_out, v_out, off_out, most_o
     for m in range(7):
         square = gap = 0.0
         for i in range(4):
-            rate = rate_between(span, n, a + i, m, seconds)
+            rate = rate_between(span, n, a + i, m)
             square += rate * rate
-            gap += (rate - rate_on_curve(span, n, a + i, at, seconds)) ** 2
+            gap += (rate - rate_on_curve(span, n, a + i, at)) ** 2
         most, off = max(most, math.sqrt(square)), max(off, math.sqrt(gap))
     w, x = on_curve(span, n, a, at), on_curve(span, n, a + 1, at)
     y, z = on_curve(span, n, a + 2, at), on_curve(span, n, a + 3, at)
     q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = w, x, y, z
-    dw, dx = rate_on_curve(span, n, a, at, seconds), rate_on_curve(span, n, a + 1, at, seconds)
-    dy, dz = rate_on_curve(span, n, a + 2, at, seconds), rate_on_curve(span, n, a + 3, at, seconds)
+    dw, dx = rate_on_curve(span, n, a, at), rate_on_curve(span, n, a + 1, at)
+    dy, dz = rate_on_curve(span, n, a + 2, at), rate_on_curve(span, n, a + 3, at)
     square = w * w + x * x + y * y + z * z
     v_out[k] = 2.0 * (w * dx - x * dw - y * dz + z * dy) / square
     v_out[k + 1] = 2.0 * (w * dy - y * dw - z * dx + x * dz) / square
@@ -227,7 +229,49 @@ def departs(span_work, b, arm):
 
 
 @kernel
-def root_slides(links, freedom_work, span, n, seconds, a, b, n0, n1, n2):
+def common_link(links, a, b):
+    """Lowest link on which both hang; one of them where the other hangs on it."""
+    while a != b:
+        if a > b:
+            a = links.parent[a]
+        else:
+            b = links.parent[b]
+    return a
+
+
+@kernel
+def path_departs(c, b, meet, links, ahead, link_work, off, most, span_work, path_work):
+    """How far velocity of a point, and angular velocity, of link b depart, as seen from a link it hangs on.
+
+    Also its largest angular velocity.  See `spread_out`; the sliding of roots is left out here, too.
+    """
+    arm = length(minus(c, three(link_work.x, b)))
+    if meet == 0:
+        return departs(span_work, b, arm), span_work.spin_off[b], span_work.spin[b]
+    count = 0
+    while b != meet:
+        path_work[count] = b
+        count, b = count + 1, links.parent[b]
+    spin_off = spin = turn = depart = 0.0
+    w = three(link_work.V, meet)
+    for k in range(count - 1, -1, -1):
+        at = path_work[k]
+        turn_off, turn_most, slide_off, slide_most = own_rates(links, at, off, most, ahead)
+        swing = min(turn, 2.0)
+        d = length(three(link_work.d, at)) if links.parent[at] != meet else 0.0  # the first joint's place stands still
+        if links.parent[at] == meet:
+            depart = slide_off
+        else:
+            moved = swing * d + ahead * slide_most
+            depart += spin_off * (d + moved) + spin * moved + slide_off + slide_most * swing
+        spin_off += turn_off + turn_most * swing
+        spin = length(minus(three(link_work.V, at), w)) + spin_off
+        turn = ahead * spin
+    return depart + arm * (spin_off + spin * min(turn, 2.0)), spin_off, spin
+
+
+@kernel
+def root_slides(links, freedom_work, span, n, a, b, n0, n1, n2):
     """Bounds of how fast the root of link b slides past that of a along a direction; see `spread`.  a, b: roots."""
     low, high = math.inf, -math.inf
     for k in range(7):
@@ -240,7 +284,7 @@ def root_slides(links, freedom_work, span, n, seconds, a, b, n0, n1, n2):
                     along = (
                         freedom_work.axis[c, 0] * n0 + freedom_work.axis[c, 1] * n1 + freedom_work.axis[c, 2] * n2
                     )  # fmt: skip
-                    rate += (1.0 - 2.0 * side) * along * rate_between(span, n, links.q[r] + i, k, seconds)
+                    rate += (1.0 - 2.0 * side) * along * rate_between(span, n, links.q[r] + i, k)
         low, high = min(low, rate), max(high, rate)
     return low, high
 
@@ -276,7 +320,7 @@ def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_ran
         most = 0.0
         for i in range(links.nv[b]):
             low, high = range_on_curve(span, n, nq + k + i)
-            d0, d1 = rates_on_curve(span, n, nq + k + i, seconds)
+            d0, d1 = rates_on_curve(span, n, nq + k + i)
             rate_range_out[c + i, 0], rate_range_out[c + i, 1] = low, high
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = d0, d1
             rate_range_out[c + i, 4] = on_curve(span, n, nq + k + i, at)
@@ -284,7 +328,7 @@ def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_ran
                 most = math.hypot(most, max(abs(low), abs(high)))
         for i in range(plain):
             range_out[c + i, 0], range_out[c + i, 1] = range_on_curve(span, n, a + i)
-            range_out[c + i, 2], range_out[c + i, 3] = rates_on_curve(span, n, a + i, seconds)
+            range_out[c + i, 2], range_out[c + i, 3] = rates_on_curve(span, n, a + i)
             range_out[c + i, 4] = coordinate[c + i]
         if plain < links.nv[b]:
             put_rotation_vector(c + plain, coordinate, most, seconds * max(at, 1.0 - at), range_out)
@@ -305,42 +349,42 @@ def put_rotation_vector(c, coordinate, spin, ahead, range_out):
 
 @kernel
 def loop_ranges(
-    blocks, link_work, block_work, coordinate, rate, before, after, span_work, range_out, rate_range_out
+    links, blocks, link_work, block_work, coordinate, rate, before, after, off, most, span_work, path_work, range_out,
+    rate_range_out,
 ):  # fmt: skip
     """Intervals of coordinates and rates of loop joints; not-a-number where there is no bound."""
-    x, frame, ahead = link_work.x, block_work.frame, max(before, after)
+    frame, ahead = block_work.frame, max(before, after)
     for n in range(blocks.kind.size):
         kind, c, a, b = blocks.kind[n], blocks.column[n], blocks.a[n], blocks.b[n]
-        arm_a = arm_b = spin = slide = 0.0
-        for i in range(3):
-            arm_b += (frame[n, i] - x[b, i]) ** 2
-            arm_a += (frame[n, i] - x[a, i]) ** 2
-            spin += frame[n, 21 + i] ** 2
-            slide += frame[n, 24 + i] ** 2
-        arm_a, arm_b, spin, slide = math.sqrt(arm_a), math.sqrt(arm_b), math.sqrt(spin), math.sqrt(slide)
-        spin_off = span_work.spin_off[a] + span_work.spin_off[b]
-        # The point of b that is looked at moves past a by no more than both move.
-        arm_a += ahead * (
-            span_work.speed[a] + span_work.spin[a] * arm_a + span_work.speed[b] + span_work.spin[b] * arm_b
-        )
-        slide_off = departs(span_work, a, arm_a) + departs(span_work, b, arm_b)
-        slide_off += span_work.slide_off[a] + span_work.slide_off[b]
-        swing = min(span_work.turn[a], 2.0)
-        turn_off, slide_off = spin_off + (spin + spin_off) * swing, slide_off + (slide + slide_off) * swing
+        place = (frame[n, 0], frame[n, 1], frame[n, 2])
+        w = length((frame[n, 21], frame[n, 22], frame[n, 23]))
+        u = length((frame[n, 24], frame[n, 25], frame[n, 26]))
+        meet = common_link(links, a, b)
+        slide_a, off_a, spin_a = path_departs(place, a, meet, links, ahead, link_work, off, most, span_work, path_work)
+        slide_b, off_b, _ = path_departs(place, b, meet, links, ahead, link_work, off, most, span_work, path_work)
+        slide_off = slide_a + slide_b
+        if meet == 0:
+            slide_off += span_work.slide_off[a] + span_work.slide_off[b]
+        # The place moves past a by what b slides there, and a turns on under it.
+        slide_off += (off_a + spin_a * min(ahead * spin_a, 2.0)) * ahead * (u + slide_off)
+        swing = min(ahead * spin_a, 2.0)
+        turn_off = off_a + off_b + (w + off_a + off_b) * swing
+        slide_off += (u + slide_off) * swing
+        spin = w + off_a + off_b
         for i in range(blocks.freedoms[n]):
-            off = math.nan
+            within = math.nan
             if kind == ROTATIONAL or (kind == CYLINDRICAL and i == 1):
-                off = turn_off
+                within = turn_off
             elif kind == TRANSLATIONAL or kind == CYLINDRICAL:
-                off = slide_off
-            rate_range_out[c + i, 0], rate_range_out[c + i, 1] = rate[c + i] - off, rate[c + i] + off
+                within = slide_off
+            rate_range_out[c + i, 0], rate_range_out[c + i, 1] = rate[c + i] - within, rate[c + i] + within
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = -math.inf, math.inf
             rate_range_out[c + i, 4], range_out[c + i, 4] = rate[c + i], coordinate[c + i]
-            low, high = reach_of(coordinate[c + i], rate[c + i] - off, rate[c + i] + off, before, after)
-            range_out[c + i, 2], range_out[c + i, 3] = rate[c + i] - off, rate[c + i] + off
-            range_out[c + i, 0], range_out[c + i, 1] = (low, high) if off >= 0.0 else (math.nan, math.nan)
+            low, high = reach_of(coordinate[c + i], rate[c + i] - within, rate[c + i] + within, before, after)
+            range_out[c + i, 2], range_out[c + i, 3] = rate[c + i] - within, rate[c + i] + within
+            range_out[c + i, 0], range_out[c + i, 1] = (low, high) if within >= 0.0 else (math.nan, math.nan)
         if kind == SPHERICAL and blocks.freedoms[n] == 3:
-            put_rotation_vector(c, coordinate, spin + spin_off, ahead, range_out)
+            put_rotation_vector(c, coordinate, spin, ahead, range_out)
 
 
 # --- verdicts ---------------------------------------------------------------------------------------
@@ -461,7 +505,7 @@ def load_interval(
     if operation == RATE:
         return interval_at(rate_ranges, argument), rate_ranges[argument, 4]
     if operation == POSITION or operation == VELOCITY:
-        value, r0, r1 = point_rates(points, links, argument, span, seconds, link_work, freedom_work, v, span_work)
+        value, r0, r1 = point_rates(points, links, argument, span, link_work, freedom_work, v, span_work)
         if operation == VELOCITY:
             return (r0, r1, -math.inf, math.inf), 0.5 * (r0 + r1)
         low, high = reach_of(value, r0, r1, at * seconds, (1.0 - at) * seconds)
@@ -476,7 +520,7 @@ def load_interval(
 
 
 @kernel
-def point_rates(points, links, argument, span, seconds, link_work, freedom_work, v, span_work):
+def point_rates(points, links, argument, span, link_work, freedom_work, v, span_work):
     """World coordinate of a point at the place of reference, and bounds of its rate."""
     i, k = argument // 3, argument % 3
     b = points.body[i]
@@ -486,7 +530,7 @@ def point_rates(points, links, argument, span, seconds, link_work, freedom_work,
     e0, e1, e2 = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
     root = span_work.root[b]
     rate -= root_slides_now(links, freedom_work, v, root, e0, e1, e2)
-    low, high = root_slides(links, freedom_work, span, span.size // 8, seconds, 0, root, e0, e1, e2)
+    low, high = root_slides(links, freedom_work, span, span.size // 15, 0, root, e0, e1, e2)
     return value, rate - off + low, rate + off + high
 
 

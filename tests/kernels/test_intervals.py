@@ -30,18 +30,18 @@ def test_a_curve_is_the_dense_output_and_lies_between_its_coefficients(seed: int
     n, seconds = 3, 0.7
     y, dense = rng.normal(size=n), rng.normal(size=(7, n))
     low, high = np.sort(rng.uniform(0.0, 1.0, 2))
-    curve, span, at = np.zeros(8 * n), np.zeros(8 * n), np.zeros(n)
-    plain(curves.curve_of)(y, dense, curve)
+    curve, span, at = np.zeros(15 * n), np.zeros(15 * n), np.zeros(n)
+    plain(curves.curve_of)(y, dense, seconds / (high - low), curve)
     plain(curves.restrict)(curve, low, high, span)
-    path = BPoly(span.reshape(8, 1, n), [0.0, seconds])
+    path = BPoly(span[: 8 * n].reshape(8, 1, n), [0.0, seconds])
     for i in range(n):
         for share in INSIDE:
             plain(interpolate)(y, dense, low + share * (high - low), at)
             assert plain(curves.on_curve)(span, n, i, share) == pytest.approx(at[i], abs=1e-13)
-            rate = plain(curves.rate_on_curve)(span, n, i, share, seconds)
+            rate = plain(curves.rate_on_curve)(span, n, i, share)
             assert rate == pytest.approx(path(share * seconds, 1)[i], abs=1e-11)
             least, most = plain(curves.range_on_curve)(span, n, i)
-            slowest, fastest = plain(curves.rates_on_curve)(span, n, i, seconds)
+            slowest, fastest = plain(curves.rates_on_curve)(span, n, i)
             assert least - 1e-13 <= at[i] <= most + 1e-13
             assert slowest - 1e-11 <= rate <= fastest + 1e-11
 

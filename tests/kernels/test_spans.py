@@ -17,7 +17,7 @@ from tests.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 
-SAMPLES = np.linspace(0.0, 1.0, 60)
+SAMPLES = np.linspace(0.0, 1.0, 40)
 SHALLOW = 1e-8  # of conditions: what they may exceed zero by though they are called clear, and roundoff
 GRAZING = 2e-7  # m
 READS = ("coordinate", "rate")
@@ -30,13 +30,14 @@ class Spans:
         self.flow = simulator.flow
         s = self.flow.stepper
         self.t, self.h, self.n = float(s.clock[T] - s.clock[STEP]), float(s.clock[STEP]), len(s.y)
-        self.path = BPoly(s.curve.reshape(8, 1, self.n).copy(), [0.0, 1.0])
+        self.path = BPoly(s.curve[: 8 * self.n].reshape(8, 1, self.n).copy(), [0.0, 1.0])
 
     def span(self, low: float, high: float) -> np.ndarray:
         """Coefficients of the part of the path, found anew from eight places on it."""
         at = 0.5 - 0.5 * np.cos(np.pi * np.arange(8) / 7.0)
         basis = np.array([[BPoly(np.eye(8)[:, [k]], [0.0, 1.0])(x) for k in range(8)] for x in at])
-        return np.linalg.solve(basis, self.path(low + at * (high - low))).ravel()
+        state = np.linalg.solve(basis, self.path(low + at * (high - low)))
+        return np.concatenate([state.ravel(), (7.0 * np.diff(state, axis=0) / ((high - low) * self.h)).ravel()])
 
     def verdicts(self, low: float, high: float, at: float) -> np.ndarray:
         told = np.full(SPAN_HEADER + len(self.flow.guards.table), float(WITHIN))
@@ -55,12 +56,12 @@ class Spans:
         assert status == Status.OK
 
 
-def check(simulator: sim.Simulator, rng: np.random.Generator, spans: int) -> tuple[int, int]:
+def check(simulator: sim.Simulator, rng: np.random.Generator, spans: int, narrowest: float = -4.0) -> tuple[int, int]:
     """Check random spans of the last step; returns how many verdicts were clear, and how many were not."""
     looked, clear = Spans(simulator), 0
     gap = looked.flow.guards.table.kind == GUARD_GAP
     for _ in range(spans):
-        width = 10.0 ** rng.uniform(-4.0, 0.0)
+        width = 10.0 ** rng.uniform(narrowest, 0.0)
         low = rng.uniform(0.0, 1.0 - width)
         verdicts = looked.verdicts(low, low + width, float(rng.choice([0.0, 0.5, 1.0, rng.uniform()])))
         values = np.array([looked.values(low + share * width) for share in SAMPLES])
@@ -82,9 +83,9 @@ def formulas(mechanism: mechanisms.Mechanism, rng: np.random.Generator) -> list[
         count = ref.FREEDOMS[link.kind]
         for read in READS:
             found += [f"{read}('{name}')" + (f"[{i}]" if count > 1 else "") for i in range(count)]
-    a, b = rng.choice(mechanism.names, 2)
+    a, b = rng.choice(mechanism.names, 2, replace=False)
     found += [f"position('{a}')[{k}]" for k in range(3)] + [f"velocity('{b}.com')[{k}]" for k in range(3)]
-    found += [f"distance('{a}.com', '{b}')"] if a != b else []
+    found.append(f"distance('{a}.com', '{b}')")
     found += [f"local('{a}', '{b}')[0]", f"orientation('{a}')[2]", "com()[0]", "sin(t*3 rad/s)*cos(t*2 rad/s)"]
     return found
 
@@ -96,22 +97,30 @@ def test_conditions_that_are_clear_change_sign_once_at_most(seed: int, loops: in
     mechanism = mechanisms.random_mechanism(rng, 3, loops)
     if not loops:
         mechanism = mechanisms.with_coordinates(rng, mechanism)
-        mechanism = mechanisms.with_loose_rates(rng, mechanism, 3.0)
+        mechanism = mechanisms.with_loose_rates(rng, mechanism, 5.0)
     texts = formulas(mechanism, rng)
     events = "\n".join(f'  e{i}: {{when: "{text} > 0", impulse: {{body: {mechanism.names[0]}, linear: [0, 0, 0]}}}}'
                        for i, text in enumerate(texts))  # fmt: skip
     simulator = simulator_of(scene_text(mechanism, extra=f"events:\n{events}", simulate="{duration: 1 s}"))
     flow = simulator.flow
-    flow.advance(0.5, 3)
-    # Each threshold is met within the last step.
-    tables, values = flow.structure.tables, Spans(simulator).values(float(rng.uniform()))
+    while flow.t < 0.2:
+        status, _ = flow.advance(0.2, 100)
+        assert status in (Status.REACHED, Status.PAUSE, Status.GUARD)
+        if status == Status.GUARD:  # rates that are zero but for roundoff
+            flow.wait_to_leave(flow.crossed()[0])
+    flow.advance(1.0, 1)
+    # Each threshold is met within the last step, and twice where a value has a peak there.
+    tables, looked = flow.structure.tables, Spans(simulator)
+    seen = np.array([looked.values(share) for share in np.linspace(0.0, 1.0, 30)])
+    peak, ends = seen.max(axis=0), np.maximum(seen[0], seen[-1])
+    values = np.where(peak > ends, rng.uniform(ends, np.maximum(peak, ends)), seen[rng.integers(30)])
     tables.constants.flags.writeable = True
     for g, condition in enumerate(flow.conditions):
         first, end = tables.programs[condition.program]
         zero = [int(argument) for code, argument in tables.codes[first:end] if code == CONSTANT][-2]
         tables.constants[zero] = values[g]  # the last constant is what `>` asks for beyond equality
     tables.constants.flags.writeable = False
-    clear, within = check(simulator, rng, 12)
+    clear, within = check(simulator, rng, 40, narrowest=-1.5)
     assert clear > 0
     assert within > 0
 
@@ -119,13 +128,13 @@ def test_conditions_that_are_clear_change_sign_once_at_most(seed: int, loops: in
 FLOATING = """
 schema: 1
 name: floating
-world: {{gravity: [0, 0, -9.81], shapes: [{{name: plate, box: {{center: [0, 0, -0.3], size: [1, 1, {thin}]}}}},
+world: {{gravity: [0, 0, -9.81], shapes: [{{name: plate, box: {{center: [0, 0, -0.15], size: [1, 1, {thin}]}}}},
   {{name: floor, plane: {{center: [0, 0, -0.4], normal: [0.1, 0, 1]}}}}]}}
 bodies:
   a: {{mass: 1 kg, shapes: [{{capsule: {{from: [0, 0, 0], to: [0.2, 0, 0.1], radius: 5 cm}}}}]}}
   b: {{mass: 0.5 kg, shapes: [{{box: {{center: [0.4, 0, 0.1], size: [0.2, 0.1, 0.05]}}}}]}}
   c: {{mass: 0.3 kg, shapes: [{{cylinder: {{from: [0.5, 0.2, 0.1], to: [0.6, 0.3, 0.1], radius: 4 cm}}}}]}}
-  d: {{mass: 0.2 kg, shapes: [{{ellipsoid: {{center: [-0.3, 0, 0.2], radii: [0.05, 0.1, 0.08]}}}}]}}
+  d: {{mass: 0.2 kg, shapes: [{{ellipsoid: {{center: [-0.2, 0, 0.1], radii: [0.05, 0.1, 0.08]}}}}]}}
 joints:
   hang: {{type: {first}, parent: {parent}, child: a, position: [0, 0, 0]{axis}}}
   elbow: {{type: rotational, parent: a, child: b, position: [0.25, 0, 0.1], axis: [0.2, 1, 0.3]}}
@@ -151,12 +160,12 @@ def test_shapes_that_are_clear_keep_apart(seed: int) -> None:
         v=rng.uniform(0.1, 6.0),
     )  # fmt: skip
     simulator = simulator_of(text)
-    simulator.advance(1e-6)  # which begins to watch shapes
+    simulator.advance(0.02)  # which begins to watch shapes, and lengthens the steps
     clear, within = 0, 0
-    for _ in range(4):
+    for _ in range(6):
         status, _ = simulator.flow.advance(0.5, 1)
         assert status in (Status.PAUSE, Status.GUARD), status
-        found = check(simulator, rng, 5)
+        found = check(simulator, rng, 8)
         clear, within = clear + found[0], within + found[1]
     assert clear > 0
     assert within > 0
