@@ -98,16 +98,25 @@ def test_a_condition_that_begins_at_equality(when: str, speed: float, times: lis
 WINDOW = """
 schema: 1
 world: {gravity: [0, 0, 0]}
-bodies: {a: {mass: 1 kg, com: [0, 0, 0], inertia: [1, 1, 1]}}
+bodies: {a: {mass: 1 kg, com: [0, 0, 0], inertia: [1, 1, 1], points: {tip: [1, 0, 0]}}}
 joints: {turn: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 0, 1]}}
 initial: {turn: {coordinate: 0, rate: 2}}
-events: {pass: {when: "sin(coordinate('turn')) > 0.999", once: false, impulse: {body: a, linear: [0, 0, 0]}}}
+events: {pass: {when: "WHEN", once: false, impulse: {body: a, linear: [0, 0, 0]}}}
 simulate: {duration: 20 s}
 """
 
 
-def test_a_condition_that_waits_is_armed_within_a_step() -> None:
+@pytest.mark.parametrize(
+    "when",
+    [
+        "sin(coordinate('turn')) > 0.999",
+        "position('a.tip')[1] > 0.999 m",
+        "velocity('a.tip')[0] < -1.998 m/s",
+        "distance('a.tip', 'a') > 0 and orientation('a')[2] > asin(0.999) and orientation('a')[2] < pi - asin(0.999)",
+    ],
+)
+def test_a_condition_that_waits_is_armed_within_a_step(when: str) -> None:
     """Each turn, though a free rotation is followed in steps of many turns."""
-    run = Run(WINDOW).to(20.0)
+    run = Run(WINDOW.replace("WHEN", when)).to(20.0)
     right = [(np.arcsin(0.999) + 2.0 * np.pi * k) / 2.0 for k in range(7)]
     assert [event.time for event in run.told.events] == pytest.approx([t for t in right if t <= 20.0], abs=1e-9)
