@@ -43,25 +43,29 @@ class Agenda:
     def take(self, t: float, crossed: Iterable[str] = ()) -> list[Event]:
         """Return the events that happen at t, in file order; they are then no longer due.
 
+        Those that follow without delay are of the same instant, and each happens once.
         crossed : names of events whose condition became true.
         """
-        crossed, out = set(crossed), []
-        for event in self.events:
-            times = self.due.get(event.name, [])
-            timed = any(time <= t for time in times)
-            if timed:
-                self.due[event.name] = [time for time in times if time > t]
-            keyed = event.key is not None and event.key in self.pressed
-            if (timed or keyed or event.name in crossed) and not self.spent(event):
-                out.append(event)
+        crossed, out = set(crossed), dict[str, Event]()
+        while fresh := [event for event in self.events if event.name not in out and self._fires(event, t, crossed)]:
+            for event in fresh:
+                out[event.name] = event
+                self.fired[event.name] = self.fired.get(event.name, 0) + 1
+                for other in self.events:
+                    for name, delay in other.after:
+                        if name == event.name and not self.spent(other):
+                            self.due.setdefault(other.name, []).append(t + delay)
         self.pressed.clear()
-        for event in out:
-            self.fired[event.name] = self.fired.get(event.name, 0) + 1
-            for other in self.events:
-                for name, delay in other.after:
-                    if name == event.name and not self.spent(other):
-                        self.due.setdefault(other.name, []).append(t + delay)
-        return out
+        return [event for event in self.events if event.name in out]
+
+    def _fires(self, event: Event, t: float, crossed: set[str]) -> bool:
+        """Tell whether an event happens at t; its time is then no longer due."""
+        times = self.due.get(event.name, [])
+        timed = any(time <= t for time in times)
+        if timed:
+            self.due[event.name] = [time for time in times if time > t]
+        keyed = event.key is not None and event.key in self.pressed
+        return (timed or keyed or event.name in crossed) and not self.spent(event)
 
     def keys(self) -> tuple[str, ...]:
         """Return all keys that some event waits for."""

@@ -13,6 +13,7 @@ from sim.impulses import joint_impulses
 from sim.programs import Condition, Programs
 from sim.scene.spec import Action, Event
 from sim.sentences import SimulationError
+from sim.tree import Frames
 
 if TYPE_CHECKING:
     from sim.simulator import Simulator
@@ -28,6 +29,7 @@ class Happening:
     kind : scene, key, mode, disarmed, annotation
     lost : J; impulse: norm of all constraint impulses
     through : (joints, 6) impulse of every joint, or None: moment about it, force, of the parent on the child
+    bound : joints that were bound at its instant; frames : those of all joints from then on, or None
     """
 
     time: float
@@ -38,6 +40,8 @@ class Happening:
     impulse: float = 0.0
     text: str = ""
     through: np.ndarray | None = None
+    bound: tuple[int, ...] = ()
+    frames: Frames | None = None
 
 
 @dataclass
@@ -49,6 +53,7 @@ class _Sum:
     impulse: float = 0.0
     through: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    bound: tuple[int, ...] = ()
 
     def carry(self, impulses: np.ndarray) -> None:
         """Add impulses of the joints (joints, 6)."""
@@ -328,6 +333,7 @@ class Happenings:
                 Happening(
                     self.s.t, event.name, kind, event.caption, share if first else 0.0, total.impulse if first else 0.0,
                     "; ".join(total.notes) if first else "", total.through if first else None,
+                    total.bound if first else (), self.s.flow.frames if first and total.bound else None,
                 )
             )  # fmt: skip
         return lines
@@ -359,8 +365,10 @@ class Happenings:
         s = self.s
         now = s.flow.instant()
         gone = spring_energy(now.mechanism, cut & s.flow.active)
-        after = restructure(now, connect, cut, s.flow.bound)
+        after = restructure(now, connect, cut)
         total.lost += gone
+        total.given += after.given
+        total.notes += after.notes
         total.given += spring_energy(after.mechanism, connect) if connect else 0.0
         v = after.v
         if connect:
@@ -376,9 +384,25 @@ class Happenings:
             total.impulse = float(np.linalg.norm(blow.impulse))
             total.carry(joint_impulses(after.mechanism, v - after.v, blow.impulse))
         tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()
+        fresh = after.active - now.active
+        total.bound += tuple(sorted(joint for joint in fresh if s.model.binds(joint)))
+        self._forget(fresh)
         s.flow.adopt(after, v, s.agenda)
         if tree:
             s._tell_epoch()
+
+    def _forget(self, fresh: frozenset[int]) -> None:
+        """Let nothing that was found of an older binding of these joints act in their new one.
+
+        What sampled controllers hold, until they look again, and the hops of their last collisions with their stops.
+        """
+        s = self.s
+        columns = np.flatnonzero(np.isin(s.model.columns.joint, list(fresh)))
+        for item in s.controllers.sampled:
+            item.torque[columns] = 0.0
+        s.flow.control.held[columns] = 0.0
+        if s.model.one_sided:
+            s.touching.forget(columns.tolist())
 
     def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
         """Return the joints that actions of a kind name, and the constraints that those of another do."""

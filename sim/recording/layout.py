@@ -124,6 +124,24 @@ class EventEntry:
     text: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class BindingEntry:
+    """Where a joint holds its two bodies from an instant on: its coordinates are zero where both frames coincide.
+
+    A joint of the drawing binds as it is drawn, each time; one that an event makes where it is connected, anew each
+    time.  The last binding of a joint before a row is that of the row.
+    """
+
+    joint: str
+    time: float  # s
+    row: int  # the first in which it holds
+    parent_position: tuple[float, float, float]  # m, of the frame on the parent, from its origin in its axes
+    parent_quat_wxyz: tuple[float, float, float, float]  # the frame's axes to the parent's
+    child_position: tuple[float, float, float]  # m, of the frame on the child
+    child_quat_wxyz: tuple[float, float, float, float]
+    offset: float = 0.0  # m or rad, of gears and screws: first coordinate - ratio * second
+
+
 class RowField(NamedTuple):
     """One dataset with a value for every row."""
 
