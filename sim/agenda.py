@@ -18,6 +18,7 @@ class Agenda:
     """What is due, and when.
 
     fired : how often each event has happened
+    told : what was told once of each: event and text
     due : event name -> times at which it is to happen, besides `at`
     """
 
@@ -25,7 +26,7 @@ class Agenda:
     fired: dict[str, int] = field(default_factory=dict)
     due: dict[str, list[float]] = field(default_factory=dict)
     pressed: list[str] = field(default_factory=list)  # keys pressed and not yet served
-    disarmed: set[str] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for event in self.events:
@@ -38,7 +39,13 @@ class Agenda:
 
     def spent(self, event: Event) -> bool:
         """Tell whether an event will not happen again."""
-        return event.name in self.disarmed or (event.once and self.fired.get(event.name, 0) > 0)
+        return event.once and self.fired.get(event.name, 0) > 0
+
+    def tell_once(self, event: Event, texts: Iterable[str]) -> list[str]:
+        """Return what has not been told of an event yet; it is told now."""
+        fresh = [text for text in texts if (event.name, text) not in self.told]
+        self.told.update((event.name, text) for text in fresh)
+        return fresh
 
     def take(self, t: float, crossed: Iterable[str] = ()) -> list[Event]:
         """Return the events that happen at t, in file order; they are then no longer due.

@@ -245,13 +245,8 @@ def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
 
 def _active_after(now: Instant, connect: set[int], cut: set[int]) -> set[int]:
     """Return what is active after a change: constraints go with the joints that they tie."""
-    model, active = now.model, set((now.active - cut) | connect)
-    for joint in set(model.constraints) & active:
-        missing = [model.joint_names[other] for other in sorted(model.tied(joint) - active)]
-        if missing and joint in connect:
-            raise ChangeError(f"joint {missing[0]!r} is not connected: {model.joint_names[joint]!r} cannot tie it")
-        active -= {joint} if missing else set()  # without the joint that it ties
-    return active
+    active = set((now.active - cut) | connect)
+    return {joint for joint in active if now.model.tied(joint) <= active}
 
 
 def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...]) -> Instant:
@@ -352,7 +347,7 @@ def _carry_state(
 
 
 def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[str, Value]) -> None:
-    """Set coordinates and rates of joints at an instant; the rest moves least.
+    """Set coordinates and rates of joints that stand at an instant; the rest moves least.
 
     Raises
     ------
@@ -361,9 +356,6 @@ def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[
     """
     model = mechanism.model
     by_joint = {joint_named(model, name): value for name, value in values.items()}
-    for joint in by_joint:
-        if joint not in mechanism.structure.carrier and joint not in mechanism.structure.loops:
-            raise ChangeError(f"joint {model.joint_names[joint]!r} is not connected, so it has no value to set")
     for problem in unplaceable(mechanism, by_joint):
         raise ChangeError(f"{problem.path.removeprefix('initial.')!r} cannot be set: {problem.what}; {problem.hint}")
     fixed, wanted = place(mechanism, q, by_joint), of_loops(mechanism, by_joint, "coordinate")

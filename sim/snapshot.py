@@ -25,7 +25,7 @@ _FLOW = (
     "active", "extra", "first_balance", "frames", "idle", "idle_stops", "impact", "iterations",
     "leaving", "look_again", "room", "time_stepping", "turns", "_wrenches",
 )  # fmt: skip
-_AGENDA = ("disarmed", "due", "fired", "pressed")
+_AGENDA = ("due", "fired", "pressed", "told")
 _HAPPENINGS = ("enabled", "stopped")
 _TOUCHING = ("active", "decisions", "hops", "modes", "touches", "ways")
 _SIMULATOR = ("_began", "_told")

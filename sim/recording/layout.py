@@ -115,7 +115,7 @@ class EventEntry:
 
     time: float  # s
     name: str
-    kind: str  # scene, mode, key, disarmed, annotation
+    kind: str  # scene, key, impact, mode, annotation; in older recordings also disarmed
     caption: str = ""
     row_before: int = -1
     row_after: int = -1

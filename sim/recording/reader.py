@@ -380,6 +380,11 @@ class Recording:
             "energy_balance": _largest(self.energy.balance),
             "peak_kinetic_energy": _largest(self.energy.kinetic),
             "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
+            "told": [
+                {"time": e.time, "name": e.name, "text": e.text}
+                for e in self.events
+                if e.text and e.kind in ("scene", "key")
+            ],
         }
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -194,32 +194,6 @@ def test_a_condition_on_a_force_that_is_not_determined_is_refused():
         assert part in str(caught.value)
 
 
-def test_a_conditional_event_whose_target_is_gone_is_disarmed():
-    events = """
-first: {at: 0.1 s, cut: weld}
-second: {when: "position('ball')[0] > 0.2", cut: weld}
-"""
-    with run(events) as recording:
-        assert [(event.name, event.kind) for event in recording.events] == [("first", "scene"), ("second", "disarmed")]
-        assert recording.events[1].time == pytest.approx(0.2, abs=1e-12)
-        assert "'weld'" in recording.events[1].text
-
-
-def test_a_timed_event_whose_target_is_gone_is_an_error():
-    simulator = simulator_of(
-        BALL.format(
-            events="  first: {when: \"position('ball')[0] > 0.1\", cut: weld}\n  second: {at: 0.2 s, cut: weld}",
-            duration=1,
-        )
-    )
-    with pytest.raises(sim.SimulationError) as caught:
-        simulator.advance(1.0)
-    message = str(caught.value)
-    for part in ("0.2 s", "'second'", "'weld'", "not connected"):
-        assert part in message
-    assert simulator.t == 0.2
-
-
 def test_an_event_belongs_to_the_interval_that_ends_with_it():
     text = BALL.format(events=f"  push: {{at: 0.2 s, {PUSH}}}", duration=1)
     simulator = simulator_of(text)
