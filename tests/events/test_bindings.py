@@ -512,3 +512,68 @@ def test_bounces_at_a_stop_are_counted_in_one_binding():
     assert simulator.touching.hops.times
     simulator.advance(4.1)
     assert not simulator.touching.hops.times
+
+
+GEARED = """
+schema: 1
+name: geared
+world: {gravity: [0, 0, 0]}
+bodies:
+  wheel: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 2]}
+  other: {mass: 1, com: [1, 0, 0], inertia: [2, 2, 3]}
+joints:
+  bearing: {type: rotational, parent: world, child: wheel, position: [0, 0, 0], axis: [0, 0, 1]}
+  axle: {type: rotational, parent: world, child: other, position: [1, 0, 0], axis: [0, 0, 1]}
+constraints: {pair: {type: gear, joints: [grip, axle], ratio: -0.5}}
+initial: {bearing: {rate: 1}, axle: {rate: 0.4}}
+events:
+  catch:
+    at: 1 s
+    connect: {grip: {type: rotational, parent: world, child: wheel, position: [0, 0, 0], axis: [0, 0, 1]}}
+    enable: pair
+  go: {at: 2 s, cut: grip}
+  again: {at: 3 s, connect: grip, enable: pair}
+simulate: {duration: 4 s, record: 20 Hz, rtol: 1e-11, max_step: 0.1 s}
+"""
+
+
+@pytest.mark.fast
+def test_a_gear_on_a_joint_that_events_make_binds_with_it():
+    """It is off while the joint is cut, and keeps the coordinates of the new binding together from then on."""
+    with sim.run(load_text(GEARED)) as recording:
+        grip, axle = recording.coordinate["grip"], recording.coordinate["axle"]
+        made = [binding for binding in recording.bindings if binding.joint == "pair"]
+        held = stretches(recording, "pair")
+        assert [rows.start for rows in held] == [binding.row for binding in made]
+        for rows, binding in zip(held, made, strict=True):
+            assert binding.offset == pytest.approx(0.5 * axle[rows.start], abs=1e-12)
+            assert grip[rows] + 0.5 * axle[rows] == pytest.approx(binding.offset, abs=1e-9)
+            assert recording.rate["grip"][rows] == pytest.approx(-0.5 * recording.rate["axle"][rows], abs=1e-9)
+        assert len(made) == 2
+        assert made[0].offset != pytest.approx(made[1].offset, abs=0.01)
+        assert np.abs(recording.energy.balance).max() < 1e-9
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("settings", [SMOOTH, STEPS, ", method: rk4, step: 5 ms"], ids=["events", "steps", "rk4"])
+def test_nothing_of_a_joint_that_was_cut_is_read(settings):
+    """Cut while it turns, is sprung, damped and pressed at its stop: conditions find zero of it, recordings nothing."""
+    zero = {"coordinate": "1e-9", "rate": "1e-9 rad/s", "torque": "1e-9 N m"}
+    of_it = " or ".join(f"abs({name}('pin')) > {least}" for name, least in zero.items())
+    of_it += " or norm(force('pin')) > 1e-9 N"
+    more = ", stiffness: 0.2, damping: 0.01, limits: {range: [-1, 1], stiffness: 20}"
+    text = GRAB.replace(
+        "axis: [0, 1, 0]}", "axis: [0, 1, 0]" + more + (", friction: 0.01}" if settings == STEPS else "}")
+    )
+    text = text.replace(", rtol: 1e-11}", settings + "}")
+    text = text.replace("  go:", f'  reads: {{when: "(t > 2.001 s and t < 2.999 s) and ({of_it})"}}\n  go:')
+    with sim.run(load_text(text)) as recording:
+        assert [event.name for event in recording.events if event.kind == "scene"] == ["catch", "go", "catch"]
+        assert recording.stop_torque["pin"][np.isfinite(recording.stop_torque["pin"])].max() > 0.1
+        absent = (recording.time > 2.0) & (recording.time < 3.0)
+        for values in (recording.coordinate, recording.rate, recording.torque, recording.stop_torque):
+            assert np.isnan(values["pin"][absent]).all()
+        assert np.isnan(recording.force["pin"][absent]).all()
+    simulator = simulator_of(text)
+    simulator.advance(2.5)
+    assert "pin" not in simulator.connected
