@@ -35,20 +35,28 @@ def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Sim
 
 
 def _circles(events: Sequence[Event], findings: Findings) -> set[str]:
-    """Report events that wait for one another, once for each circle; return the names of all in circles."""
+    """Report events that wait for one another and that nothing begins, once for each circle; return all in circles."""
     waits = {event.name: [name for name, _ in event.after] for event in events}
-    inside: set[str] = set()
+    begun, inside = _begun(events, waits), set[str]()
     for event in events:
         if event.name in inside:
             continue
         path = _path_back(event.name, waits)
-        if path:
-            inside.update(path)
+        inside.update(path)
+        if path and event.name not in begun:
             circle = " -> ".join([*path, path[0]])
             findings.add(
                 event.place, f"events.{event.name}.after", f"events wait for one another in a circle: {circle}"
             )
     return inside
+
+
+def _begun(events: Sequence[Event], waits: dict[str, list[str]]) -> set[str]:
+    """Return the names of events that a time, a condition or a key may fire, or others that one fires."""
+    begun = {event.name for event in events if event.at is not None or event.when is not None or event.key is not None}
+    while more := {name for name, before in waits.items() if name not in begun and begun.intersection(before)}:
+        begun |= more
+    return begun
 
 
 def _path_back(start: str, waits: dict[str, list[str]]) -> list[str]:

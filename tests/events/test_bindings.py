@@ -192,7 +192,7 @@ events:
     {at: 1 s, after: {go: 1 s}, once: false,
      connect: {pin: {type: rotational, parent: world, child: rod, child_point: end, axis: [0, 1, 0]}}}
   go: {at: 2 s, cut: pin}
-simulate: {duration: 5 s, rtol: 1e-11}
+simulate: {duration: 5 s, record: 10 Hz, rtol: 1e-11}
 """
 
 
@@ -260,7 +260,6 @@ again: {at: 4 s, connect: grip}
 """
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("events", [AGAIN, TAKEN_OVER], ids=["loop", "tree"])
 @pytest.mark.parametrize("kind", ["rotational", "cylindrical"])
 def test_turns_are_counted_from_the_binding(kind, events):
@@ -288,7 +287,6 @@ def test_a_joint_of_the_drawing_binds_as_it_is_drawn():
             assert getattr(drawn, name) == getattr(again, name)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("events", [AGAIN, TAKEN_OVER], ids=["loop", "tree"])
 @pytest.mark.parametrize("rest", [0.0, 0.7])
 def test_the_spring_of_a_joint_is_free_at_its_rest_from_each_binding(rest, events):
@@ -301,7 +299,6 @@ def test_the_spring_of_a_joint_is_free_at_its_rest_from_each_binding(rest, event
         assert np.abs(recording.energy.balance).max() < 1e-8
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("events", [AGAIN, TAKEN_OVER], ids=["loop", "tree"])
 def test_a_torsion_spring_on_a_joint_that_events_make_follows_the_binding(events):
     text = wheel(events).replace("events:", "forces: {s: {type: torsion_spring, joint: grip, stiffness: 8}}\nevents:")
@@ -312,7 +309,6 @@ def test_a_torsion_spring_on_a_joint_that_events_make_follows_the_binding(events
         assert np.abs(recording.energy.balance).max() < 1e-8
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("events", [AGAIN, TAKEN_OVER], ids=["loop", "tree"])
 def test_soft_stops_count_from_the_binding(events):
     """Cut while it is pressed, it is not pressed in its next binding until it comes there again; no energy is lost."""
@@ -330,7 +326,6 @@ def test_soft_stops_count_from_the_binding(events):
         assert np.abs(recording.energy.balance).max() < 1e-8
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("settings", [SMOOTH, STEPS], ids=["events", "steps"])
 def test_friction_acts_against_the_rate_of_the_binding(settings):
     """Cut while it slides one way, and connected again while it moves the other way: friction of 1 N m on J = 2."""
@@ -343,7 +338,6 @@ def test_friction_acts_against_the_rate_of_the_binding(settings):
         assert rate[second] == pytest.approx(4.5 - 8.0 + 0.5 * (s[second] - 3.0), abs=slack)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("settings", [SMOOTH, STEPS], ids=["events", "steps"])
 def test_rigid_stops_count_from_the_binding(settings):
     """At rest against its stop when it is cut; thrown on, it is stopped again 4 rad beyond where it was caught."""
@@ -360,7 +354,6 @@ def test_rigid_stops_count_from_the_binding(settings):
 # --- the instant --------------------------------------------------------------------------------
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("order", [("cut", "connect"), ("connect", "cut")])
 @pytest.mark.parametrize("how", ["times", "after"])
 @pytest.mark.parametrize("made", ["by name", "by map"])
@@ -383,7 +376,6 @@ def test_cut_and_connected_at_one_instant_stays_as_it_is(order, how, made):
         assert len([binding for binding in recording.bindings if binding.joint == "grip"]) == 1
 
 
-@pytest.mark.fast
 def test_the_order_of_other_events_of_the_instant_does_not_count():
     """What is connected is so before blows of the instant, whatever the order in the file."""
     joint = JOINT.format(kind="spherical", place=PLACES["child"], axes="")
@@ -417,7 +409,7 @@ events:
       connect: {{pin: {{type: rotational, parent: world, child: rod, parent_point: hook, child_point: end,
                         axis: [0, 1, 0]{tolerance}}}}}}}
   go: {{at: 1.3 s, cut: pin}}
-simulate: {{duration: 2 s, rtol: 1e-11}}
+simulate: {{duration: 2 s, record: 20 Hz, rtol: 1e-11}}
 """
 
 
@@ -451,7 +443,6 @@ def test_a_gap_between_two_points_beyond_the_tolerance_is_refused_each_time():
 # --- snapshots ----------------------------------------------------------------------------------
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("way", ["loop", "tree"])
 @pytest.mark.parametrize("kind", ["rotational", "planar", "spherical"])
 def test_a_snapshot_of_a_later_binding_goes_on_to_the_bit(kind, way):
@@ -489,7 +480,6 @@ class Holder(Controller):
 """
 
 
-@pytest.mark.fast
 def test_what_a_sampled_controller_held_for_an_older_binding_is_not_applied(tmp_path):
     """Samples at 0, 2.5 and 5 s; the grip is bound at 1 and at 4 s: nothing acts on it until the next look."""
     (tmp_path / "holder.py").write_text(HOLDER)
@@ -504,7 +494,6 @@ def test_what_a_sampled_controller_held_for_an_older_binding_is_not_applied(tmp_
         assert torque[second][-1] == pytest.approx(8.0, abs=1e-9)
 
 
-@pytest.mark.fast
 def test_bounces_at_a_stop_are_counted_in_one_binding():
     """Hops that shrink end in rest; those of a former binding say nothing of the next one."""
     simulator = simulator_of(wheel(AGAIN, more=", limits: {range: [-1, 4], stop: rigid, restitution: 0.5}"))
@@ -537,7 +526,6 @@ simulate: {duration: 4 s, record: 20 Hz, rtol: 1e-11, max_step: 0.1 s}
 """
 
 
-@pytest.mark.fast
 def test_a_gear_on_a_joint_that_events_make_binds_with_it():
     """It is off while the joint is cut, and keeps the coordinates of the new binding together from then on."""
     with sim.run(load_text(GEARED)) as recording:
@@ -554,7 +542,6 @@ def test_a_gear_on_a_joint_that_events_make_binds_with_it():
         assert np.abs(recording.energy.balance).max() < 1e-9
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("settings", [SMOOTH, STEPS, ", method: rk4, step: 5 ms"], ids=["events", "steps", "rk4"])
 def test_nothing_of_a_joint_that_was_cut_is_read(settings):
     """Cut while it turns, is sprung, damped and pressed at its stop: conditions find zero of it, recordings nothing."""

@@ -104,6 +104,27 @@ def test_after_with_no_delay_is_the_same_instant():
         assert times(recording) == [("first", 0.2), ("second", 0.2)]
 
 
+@pytest.mark.parametrize("begins", ["at: 0.1 s", "when: 't > 0.1 s'"])
+def test_events_that_follow_each_other_in_turn(begins):
+    """Once one of them is begun they go round; with once: true each happens once."""
+    events = f"""
+on it: {{{begins}, after: {{off it: 0.1 s}}, once: false, {PUSH}}}
+off it: {{after: {{on it: 0.05 s}}, once: false, {PUSH}}}
+"""
+    with run(events) as recording:
+        expected = [
+            ("on it", 0.1),
+            ("off it", 0.15),
+            ("on it", 0.25),
+            ("off it", 0.3),
+            ("on it", 0.4),
+            ("off it", 0.45),
+        ]
+        assert times(recording) == expected
+    with run(events.replace("once: false, ", "")) as recording:
+        assert times(recording) == [("on it", 0.1), ("off it", 0.15)]
+
+
 def test_several_triggers_and_any_fires():
     with run(f'any: {{at: 0.3 s, when: "t > 0.1", {PUSH}}}') as recording:
         assert times(recording) == [("any", 0.1)]

@@ -9,8 +9,6 @@ import sim
 from sim.scene.load import load_checked, load_text
 from tests.dynamics.engine import simulator_of
 
-pytestmark = pytest.mark.fast
-
 # Two balls that fly along x at 1 m/s, welded: x is the time.
 BALL = """
 schema: 1
@@ -25,7 +23,7 @@ joints:
 initial: {{ball: {{velocity: [1, 0, 0]}}}}
 events:
 {events}
-simulate: {{duration: {duration} s, record: 50 Hz, rtol: 1e-10}}
+simulate: {{duration: {duration} s, record: 10 Hz, rtol: 1e-10}}
 """
 PUSH = "impulse: {body: ball, linear: [0, 0, 1]}"  # an action that leaves x alone
 LATER = "when: \"position('ball')[0] > 0.2\""
@@ -43,6 +41,7 @@ def told(recording: sim.Recording) -> list[tuple[str, float, str]]:
 # --- what is not there --------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("second", [LATER, "at: 0.2 s", "after: {first: 0.1 s}"])
 def test_cutting_what_is_cut_is_nothing_and_told(second):
     """The rest of what the event does is done, and the run goes on."""
@@ -163,6 +162,7 @@ def test_either_cuts_what_is_connected_and_says_nothing_of_the_others(cut, text)
         assert np.isnan(recording.force["weld"][-1, 0])
 
 
+@pytest.mark.fast
 def test_either_tells_once_that_none_is_connected():
     events = 'wave: {when: "sin(20*pi*t/1 s) > 0.5", once: false, cut: {either: [weld, spare]}}'
     with sim.run(load_text(text_of(events, 0.3))) as recording:
@@ -170,6 +170,7 @@ def test_either_tells_once_that_none_is_connected():
         assert texts == ["", "none of 'weld', 'spare' is connected: nothing is cut", ""]
 
 
+@pytest.mark.fast
 def test_a_body_that_either_may_let_go_gets_a_free_joint():
     simulator = simulator_of(text_of("now: {at: 0.1 s, cut: {either: [weld]}}", 1))
     assert simulator.connected == ("weld", "ball")
@@ -180,6 +181,7 @@ def test_a_body_that_either_may_let_go_gets_a_free_joint():
 # --- one joint in several events ----------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_several_events_make_the_same_joint():
     """Each binds it where it then is."""
     pin = "{type: rotational, parent: world, child: ball, child_point: tip, axis: [0, 0, 1], limits: [-2, 2]}"
@@ -200,6 +202,7 @@ two: {{at: 0.4 s, connect: {{pin: {pin}}}}}
 # --- marks --------------------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_an_event_may_only_mark_an_instant():
     """It is recorded, others may follow it, and the motion goes on as it was."""
     events = f"apex: {{{LATER}}}\nlater: {{after: {{apex: 0.1 s}}, {PUSH}}}\nend: {{at: 0.45 s}}"
@@ -292,6 +295,7 @@ same instant: {at: 5 s, cut: weld, connect: weld}
 """
 
 
+@pytest.mark.fast
 def test_what_does_nothing_for_sure_is_warned_of_and_runs(tmp_path):
     """A joint that is not connected is no mistake that forbids to run; of `either` nothing is said."""
     path = tmp_path / "scene.yaml"
@@ -333,7 +337,7 @@ events:
     once: false
     connect: {stand_a: {type: rotational, parent: world, child: a, child_point: tip, axis: [0, 1, 0]}}
     cut: stand_b
-simulate: {duration: 47 s, rtol: 1e-10}
+simulate: {duration: 47 s, rtol: 1e-10, record: 2 Hz}
 """
 BEGIN = """  begin:
     at: 0 s
