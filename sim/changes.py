@@ -259,19 +259,20 @@ def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...])
     of_joints = np.isin(blocks.joint[rows.block], [j for j in fresh if model.joint_specs[j] is not None])
     if not np.any(np.abs(mechanism.work.rows.phi[of_joints]) > CLOSED * model.length):
         return after
-    before = float(mechanism.work.one.energy[0].sum())
-    if not close_positions(mechanism, q, np.zeros(len(after.v), bool)):
-        names = ", ".join(repr(model.joint_names[joint]) for joint in fresh)
-        raise ChangeError(f"the loops cannot close with {names} connected here")
-    mechanism.look(q, after.v)
     gaps = {joint: gap_of(model, after.frames, joint, poses) for joint in fresh if model.joint_specs[joint] is not None}
-    notes = [
+    apart = [
         f"{model.joint_names[joint]} brings together what was {gap * 1e3:.4g} mm apart and turned by "
         f"{np.degrees(turn):.3g} degrees"
         for joint, (gap, turn) in gaps.items()
         if gap > DEFAULT_TOLERANCE or turn > DEFAULT_TOLERANCE
     ]
-    return replace(after, q=q, given=float(mechanism.work.one.energy[0].sum()) - before, notes=tuple(notes))
+    before = float(mechanism.work.one.energy[0].sum())
+    if not close_positions(mechanism, q, np.zeros(len(after.v), bool)):
+        names = ", ".join(repr(model.joint_names[joint]) for joint in fresh)
+        where = "; ".join(text.replace(" brings together what was", ":") for text in apart)
+        raise ChangeError(f"the loops cannot close with {names} connected here{f' ({where})' if where else ''}")
+    mechanism.look(q, after.v)
+    return replace(after, q=q, given=float(mechanism.work.one.energy[0].sum()) - before, notes=tuple(apart))
 
 
 def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:

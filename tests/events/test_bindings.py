@@ -440,6 +440,26 @@ def test_a_gap_between_two_points_beyond_the_tolerance_is_refused_each_time():
         simulator.advance(2.0)
 
 
+FAR = """
+schema: 1
+name: far
+world: {points: {hook: [5, 0, 0.8]}}
+bodies: {rod: {mass: 1 kg, com: [0, 0, 0.5], inertia: [0.1, 0.1, 0.1], points: {end: [0, 0, 0]}}}
+joints: {hinge: {type: rotational, parent: world, child: rod, position: [0, 0, 1], axis: [0, 1, 0]}}
+events:
+  catch: {at: 0 s, connect: {pin: {type: spherical, parent: world, child: rod, parent_point: hook, child_point: end}}}
+simulate: {duration: 1 s}
+"""
+
+
+@pytest.mark.fast
+def test_two_points_that_cannot_meet_end_in_a_sentence():
+    with pytest.raises(
+        sim.SimulationError, match=r"'catch'.*cannot close with 'pin' connected here \(pin: 5064 mm apart"
+    ):
+        simulator_of(FAR).advance(1.0)
+
+
 # --- snapshots ----------------------------------------------------------------------------------
 
 
