@@ -18,6 +18,7 @@ class Agenda:
     """What is due, and when.
 
     fired : how often each event has happened
+    told : what was told once of each: event and text
     due : event name -> times at which it is to happen, besides `at`
     """
 
@@ -25,7 +26,7 @@ class Agenda:
     fired: dict[str, int] = field(default_factory=dict)
     due: dict[str, list[float]] = field(default_factory=dict)
     pressed: list[str] = field(default_factory=list)  # keys pressed and not yet served
-    disarmed: set[str] = field(default_factory=set)
+    told: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for event in self.events:
@@ -38,30 +39,40 @@ class Agenda:
 
     def spent(self, event: Event) -> bool:
         """Tell whether an event will not happen again."""
-        return event.name in self.disarmed or (event.once and self.fired.get(event.name, 0) > 0)
+        return event.once and self.fired.get(event.name, 0) > 0
+
+    def tell_once(self, event: Event, texts: Iterable[str]) -> list[str]:
+        """Return what has not been told of an event yet; it is told now."""
+        fresh = [text for text in texts if (event.name, text) not in self.told]
+        self.told.update((event.name, text) for text in fresh)
+        return fresh
 
     def take(self, t: float, crossed: Iterable[str] = ()) -> list[Event]:
         """Return the events that happen at t, in file order; they are then no longer due.
 
+        Those that follow without delay are of the same instant, and each happens once.
         crossed : names of events whose condition became true.
         """
-        crossed, out = set(crossed), []
-        for event in self.events:
-            times = self.due.get(event.name, [])
-            timed = any(time <= t for time in times)
-            if timed:
-                self.due[event.name] = [time for time in times if time > t]
-            keyed = event.key is not None and event.key in self.pressed
-            if (timed or keyed or event.name in crossed) and not self.spent(event):
-                out.append(event)
+        crossed, out = set(crossed), dict[str, Event]()
+        while fresh := [event for event in self.events if event.name not in out and self._fires(event, t, crossed)]:
+            for event in fresh:
+                out[event.name] = event
+                self.fired[event.name] = self.fired.get(event.name, 0) + 1
+                for other in self.events:
+                    for name, delay in other.after:
+                        if name == event.name and not self.spent(other):
+                            self.due.setdefault(other.name, []).append(t + delay)
         self.pressed.clear()
-        for event in out:
-            self.fired[event.name] = self.fired.get(event.name, 0) + 1
-            for other in self.events:
-                for name, delay in other.after:
-                    if name == event.name and not self.spent(other):
-                        self.due.setdefault(other.name, []).append(t + delay)
-        return out
+        return [event for event in self.events if event.name in out]
+
+    def _fires(self, event: Event, t: float, crossed: set[str]) -> bool:
+        """Tell whether an event happens at t; its time is then no longer due."""
+        times = self.due.get(event.name, [])
+        timed = any(time <= t for time in times)
+        if timed:
+            self.due[event.name] = [time for time in times if time > t]
+        keyed = event.key is not None and event.key in self.pressed
+        return (timed or keyed or event.name in crossed) and not self.spent(event)
 
     def keys(self) -> tuple[str, ...]:
         """Return all keys that some event waits for."""

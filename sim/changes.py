@@ -10,11 +10,12 @@ with w the rates that drives want, zero of all other rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sim.assembly import (
+    CLOSED,
     LARGE,
     close_positions,
     close_velocities,
@@ -127,7 +128,10 @@ def _strike(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndar
 
 @dataclass
 class Instant:
-    """A structure in the making: what an instant starts from and what it leaves."""
+    """A structure in the making: what an instant starts from and what it leaves.
+
+    given : J, what it took to bring together what is connected; notes : what to tell of that
+    """
 
     model: Model
     structure: Structure
@@ -136,6 +140,8 @@ class Instant:
     q: np.ndarray
     v: np.ndarray
     mechanism: Mechanism
+    given: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
@@ -160,16 +166,21 @@ def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
     return total
 
 
-def bind_now(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...], points_given: bool) -> None:
-    """Set F of a joint where M is now, so that its coordinate is zero here.
+def bind_now(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> None:
+    """Bind a joint that an event makes where its bodies are now, so that its coordinates are zero here.
 
-    M is carried by the child since the drawing.  With two named points F keeps the parent's point.
+    M keeps its axes in the child.  Where only the parent's point is named, both frames are there; where only a point
+    of the child or a position is, where the child has carried it; of two named points each frame keeps its own.
     """
+    spec = model.joint_specs[joint]
+    named = () if spec is None else (spec.parent_point is not None, spec.child_point is not None)
     parent, child = poses[int(model.joints.parent[joint])], poses[int(model.joints.child[joint])]
+    if named == (True, False):
+        frames.p_CM[joint] = child.inverse().of(parent.of(Pose(frames.p_PF[joint], np.eye(3)))).p
     M = child.of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
     F = parent.inverse().of(M)
     frames.R_PF[joint] = F.R
-    if not points_given:
+    if named != (True, True):
         frames.p_PF[joint] = F.p
 
 
@@ -188,10 +199,10 @@ def gap_of(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) ->
     return float(np.linalg.norm(locked)), turn
 
 
-def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int]) -> Instant:
+def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
     """Carry a state to the structure after connecting and cutting; velocities are not yet solved.
 
-    bound: joints that were bound before; those keep their frames and zero.
+    A joint that an event makes is bound anew, whatever it was bound to before; one of the drawing binds as drawn.
 
     Raises
     ------
@@ -200,22 +211,15 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
         than its motion is.
     """
     model = now.model
-    active = (now.active - cut) | connect
-    for joint in set(model.constraints) & active:
-        missing = [model.joint_names[other] for other in sorted(model.tied(joint) - active)]
-        if missing and joint in connect:
-            raise ChangeError(f"joint {missing[0]!r} is not connected: {model.joint_names[joint]!r} cannot tie it")
-        active -= {joint} if missing else set()  # without the joint that it ties
-    frames = now.frames
-    poses = now.mechanism.poses()
+    active = _active_after(now, connect, cut)
+    frames, poses = now.frames, now.mechanism.poses()
     fresh = [j for j in connect if j not in now.active]
     if fresh:
         frames = frames.copy()
         for joint in fresh:
             spec = model.joint_specs[joint]
-            points = spec is not None and spec.parent_point is not None and spec.child_point is not None
-            if spec is not None and spec.binds == "event" and joint not in bound:
-                bind_now(model, frames, joint, poses, points)
+            if spec is not None and spec.binds == "event":
+                bind_now(model, frames, joint, poses)
             _check_gap(model, frames, joint, poses)
     carrier = choose_tree(model, active, now.structure.carrier, connect - now.active)
     structure = build(model, frames, active, carrier)
@@ -235,7 +239,40 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
         mechanism.look(q, v)
     _check_motions(mechanism, fresh)
     _check_ground(mechanism, fresh)
-    return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
+    after = Instant(model, structure, frames, frozenset(active), q, v, mechanism)
+    return _brought_together(after, fresh, poses)
+
+
+def _active_after(now: Instant, connect: set[int], cut: set[int]) -> set[int]:
+    """Return what is active after a change: constraints go with the joints that they tie."""
+    active = set((now.active - cut) | connect)
+    return {joint for joint in active if now.model.tied(joint) <= active}
+
+
+def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...]) -> Instant:
+    """Return an instant at which what is connected stands where its frames are: it closes gaps within tolerances.
+
+    The rest moves least; what it takes is energy put in.
+    """
+    model, mechanism, q = after.model, after.mechanism, after.q.copy()
+    blocks, rows = after.structure.tables.blocks, after.structure.tables.rows
+    of_joints = np.isin(blocks.joint[rows.block], [j for j in fresh if model.joint_specs[j] is not None])
+    if not np.any(np.abs(mechanism.work.rows.phi[of_joints]) > CLOSED * model.length):
+        return after
+    gaps = {joint: gap_of(model, after.frames, joint, poses) for joint in fresh if model.joint_specs[joint] is not None}
+    apart = [
+        f"{model.joint_names[joint]} brings together what was {gap * 1e3:.4g} mm apart and turned by "
+        f"{np.degrees(turn):.3g} degrees"
+        for joint, (gap, turn) in gaps.items()
+        if gap > DEFAULT_TOLERANCE or turn > DEFAULT_TOLERANCE
+    ]
+    before = float(mechanism.work.one.energy[0].sum())
+    if not close_positions(mechanism, q, np.zeros(len(after.v), bool)):
+        names = ", ".join(repr(model.joint_names[joint]) for joint in fresh)
+        where = "; ".join(text.replace(" brings together what was", ":") for text in apart)
+        raise ChangeError(f"the loops cannot close with {names} connected here{f' ({where})' if where else ''}")
+    mechanism.look(q, after.v)
+    return replace(after, q=q, given=float(mechanism.work.one.energy[0].sum()) - before, notes=tuple(apart))
 
 
 def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:
@@ -311,7 +348,7 @@ def _carry_state(
 
 
 def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[str, Value]) -> None:
-    """Set coordinates and rates of joints at an instant; the rest moves least.
+    """Set coordinates and rates of joints that stand at an instant; the rest moves least.
 
     Raises
     ------
@@ -320,9 +357,6 @@ def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[
     """
     model = mechanism.model
     by_joint = {joint_named(model, name): value for name, value in values.items()}
-    for joint in by_joint:
-        if joint not in mechanism.structure.carrier and joint not in mechanism.structure.loops:
-            raise ChangeError(f"joint {model.joint_names[joint]!r} is not connected, so it has no value to set")
     for problem in unplaceable(mechanism, by_joint):
         raise ChangeError(f"{problem.path.removeprefix('initial.')!r} cannot be set: {problem.what}; {problem.hint}")
     fixed, wanted = place(mechanism, q, by_joint), of_loops(mechanism, by_joint, "coordinate")

@@ -77,6 +77,10 @@ class Model:
         """Constraints that bind only while a contact is closed."""
         return frozenset(joint for joint, spec in self.constraints.items() if waits(spec))
 
+    def binds(self, joint: int) -> bool:
+        """Tell whether a joint has frames, or an offset, that its bodies' poses do not tell: all but free bodies'."""
+        return self.joint_specs[joint] is not None or int(self.joints.kind[joint]) == GEAR
+
     def columns_of(self, joint: int) -> slice:
         """Return the columns of a joint."""
         first = int(self.joints.column[joint])

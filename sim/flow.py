@@ -97,7 +97,6 @@ class Flow:
         self.idle_stops: frozenset[tuple[int, int]] = frozenset()  # columns, and sides of stops that they rest at
         # Points that stick and have just left their cones, and freedoms that friction held until now.
         self.leaving: frozenset[tuple[int, int, int]] = frozenset()
-        self.bound: set[int] = {j for j in active if (s := model.joint_specs[j]) is not None and s.binds == "event"}
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.iterations = 0  # of the last decision on what touches; time steps make none
@@ -343,7 +342,6 @@ class Flow:
         """Take over another structure and state."""
         old = self.stepper
         self.frames, self.active = after.frames, after.active
-        self.bound |= {j for j in after.active if (s := self.model.joint_specs[j]) is not None and s.binds == "event"}
         if after.structure is not self.structure:
             self._share_work(after.structure)
             self._make_room_for_guards(after.structure)

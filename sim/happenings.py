@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim.assembly import joint_named
 from sim.changes import ChangeError, generalised_impulse, impulse_solve, restructure, set_values, spring_energy
 from sim.controllers import ControllerFault
 from sim.impulses import joint_impulses
 from sim.programs import Condition, Programs
 from sim.scene.spec import Action, Event
 from sim.sentences import SimulationError
+from sim.tree import Frames
 
 if TYPE_CHECKING:
     from sim.simulator import Simulator
@@ -25,9 +27,10 @@ IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there ma
 class Happening:
     """One line of the recording's event table.
 
-    kind : scene, key, mode, disarmed, annotation
+    kind : scene, key, impact, mode, annotation
     lost : J; impulse: norm of all constraint impulses
     through : (joints, 6) impulse of every joint, or None: moment about it, force, of the parent on the child
+    bound : joints that were bound at its instant; frames : those of all joints from then on, or None
     """
 
     time: float
@@ -38,6 +41,8 @@ class Happening:
     impulse: float = 0.0
     text: str = ""
     through: np.ndarray | None = None
+    bound: tuple[int, ...] = ()
+    frames: Frames | None = None
 
 
 @dataclass
@@ -49,6 +54,7 @@ class _Sum:
     impulse: float = 0.0
     through: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
+    bound: tuple[int, ...] = ()
 
     def carry(self, impulses: np.ndarray) -> None:
         """Add impulses of the joints (joints, 6)."""
@@ -117,10 +123,11 @@ class Happenings:
             s.flow.wait_to_leave(crossed)
             lines = [self._touch(stop) for stop in stops]
             lines += self._decide_contacts() if touched else []
-            if events and s.model.one_sided:
+            acts = s.model.one_sided and any(event.actions for event in events)
+            if acts:
                 s.touching.let_go(s.flow)
             lines += self._do(events)
-            if events and s.model.one_sided:
+            if acts:
                 lines += self._decide_contacts()
             touched = False
             s.flow.sample_now()
@@ -297,51 +304,63 @@ class Happenings:
     # --- actions --------------------------------------------------------------------------------
 
     def _do(self, events: list[Event]) -> list[Happening]:
-        """All structure changes of these events as one, then their other actions, in file order."""
-        lines, acting = [], []
-        for event in events:
-            reason = self._gone(event)
-            if reason and event.at is not None and not event.when and not event.key:
-                raise SimulationError(f"t = {self.s.t:.9g} s: event {event.name!r} ({event.place}): {reason}")
-            if reason:
-                self.s.agenda.disarmed.add(event.name)
-                lines.append(Happening(self.s.t, event.name, "disarmed", text=reason))
-            else:
-                acting.append(event)
+        """All structure changes of these events as one, then their other actions, in file order.
+
+        They act on what is there: what they ask of the rest is nothing, and told once.
+        """
+        before = self.s.flow.active
         try:
-            total = self._change(acting)
-            for event in acting:
+            total = self._change(events)
+            vain = {event.name: self._in_vain(event, events, before) for event in events}
+            for event in events:
                 for action in event.actions:
                     self._act(event, action, total)
         except ChangeError as error:
-            names = ", ".join(repr(event.name) for event in acting)
-            places = ", ".join(str(event.place) for event in acting)
+            names = ", ".join(repr(event.name) for event in events)
+            places = ", ".join(str(event.place) for event in events)
             raise SimulationError(f"t = {self.s.t:.9g} s: event {names} ({places}): {error}") from error
         self.s.flow.impact += total.lost
         self.s.flow.extra += total.given
         self.s.flow.arm(self.s.agenda)
-        share = total.lost if acting else 0.0
-        for i, event in enumerate(acting):
+        lines = []
+        for event in events:
             kind = "key" if event.key is not None and event.at is None and event.when is None else "scene"
-            first = i == 0
-            lines.append(
-                Happening(
-                    self.s.t, event.name, kind, event.caption, share if first else 0.0, total.impulse if first else 0.0,
-                    "; ".join(total.notes) if first else "", total.through if first else None,
-                )
-            )  # fmt: skip
+            lines.append(Happening(self.s.t, event.name, kind, event.caption))
+            lines[-1].text = "; ".join(self.s.agenda.tell_once(event, vain[event.name]))
+        for line in lines[:1]:  # what the instant did stands with its first event
+            line.lost, line.impulse, line.through, line.bound = total.lost, total.impulse, total.through, total.bound
+            line.text = "; ".join(filter(None, [*total.notes, line.text]))
+            line.frames = self.s.flow.frames if total.bound else None
         return lines
 
-    def _gone(self, event: Event) -> str:
-        """Return why an event's target is not there, or an empty string."""
-        model, active = self.s.model, self.s.flow.active
-        connects = {name for action in event.actions if action.kind == "connect" for name in action.targets}
+    def _in_vain(self, event: Event, events: list[Event], before: frozenset[int]) -> list[str]:
+        """Return what an event asks of joints that are not there, or that are as it wants already.
+
+        events : all of the instant; before : joints that were active before them
+        """
+        model, present, out = self.s.model, self.s.flow.present(), list[str]()
+        asked = {kind: self._joints_of(events, kind, "") for kind in ("connect", "cut")}
         for action in event.actions:
-            for name in action.targets:
-                joint = model.joint_names.index(name) if name in model.joint_names else -1
-                if action.kind == "cut" and joint not in active and name not in connects:
-                    return f"joint {name!r} is not connected, so it cannot be cut"
-        return ""
+            known = [name for name in action.targets if name in model.joint_names or name in model.body_names]
+            joints = {name: joint_named(model, name) for name in known}
+            if action.kind == "cut":
+                gone = [name for name, joint in joints.items() if joint not in before | asked["connect"]]
+                if action.either and len(gone) == len(joints):
+                    out.append(f"none of {', '.join(map(repr, gone))} is connected: nothing is cut")
+                elif not action.either:
+                    out += [f"joint {name!r} is not connected, so it is not cut" for name in gone]
+            elif action.kind == "connect":
+                there = [name for name, joint in joints.items() if joint in before - asked["cut"]]
+                out += [f"joint {name!r} is connected already" for name in there]
+            elif action.kind == "set":
+                gone = [name for name, joint in joints.items() if joint not in present]
+                out += [f"joint {name!r} is not connected, so it has no value to set" for name in gone]
+            elif action.kind == "enable":
+                for joint in self._joints_of([event], "", "enable"):
+                    for other in sorted(model.tied(joint) - present):
+                        lacking = f"joint {model.joint_names[other]!r} is not connected"
+                        out.append(f"{lacking}, so {model.joint_names[joint]!r} does not tie it")
+        return out
 
     def _change(self, events: list[Event]) -> _Sum:
         s, total = self.s, _Sum()
@@ -349,7 +368,9 @@ class Happenings:
             self._joints_of(events, kind, switch) for kind, switch in (("connect", "enable"), ("cut", "disable"))
         )
         again = connect & cut & s.flow.active  # cut and connected by name at one instant: nothing changes
-        connect, cut = connect - s.flow.active, cut - again
+        connect, cut = connect - s.flow.active, (cut - again) & s.flow.active
+        there = (s.flow.active - cut) | connect
+        connect -= {joint for joint in connect if not s.model.tied(joint) <= there}  # nothing to tie
         if connect or cut:
             self._restructure(connect, cut, total)
         return total
@@ -359,8 +380,10 @@ class Happenings:
         s = self.s
         now = s.flow.instant()
         gone = spring_energy(now.mechanism, cut & s.flow.active)
-        after = restructure(now, connect, cut, s.flow.bound)
+        after = restructure(now, connect, cut)
         total.lost += gone
+        total.given += after.given
+        total.notes += after.notes
         total.given += spring_energy(after.mechanism, connect) if connect else 0.0
         v = after.v
         if connect:
@@ -376,9 +399,25 @@ class Happenings:
             total.impulse = float(np.linalg.norm(blow.impulse))
             total.carry(joint_impulses(after.mechanism, v - after.v, blow.impulse))
         tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()
+        fresh = after.active - now.active
+        total.bound += tuple(sorted(joint for joint in fresh if s.model.binds(joint)))
+        self._forget(fresh)
         s.flow.adopt(after, v, s.agenda)
         if tree:
             s._tell_epoch()
+
+    def _forget(self, fresh: frozenset[int]) -> None:
+        """Let nothing that was found of an older binding of these joints act in their new one.
+
+        What sampled controllers hold, until they look again, and the hops of their last collisions with their stops.
+        """
+        s = self.s
+        columns = np.flatnonzero(np.isin(s.model.columns.joint, list(fresh)))
+        for item in s.controllers.sampled:
+            item.torque[columns] = 0.0
+        s.flow.control.held[columns] = 0.0
+        if s.model.one_sided:
+            s.touching.forget(columns.tolist())
 
     def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
         """Return the joints that actions of a kind name, and the constraints that those of another do."""
@@ -402,7 +441,10 @@ class Happenings:
         elif action.kind == "set":
             now = flow.instant()
             before = float(now.mechanism.work.one.energy[0].sum())
-            set_values(now.mechanism, now.q, now.v, dict(zip(action.targets, action.values, strict=True)))
+            present = flow.present()
+            values = dict(zip(action.targets, action.values, strict=True))
+            there = {name: value for name, value in values.items() if joint_named(s.model, name) in present}
+            set_values(now.mechanism, now.q, now.v, there)
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
             flow.adopt(now, now.v, s.agenda)
         elif action.kind == "impulse":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from sim import __version__
 from sim.compiler import Model, compile
 from sim.contact.solids import Pair
 from sim.happenings import Happening
+from sim.kernels.spatial import quaternion_of
 from sim.model import DRAG, SPRING, TORSION, WRENCH
 from sim.recording import (
     BodyEntry,
@@ -32,6 +33,7 @@ from sim.scene.load import load
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
+from sim.tree import Frames
 
 _TYPES = {SPRING: "spring", TORSION: "torsion_spring", WRENCH: "wrench", DRAG: "drag"}
 
@@ -65,6 +67,15 @@ class _Journal:
             row_after=after, energy_lost=happening.lost, impulse=happening.impulse, text=happening.text,
             through=happening.through,
         )  # fmt: skip
+        if happening.frames is not None:
+            self.bind(happening.bound, happening.frames, happening.time, after)
+
+    def bind(self, joints: Iterable[int], frames: Frames, time: float, row: int) -> None:
+        """Record where joints are bound from a time and a row on."""
+        for joint in joints:
+            ends = ((frames.p_PF, frames.R_PF), (frames.p_CM, frames.R_CM))
+            poses = [part for p, R in ends for part in (p[joint], np.array(quaternion_of(tuple(R[joint].ravel()))))]
+            self.recorder.bind(joint, time, row, poses, frames.offset[joint])
 
 
 def run(
@@ -111,6 +122,7 @@ def run(
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
     journal = _Journal(recorder)
     simulator.journal = journal
+    journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
     began = time.perf_counter()
     complete, failure = False, None
     try:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 # What each part of a run remembers, by the names of its attributes.
 _FLOW = (
-    "active", "bound", "extra", "first_balance", "frames", "idle", "idle_stops", "impact", "iterations",
+    "active", "extra", "first_balance", "frames", "idle", "idle_stops", "impact", "iterations",
     "leaving", "look_again", "room", "time_stepping", "turns", "_wrenches",
 )  # fmt: skip
-_AGENDA = ("disarmed", "due", "fired", "pressed")
+_AGENDA = ("due", "fired", "pressed", "told")
 _HAPPENINGS = ("enabled", "stopped")
 _TOUCHING = ("active", "decisions", "hops", "modes", "touches", "ways")
 _SIMULATOR = ("_began", "_told")

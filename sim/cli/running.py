@@ -148,6 +148,8 @@ def describe(summary: dict[str, Any]) -> str:
         line("energy balance", f"{balance:.2g} J{share}")
     for k, text in enumerate(_events(summary.get("events", ()))):
         line("events" if k == 0 else "", text)
+    for k, told in enumerate(summary.get("told", ())):
+        line("told" if k == 0 else "", f"{told['time']:.4f} s  {told['name']}: {told['text']}")
     line("recording", str(summary["recording"]))
     if summary.get("film"):
         line("film", str(summary["film"]))

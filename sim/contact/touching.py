@@ -17,7 +17,7 @@ from sim.changes import Instant
 from sim.connectivity import build
 from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
-from sim.contact.hold import Hold
+from sim.contact.hold import Hold, key_of
 from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
@@ -113,6 +113,12 @@ class Touching:
         for n, rule in enumerate(self.model.scene.contacts):
             if rule.name in names:
                 self.active[n] = on
+
+    def forget(self, columns: Sequence[int]) -> None:
+        """Forget how freedoms met their stops: their joints are connected anew."""
+        for column in columns:
+            for side in (-1, 1):
+                self.hops.forget(key_of(int(column), side)[0])
 
     def let_go(self, flow: Flow) -> None:
         """Take all that touches or is held out of the structure, for an instant at which it changes.

@@ -4,6 +4,7 @@ from sim.recording.by_name import ByName
 from sim.recording.contacts import Contacts
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.layout import (
+    BindingEntry,
     BodyEntry,
     ColumnEntry,
     EventEntry,
@@ -18,6 +19,7 @@ from sim.recording.reader import Epoch, Recording, load_recording
 from sim.recording.writer import Recorder
 
 __all__ = [
+    "BindingEntry",
     "BodyEntry",
     "ByName",
     "ColumnEntry",

@@ -115,13 +115,31 @@ class EventEntry:
 
     time: float  # s
     name: str
-    kind: str  # scene, mode, key, disarmed, annotation
+    kind: str  # scene, key, impact, mode, annotation; in older recordings also disarmed
     caption: str = ""
     row_before: int = -1
     row_after: int = -1
     energy_lost: float = float("nan")  # J
     impulse: float = float("nan")  # norm of all constraint impulses, N s and N m s
     text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BindingEntry:
+    """Where a joint holds its two bodies from an instant on: its coordinates are zero where both frames coincide.
+
+    A joint of the drawing binds as it is drawn, each time; one that an event makes where it is connected, anew each
+    time.  The last binding of a joint before a row is that of the row.
+    """
+
+    joint: str
+    time: float  # s
+    row: int  # the first in which it holds
+    parent_position: tuple[float, float, float]  # m, of the frame on the parent, from its origin in its axes
+    parent_quat_wxyz: tuple[float, float, float, float]  # the frame's axes to the parent's
+    child_position: tuple[float, float, float]  # m, of the frame on the child
+    child_quat_wxyz: tuple[float, float, float, float]
+    offset: float = 0.0  # m or rad, of gears and screws: first coordinate - ratio * second
 
 
 class RowField(NamedTuple):

@@ -18,6 +18,7 @@ from sim.recording.by_name import ByName, Energy, Trust, column_keys
 from sim.recording.contacts import MODES, Contacts, called
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.layout import (
+    BindingEntry,
     BodyEntry,
     ColumnEntry,
     EventEntry,
@@ -37,6 +38,7 @@ class Epoch:
 
     first, last : rows, one past the end
     q, v : (last - first, nq), (last - first, nv) raw state
+    bindings : of the joints that stand in it, in order; none in recordings of programs that did not write them
     """
 
     tree: tuple[str, ...]
@@ -45,6 +47,7 @@ class Epoch:
     last: int
     q: np.ndarray
     v: np.ndarray
+    bindings: tuple[BindingEntry, ...] = ()
 
 
 class _Store:
@@ -308,8 +311,47 @@ class Recording:
             last = min(last, self.rows)
             tree, loops = (tuple(name.decode() for name in group.attrs[kind]) for kind in ("tree", "loops"))
             q, v = (group[name][: last - first] for name in ("q", "v"))
-            found.append(Epoch(tree, loops, first, last, q, v))
+            found.append(Epoch(tree, loops, first, last, q, v, self._bindings_in(first, last)))
         return found
+
+    @functools.cached_property
+    def bindings(self) -> tuple[BindingEntry, ...]:
+        """Where joints were bound, in order: at the start, and at each event that connected one.
+
+        None in recordings of programs that did not write them.
+        """
+        if "bindings" not in self._file:
+            return ()
+        fields = {name: self._get(f"bindings/{name}")[()] for name in BindingEntry.__dataclass_fields__}
+        found = []
+        for k in np.flatnonzero((fields["row"] >= 0) & (fields["row"] < self.rows)):
+            row = {name: values[k] for name, values in fields.items()}
+            numbers = {name: _numbers(value) if np.ndim(value) else value.item() for name, value in row.items()}
+            found.append(BindingEntry(**numbers | {"joint": self.joints[int(row["joint"])].name}))
+        return tuple(found)
+
+    def binding(self, joint: str, row: int) -> BindingEntry | None:
+        """Return the binding of a joint in a row, which counts from the end where it is negative.
+
+        None where the joint does not stand there, and in recordings of programs that did not write bindings.
+        """
+        if not -self.rows <= row < self.rows:
+            raise RecordingError(f"row {row} is not in the recording, which has {self.rows}")
+        row = row % self.rows
+        there = np.isfinite(self.force[joint][row, 0])
+        held = [binding for binding in self.bindings if binding.joint == joint and binding.row <= row]
+        return held[-1] if there and held else None
+
+    def _bindings_in(self, first: int, last: int) -> tuple[BindingEntry, ...]:
+        """Return the bindings that hold in some of these rows."""
+        ends: dict[str, int] = {}
+        out = []
+        for binding in reversed(self.bindings):
+            rows = slice(max(binding.row, first), min(ends.get(binding.joint, last), last))
+            if rows.start < rows.stop and np.isfinite(self.force[binding.joint][rows, 0]).any():
+                out.append(binding)
+            ends[binding.joint] = binding.row
+        return tuple(reversed(out))
 
     @property
     def run(self) -> dict[str, Any]:
@@ -338,6 +380,11 @@ class Recording:
             "energy_balance": _largest(self.energy.balance),
             "peak_kinetic_energy": _largest(self.energy.kinetic),
             "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
+            "told": [
+                {"time": e.time, "name": e.name, "text": e.text}
+                for e in self.events
+                if e.text and e.kind in ("scene", "key")
+            ],
         }
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:

@@ -39,6 +39,11 @@ EVENT_TYPES = {
 }  # fmt: skip
 EVENT_TEXTS = ("name", "kind", "caption", "text")
 IMPULSES = {"event": ((), "<i8", -1), "joint": ((), "<i8", -1), "wrench": ((6,), "<f8", np.nan)}
+BINDINGS = {
+    "joint": ((), "<i8", -1), "time": ((), "<f8", np.nan), "row": ((), "<i8", -1),
+    "parent_position": ((3,), "<f8", np.nan), "parent_quat_wxyz": ((4,), "<f8", np.nan),
+    "child_position": ((3,), "<f8", np.nan), "child_quat_wxyz": ((4,), "<f8", np.nan), "offset": ((), "<f8", np.nan),
+}  # fmt: skip
 
 
 class Recorder:
@@ -76,6 +81,8 @@ class Recorder:
         self.events: list[EventEntry] = []
         self._impulses: list[tuple[int, int, np.ndarray]] = []  # event, joint, (6,): those that are not zero
         self._impulses_written = 0
+        self._bindings: list[tuple[Any, ...]] = []  # as in BINDINGS
+        self._bindings_written = 0
         self._contacts = ContactWriter() if layout.pairs else None
         self._program = program
         self._check_target(overwrite)
@@ -164,6 +171,13 @@ class Recorder:
                 row_after=int(row_after), energy_lost=float(energy_lost), impulse=float(impulse), text=text,
             )
         )  # fmt: skip
+
+    def bind(self, joint: int, time: float, row: int, frames: Sequence[np.ndarray], offset: float = 0.0) -> None:
+        """Record that a joint is bound at a time, first in a row.
+
+        frames : position (3,) and quaternion (4,) of the frame on the parent, then those on the child; `BindingEntry`
+        """
+        self._bindings.append((int(joint), float(time), int(row), *frames, float(offset)))
 
     def start_epoch(self, tree: Sequence[str], loops: Sequence[str], nq: int, nv: int) -> None:
         """Begin an epoch with the next row: another tree, with nq coordinates and nv rates."""
@@ -276,15 +290,17 @@ class Recorder:
 
     def _write_events(self) -> None:
         fresh = self.events[self._events_written :]
-        if not fresh:
+        if not fresh and self._bindings_written == len(self._bindings):
             return
         slots = self._open().slots
         fits = len(self.events) <= slots["events/time"].length
         fits = fits and len(self._impulses) <= slots["impulses/event"].length
-        if fits and max(map(_text_width, fresh)) <= slots["events/text"].dtype.itemsize:
+        fits = fits and len(self._bindings) <= slots["bindings/joint"].length
+        if fits and max(map(_text_width, fresh), default=1) <= slots["events/text"].dtype.itemsize:
+            self._put_bindings(self._open(), self._bindings_written)
             self._put_events(self._open(), self._events_written)
             self._put_impulses(self._open(), self._impulses_written)
-            self._events_written, self._impulses_written = len(self.events), len(self._impulses)
+            self._count_events()
         else:
             self._grow(self._capacity)
 
@@ -300,6 +316,16 @@ class Recorder:
         fresh = self._impulses[first:]
         for name, column in zip(IMPULSES, zip(*fresh, strict=True), strict=False):
             file.put(f"impulses/{name}", first, np.array(column))
+
+    def _put_bindings(self, file: Container, first: int) -> None:
+        fresh = self._bindings[first:]
+        for name, column in zip(BINDINGS, zip(*fresh, strict=True), strict=False):
+            file.put(f"bindings/{name}", first, np.array(column))
+
+    def _count_events(self) -> None:
+        """Note that all that happened is in the file."""
+        self._events_written, self._impulses_written = len(self.events), len(self._impulses)
+        self._bindings_written = len(self._bindings)
 
     def _write_contacts(self) -> None:
         if self._contacts is None or self._contacts.count == self._contacts.written:
@@ -338,7 +364,7 @@ class Recorder:
         if self._contacts is not None:
             self._contacts.mark_written()
         self._capacity = capacity
-        self._events_written, self._impulses_written = len(self.events), len(self._impulses)
+        self._count_events()
         self._epochs_laid = len(self._epochs)
         self._copied = time.monotonic()
         self._copy_time = self._copied - began
@@ -355,9 +381,11 @@ class Recorder:
         width = max([1 if final else EVENT_WIDTH, *map(_text_width, self.events)])
         for name in EVENT_TEXTS:
             rooms[f"events/{name}"] = Room((count,), strings([], width).dtype, None)
-        count = len(self._impulses) + (0 if final else MORE_EVENTS)
-        for name, (tail, dtype, fill) in IMPULSES.items():
-            rooms[f"impulses/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
+        tables = (("impulses", IMPULSES, len(self._impulses)), ("bindings", BINDINGS, len(self._bindings)))
+        for group, fields, count in tables:
+            count += 0 if final else MORE_EVENTS
+            for name, (tail, dtype, fill) in fields.items():
+                rooms[f"{group}/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
         if self._contacts is not None:
             rooms.update(self._contacts.rooms(final))
         for k, epoch in enumerate(self._epochs):
@@ -381,6 +409,7 @@ class Recorder:
             self._contacts.write(file)
         self._put_events(file, 0)
         self._put_impulses(file, 0)
+        self._put_bindings(file, 0)
         file.put("rows", 0, self._complete_rows(len(self._epochs)))
         file.put("complete", 0, int(complete))
 

@@ -14,11 +14,11 @@ from sim.scene.constraints import Known, build_constraint
 from sim.scene.contacts import Touchable, build_contact, build_switches
 from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
-from sim.scene.events import Names, names_under
+from sim.scene.events import Names, either_of, names_under
 from sim.scene.findings import Findings
 from sim.scene.forces import build_force
 from sim.scene.formula import Directory
-from sim.scene.joints import Bodies, build_joint
+from sim.scene.joints import Bodies, build_joint, differences
 from sim.scene.mirror import Mirror
 from sim.scene.names import Unreadable, is_pattern, matching
 from sim.scene.reading import Reader, default
@@ -182,11 +182,15 @@ class Builder:
             made = event_builder.inline_joints(event)
             self.made[event.full] = []
             for thing in made:
-                if thing.full in self.types or thing.full in self.unreadable:
+                first = next((other for other in self.made if thing.full in self.made[other]), "")
+                if first:
+                    self._made_again(thing, bodies, first)
+                elif thing.full in self.types or thing.full in self.unreadable:
                     thing.problem(f"a second joint named '{thing.full}'")
+                    continue
                 else:
                     self._joint(thing, bodies, by_event=True)
-                    self.made[event.full].append(thing.full)
+                self.made[event.full].append(thing.full)
 
     def _joint(self, thing: Thing, bodies: Bodies, by_event: bool) -> None:
         """Build one joint and its twins, and note what is known of it even if it cannot be built."""
@@ -216,6 +220,14 @@ class Builder:
                     thing.problem(what, thing.reader.scope.hint(missing[0], bodies.points))
                 else:
                     self._twin(self.joints, twin, thing, "joint")
+
+    def _made_again(self, thing: Thing, bodies: Bodies, first: str) -> None:
+        """Report a joint that an event makes by the name of one that another event makes, but otherwise."""
+        joint, again = self.joints.get(thing.full), build_joint(thing, bodies, by_event=True)
+        differ = [] if joint is None or again is None else differences(joint, again)
+        if differ:
+            what = f"joint '{thing.full}' is made otherwise here than by event '{first}': {', '.join(differ)}"
+            thing.problem(what, "give it another name, or connect it by its name")
 
     def check_mirrors(self) -> None:
         """Report mirrors that mirror nothing."""
@@ -285,8 +297,10 @@ class Builder:
             block = thing.value
             if block is BAD or block.get("cut") is None:
                 continue
-            for name, _, _ in names_under(block.nodes["cut"], block.reader, f"{thing.path}.cut"):
-                found.update(matching(name, self.types) if is_pattern(name) else {name})
+            node, path = block.nodes["cut"], f"{thing.path}.cut"
+            for at, at_path in [(node, path), *either_of(node, block.reader, path)]:
+                for name, _, _ in names_under(at, block.reader, at_path):
+                    found.update(matching(name, self.types) if is_pattern(name) else {name})
         return found
 
     def _drawn(self, joint: str) -> Pose | None:

@@ -8,14 +8,15 @@ from sim.scene.findings import Findings
 from sim.scene.problem import Place
 from sim.scene.spec import Event, Joint, Simulate
 
-_Change = tuple[float, int, str, str, Place, str]  # time, order in file, kind, joint, place, path of the event
+# Time, order in file, kind, joint, place, path of the event; whether it is cut where it is connected (`either`).
+_Change = tuple[float, int, str, str, Place, str, bool]
 
 
 def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Simulate, findings: Findings) -> None:
     """Report what can be proved of events before a run.
 
-    Circles of `after`; times beyond the end; timed cuts of what is not connected then, and
-    connections of what is.  A joint that a condition or a key may also change is not judged.
+    Circles of `after`; times beyond the end; as warnings, timed cuts of what is not connected then, and
+    connections of what is, which do nothing.  A joint that a condition or a key may also change is not judged.
     """
     cyclic = _circles(events, findings)
     times = {event.name: _times(event, events, cyclic) for event in events}
@@ -34,20 +35,28 @@ def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Sim
 
 
 def _circles(events: Sequence[Event], findings: Findings) -> set[str]:
-    """Report events that wait for one another, once for each circle; return the names of all in circles."""
+    """Report events that wait for one another and that nothing begins, once for each circle; return all in circles."""
     waits = {event.name: [name for name, _ in event.after] for event in events}
-    inside: set[str] = set()
+    begun, inside = _begun(events, waits), set[str]()
     for event in events:
         if event.name in inside:
             continue
         path = _path_back(event.name, waits)
-        if path:
-            inside.update(path)
+        inside.update(path)
+        if path and event.name not in begun:
             circle = " -> ".join([*path, path[0]])
             findings.add(
                 event.place, f"events.{event.name}.after", f"events wait for one another in a circle: {circle}"
             )
     return inside
+
+
+def _begun(events: Sequence[Event], waits: dict[str, list[str]]) -> set[str]:
+    """Return the names of events that a time, a condition or a key may fire, or others that one fires."""
+    begun = {event.name for event in events if event.at is not None or event.when is not None or event.key is not None}
+    while more := {name for name, before in waits.items() if name not in begun and begun.intersection(before)}:
+        begun |= more
+    return begun
 
 
 def _path_back(start: str, waits: dict[str, list[str]]) -> list[str]:
@@ -86,7 +95,7 @@ def _prove_changes(
     duration: float,
     findings: Findings,
 ) -> None:
-    """Report timed cuts of joints that are not connected then, and connections of those that are."""
+    """Warn of timed cuts of joints that are not connected then, and of connections of those that are."""
     uncertain: set[str] = set()
     changes: list[_Change] = []
     for order, event in enumerate(events):
@@ -97,7 +106,8 @@ def _prove_changes(
                 uncertain.update(action.targets)
             path = f"events.{event.name}.{action.kind}"
             for time in times[event.name] or ():
-                changes += [(time, order, action.kind, target, action.place, path) for target in action.targets]
+                same = (action.place, path, action.either)
+                changes += [(time, order, action.kind, target, *same) for target in action.targets]
     connected = {joint.name: joint.connected for joint in joints}
     since = {joint.name: "from the start" if joint.connected else "" for joint in joints}
     changes = [c for c in changes if c[3] not in uncertain and c[3] in connected and c[0] <= duration]
@@ -108,9 +118,10 @@ def _prove_changes(
             if kinds == {"cut", "connect"}:
                 continue  # cut and connected at one instant: no change
             kind = kinds.pop()
-            place, path = next((c[4], c[5]) for c in now if c[3] == joint)
             if (kind == "connect") == connected[joint]:
-                findings.add(place, path, _already(joint, kind, time, since[joint]))
+                for place, path in [(c[4], c[5]) for c in now if c[3] == joint and not c[6]][:1]:
+                    what = _already(joint, kind, time, since[joint])
+                    findings.add(place, path, what, "this does nothing", severity="warning")
                 continue
             connected[joint] = kind == "connect"
             since[joint] = f"since t = {time:g} s"

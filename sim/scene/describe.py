@@ -39,6 +39,7 @@ _BLOCKS = (
     ("limits", "#/$defs/limits/oneOf/1"),
     ("Values under initial, pose and set", "#/$defs/joint_state"),
     ("events", "#/$defs/event"),
+    ("either", "#/$defs/either"),
     ("impulse", "#/$defs/impulse"),
     ("forces", "#/$defs/force"),
     ("contacts", "#/$defs/contact"),

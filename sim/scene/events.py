@@ -10,10 +10,11 @@ from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.expressions import ExpressionError
 from sim.scene.names import Unreadable, is_pattern, matching, nearest
-from sim.scene.nodes import Map, Node, Sequence
+from sim.scene.nodes import Map, Node, Sequence, is_empty
 from sim.scene.reading import Reader
 from sim.scene.spec import Action, Event, Expression, Value, Vec3
 from sim.scene.values import Pose, read_value
+from sim.scene.vocabulary import definition
 
 _ACTIONS = ("connect", "cut", "touch", "release", "enable", "disable", "set", "impulse", "stop")
 _TRIGGERS = ("at", "after", "when", "key")
@@ -76,6 +77,18 @@ def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str,
     return found
 
 
+def either_of(node: Node | None, reader: Reader, path: str) -> list[tuple[Node, str]]:
+    """Return (node, path) of the names in each `either: [...]` that stands in a `cut`; report other maps."""
+    found = []
+    for i, item in enumerate(node.items if isinstance(node, Sequence) else [node]):
+        if isinstance(item, Map):
+            at = f"{path}[{i}]" if isinstance(node, Sequence) else path
+            block = reader.read(item, definition("either"), at)
+            if block is not BAD and block.get("either") is not None:
+                found.append((block.nodes["either"], f"{at}.either"))
+    return found
+
+
 def expand(
     node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...], unreadable: Unreadable
 ) -> list[str]:
@@ -118,9 +131,6 @@ def build_event(thing: Thing, names: Names, made: list[str]) -> Event | None:
         return None
     if not block.wrote(*_TRIGGERS) and not block.unknown:
         thing.problem("nothing fires this event", "give at, after, when or key")
-    does_something = block.wrote(*_ACTIONS[:-1], "caption") or block.get("stop")
-    if not does_something and not block.unknown and not block.bad("stop"):
-        thing.problem("this event does nothing", f"give one of {', '.join(_ACTIONS)}")
     if block.get("once") is False and not block.wrote("when", "key", "after"):
         block.problem("once", "an event with a time only happens once", "leave 'once' out")
     actions = [action for key in block.nodes if key in _ACTIONS for action in _action(key, block, names, made)]
@@ -174,11 +184,16 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
         return [Action(kind="stop", targets=(), place=place)] if block.get("stop") else []
     if block.get(kind) is None:
         return []
-    if kind in ("connect", "cut"):
+    if kind == "cut":
+        return _cuts(block, reader, path, names)
+    if kind == "connect":
+        if is_empty(block.nodes[kind]):
+            reader.read(block.nodes[kind], definition("names"), path)
+            return []
         if isinstance(block.nodes[kind], Map | Sequence) and not _filled(block.nodes[kind]):
             block.problem(kind, f"nothing to {kind}", "give the name of a joint")
         named = expand(block.nodes[kind], reader, path, "joint", names.cuttable, names.unreadable)
-        targets = list(dict.fromkeys([*(made if kind == "connect" else []), *named]))
+        targets = list(dict.fromkeys([*made, *named]))
     elif kind in ("enable", "disable"):
         known = {"controller": names.controllers, "constraint": names.constraints}
         word = " or ".join(word for word in known if known[word]) or "controller"
@@ -195,6 +210,20 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
         targets = [body for body, _ in (blow for blow in found if blow)]
         values = tuple(value for _, value in (blow for blow in found if blow))
     return [Action(kind=kind, targets=tuple(targets), values=values, place=place)] if targets else []
+
+
+def _cuts(block: Block, reader: Reader, path: str, names: Names) -> list[Action]:
+    """Return what an event cuts: what is named, and groups of which what is connected is meant."""
+    node, place = block.nodes["cut"], block.where("cut")
+    if is_empty(node) or (isinstance(node, Sequence) and not node.items):
+        reader.read(node, definition("names"), path)  # which says what is missing
+        return []
+    parts = [(node, path, False), *((*part, True) for part in either_of(node, reader, path))]
+    found = []
+    for at, at_path, either in parts:
+        targets = tuple(expand(at, reader, at_path, "joint", names.cuttable, names.unreadable))
+        found += [Action(kind="cut", targets=targets, either=either, place=place)] if targets else []
+    return found
 
 
 def _filled(node: Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sim.scene import formula
@@ -94,6 +94,17 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
         place=thing.key.place,
         places={key: node.place for key, node in block.nodes.items()},
     )
+
+
+def differences(a: Joint, b: Joint) -> list[str]:
+    """Return the keys in which two joints differ, wherever they are written; of other types only that."""
+
+    def said(joint: Joint, key: str) -> Any:
+        value = getattr(joint, key)
+        return tuple(one and one.text for one in value) if key == "motion" else value
+
+    keys = [field.name for field in fields(Joint) if field.name not in ("place", "places")]
+    return [key for key in keys if said(a, key) != said(b, key)] if a.type == b.type else ["type"]
 
 
 def _body(block: Block, key: str, bodies: Bodies) -> str | None:

@@ -164,11 +164,14 @@ class Action:
     set      | joint names                     | one Value each
     impulse  | body names                      | one (linear N s world, angular N m s world, point name or None) each
     stop     |                                 |
+
+    either : of a cut, those of its targets that are connected are meant: that others are not is nothing to tell
     """
 
     kind: str
     targets: tuple[str, ...]
     values: tuple[Any, ...] = ()
+    either: bool = False
     place: Place
 
 

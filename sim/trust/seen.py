@@ -26,7 +26,7 @@ class Seen:
     """Bodies and joints of a recording, row by row.
 
     Masses and inertias are those of the recording, the joints' frames those of the scene's drawing; a
-    joint that an event binds has its frame from the row in which it first stands.
+    joint that an event makes has its frames from the poses of each row from which on it stands again.
 
     Parameters
     ----------
@@ -61,27 +61,42 @@ class Seen:
         return Side(self.p[rows, body], self.R[rows, body], self.v[rows, body], self.w[rows, body])
 
     @cached_property
-    def frames(self) -> list[tuple[Frame, Frame]]:
-        """F and M of every joint, in body axes."""
+    def bindings(self) -> list[list[tuple[int, Frame, Frame]]]:
+        """Bindings of every joint: the first row, F and M in body axes."""
         f = self.model.frames
-        return [self._frames(j, Frame(f.p_PF[j], f.R_PF[j]), Frame(f.p_CM[j], f.R_CM[j])) for j in range(len(self.a))]
+        return [self._bindings(j, Frame(f.p_PF[j], f.R_PF[j]), Frame(f.p_CM[j], f.R_CM[j])) for j in range(len(self.a))]
 
-    def _frames(self, j: int, F: Frame, M: Frame) -> tuple[Frame, Frame]:
+    def _bindings(self, j: int, F: Frame, M: Frame) -> list[tuple[int, Frame, Frame]]:
+        spec, there = self.model.joint_specs[j], self.present[:, j]
+        if spec is None or spec.binds != "event":
+            return [(0, F, M)]
+        begins = np.flatnonzero(there & ~np.concatenate([[False], there[:-1]]))
+        return [(int(row), *self._bound(j, int(row), F, M)) for row in begins] or [(0, F, M)]
+
+    def _bound(self, j: int, row: int, F: Frame, M: Frame) -> tuple[Frame, Frame]:
+        """Return F and M of a joint that an event makes, as its bodies stand in a row."""
+        a, b = self.side(self.a[j], row), self.side(self.b[j], row)
         spec = self.model.joint_specs[j]
-        there = np.flatnonzero(self.present[:, j])
-        if spec is None or spec.binds != "event" or spec.connected or not len(there):
-            return F, M
-        a, b = self.side(self.a[j], int(there[0])), self.side(self.b[j], int(there[0]))
-        p = a.R.T @ (b.p + b.R @ M.p - a.p)
-        by_points = spec.parent_point is not None and spec.child_point is not None
-        return Frame(F.p if by_points else p, a.R.T @ b.R @ M.R), M
+        by_parent, by_child = spec.parent_point is not None, spec.child_point is not None  # type: ignore[union-attr]
+        if by_parent and not by_child:
+            M = Frame(b.R.T @ (a.p + a.R @ F.p - b.p), M.R)
+        p = F.p if by_parent else a.R.T @ (b.p + b.R @ M.p - a.p)
+        return Frame(p, a.R.T @ b.R @ M.R), M
+
+    def frames(self, j: int, rows: slice | int) -> tuple[Frame, Frame]:
+        """Return F and M of a joint in some rows, or in one."""
+        held = self.bindings[j]
+        first = [row for row, _, _ in held]
+        at = np.maximum(np.searchsorted(first, np.arange(len(self.p))[rows], side="right") - 1, 0)
+        F, M = (Frame(*(np.array([getattr(one[k], x) for one in held])[at] for x in ("p", "R"))) for k in (1, 2))
+        return F, M
 
     def pair(self, j: int, rows: slice | int) -> Pair:
         """Return how the two frames of a joint stand and move; of what rolls where it touches."""
-        return self._pair(j, lambda body: self.side(body, rows))
+        return self._pair(j, lambda body: self.side(body, rows), rows)
 
-    def _pair(self, j: int, side: Callable[[int], Side]) -> Pair:
-        at, spec = jn.pair(side(self.a[j]), side(self.b[j]), *self.frames[j]), self.model.constraints.get(j)
+    def _pair(self, j: int, side: Callable[[int], Side], rows: slice | int) -> Pair:
+        at, spec = jn.pair(side(self.a[j]), side(self.b[j]), *self.frames(j, rows)), self.model.constraints.get(j)
         return at if spec is None else wheels.touching(spec, at)
 
     def gaps(self, j: int, at: Pair) -> np.ndarray:
@@ -89,18 +104,18 @@ class Seen:
         spec = self.model.constraints.get(j)
         return jn.gaps(self.kinds[j], at) if spec is None else wheels.gaps(spec, at)
 
-    def gap_rates(self, j: int, side: Callable[[int], Side]) -> np.ndarray:
+    def gap_rates(self, j: int, side: Callable[[int], Side], rows: slice | int) -> np.ndarray:
         """Return (..., locked) velocities that a joint or a constraint does not allow, m/s and rad/s.
 
-        side : how a body stands and moves
+        side : how a body stands and moves in these rows
         """
         spec = self.model.constraints.get(j)
         if spec is None:
-            return jn.gap_rates(self.kinds[j], self._pair(j, side))
+            return jn.gap_rates(self.kinds[j], self._pair(j, side, rows))
         if not spec.joints:
-            return wheels.gap_rates(spec, self._pair(j, side))
+            return wheels.gap_rates(spec, self._pair(j, side, rows))
         first, second = (
-            jn.rates(self.kinds[k], self._pair(k, side))[..., freedom] for k, freedom in self._tied(j)
+            jn.rates(self.kinds[k], self._pair(k, side, rows))[..., freedom] for k, freedom in self._tied(j)
         )  # fmt: skip
         return np.asarray(first - spec.ratio * second)[..., None]
 
@@ -142,12 +157,12 @@ class Seen:
         still = {body: wheels.given(self.side(body, row), self.com[row, body], np.zeros(6)) for body in bodies}
         later = {body: wheels.a_moment_later(self.side(body, row), self.com[row, body]) for body in bodies}
         world = self.side(-1, row)
-        b = -self.gap_rates(j, (later | {-1: world}).__getitem__).imag / wheels.STEP
+        b = -self.gap_rates(j, (later | {-1: world}).__getitem__, row).imag / wheels.STEP
         J = np.zeros((len(b), 6 * len(self.mass)))
         for body in bodies:
             for k, motion in enumerate(np.eye(6)):
                 moved = still | {-1: world, body: wheels.given(still[body], self.com[row, body], motion)}
-                J[:, 6 * body + k] = self.gap_rates(j, moved.__getitem__)
+                J[:, 6 * body + k] = self.gap_rates(j, moved.__getitem__, row)
         return J, b
 
     def lever(self, j: int, row: int) -> np.ndarray | None:
@@ -242,7 +257,7 @@ class Seen:
             off = np.max(np.abs(self.gaps(j, at)), axis=-1, initial=0.0)
             more = there & (off > position)
             position[more], worst[more] = off[more], j
-            rates, own = np.array(self.gap_rates(j, every_row)), self.columns[j]
+            rates, own = np.array(self.gap_rates(j, every_row, slice(None))), self.columns[j]
             slip = rates[:, : len(own)].copy()  # of a constraint that may, which is its freedom
             rates[self.slips(j), : len(own)] = 0.0
             speed = np.max(np.abs(rates), axis=-1, initial=0.0)

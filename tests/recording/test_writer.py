@@ -301,3 +301,31 @@ def test_no_room_for_the_final_copy_keeps_the_working_file(tmp_path, monkeypatch
     check_rows(tmp_path / "a.h5", 3, 40)
     with load_recording(tmp_path / "a.h5") as recording:
         assert recording.complete and recording.run == {}
+
+
+def test_bindings_are_read_as_written_however_many_there_are(tmp_path):
+    """More than there is room for at first, and those of rows that were not completed are left out."""
+    layout = example.layout(3)
+    frames = np.array([1.0, 2, 3]), np.array([1.0, 0, 0, 0]), np.array([4.0, 5, 6]), np.array([0.0, 1, 0, 0])
+    recorder = Recorder(tmp_path / "many.h5", layout)
+    recorder.start_epoch(["pin0"], [], 3, 2)
+    for k in range(200):
+        recorder.append_state(np.zeros(3), np.zeros(2))
+        recorder.append(example.rows(layout, k, 1))
+        recorder.bind(k % 3, k / 120, k, frames, offset=k)
+        if k % 50 == 0:
+            recorder.flush()
+    recorder.flush()
+    with load_recording(tmp_path / "many.h5") as growing:
+        assert len(growing.bindings) == 200
+    recorder.bind(0, 2.0, 200, frames)
+    recorder.finish(False)
+    with load_recording(tmp_path / "many.h5") as recording:
+        assert [(b.joint, b.row, b.offset) for b in recording.bindings] == [(f"pin{k % 3}", k, k) for k in range(200)]
+        last = recording.binding("pin1", 198)
+        assert last is not None and (last.row, last.time) == (196, 196 / 120)
+        assert (last.parent_position, last.parent_quat_wxyz) == ((1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 0.0))
+        assert (last.child_position, last.child_quat_wxyz) == ((4.0, 5.0, 6.0), (0.0, 1.0, 0.0, 0.0))
+        assert len(recording.epochs[0].bindings) == 200
+        with pytest.raises(RecordingError, match="row 200"):
+            recording.binding("pin1", 200)
