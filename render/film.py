@@ -201,7 +201,7 @@ def film(
     )
     shot = Shot.of(motion, size, camera=camera, quality=quality)
     times = frame_times(motion.start, motion.end, fps=fps, speed=shot.speed)
-    with whole(out) as part:
+    with whole(out, suffix=".mp4") as part:
         samples = times[np.linspace(0, len(times) - 1, min(6, len(times))).astype(int)]
         colors = palette_of([shot.picture(t) for t in samples]) if moving else None
         with Encoder(part, size, fps, colors) as encoder:
