@@ -11,6 +11,7 @@ from sim.recording.layout import (
     JointEntry,
     Layout,
     PairEntry,
+    PointEntry,
     ShapeEntry,
     row_fields,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "JointEntry",
     "Layout",
     "PairEntry",
+    "PointEntry",
     "Recorder",
     "Recording",
     "RecordingError",
