@@ -60,7 +60,8 @@ UNITS = {
     "angular_velocity": "rad/s",
     "force": "N", "contact": "N", "pressing": "N", "friction": "N", "moment": "N m",
     "cop": "m", "zmp": "m", "energy": "J", "determinate": "1",
-    "asin": "rad", "acos": "rad", "atan": "rad", "atan2": "rad", "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
+    "asin": "rad", "acos": "rad", "atan": "rad", "atan2": "rad", "sin": "1", "cos": "1", "tan": "1",
+    "exp": "1", "log": "1",
 }  # fmt: skip
 # Of freedoms of joints: which of their units it has.
 UNITS_OF_COLUMNS = {
