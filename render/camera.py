@@ -94,7 +94,7 @@ class CameraPath:
 def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, speed: float = 1.0) -> CameraPath:
     """Return the camera of a motion.
 
-    wishes : follow (a body's name), target (3,) m, distance m, azimuth, elevation, fov rad; what is
+    wishes : follow (name of a body or point), target (3,) m, distance m, azimuth, elevation, fov rad; what is
         absent or None is chosen so that the motion is seen whole
     aspect : width of the picture over its height
     speed : seconds of motion in one second of film (a following camera is smoothed in film time)
@@ -112,9 +112,8 @@ def plan(motion: Motion, wishes: Mapping[str, Any] | None, *, aspect: float, spe
     azimuth, elevation, fov = (float(chosen[key]) for key in ("azimuth", "elevation", "fov"))
     free = False
     if "follow" in wish:
-        body = motion.body(wish["follow"])
-        path_times, path = follow(motion, body, speed)
-        corners = outline(motion, times, bodies=family(motion, body))
+        path_times, path = follow(motion, wish["follow"], speed)
+        corners = outline(motion, times, bodies=family(motion, motion.place(wish["follow"])[0]))
     elif "target" in wish:
         path_times, path = motion.times[:1], np.array(wish["target"], dtype=float).reshape(1, 3)
     else:
@@ -153,7 +152,7 @@ def fit(points: np.ndarray, camera: Camera, aspect: float, *, free: bool) -> tup
 
 
 def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) -> np.ndarray:
-    """Return corners of the boxes around all shapes, and the ends of springs, (len(times), k, 3) m.
+    """Return corners of the boxes around all shapes, ends of springs and of trails, (len(times), k, 3) m.
 
     Shapes of the world count as far as they are near the moving bodies, so that a long beam or a
     wide wall does not push the camera away; planes where bodies are seen onto them.  bodies: only the shapes of these.
@@ -170,7 +169,8 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
         corners = p_WB[body][:, None] + boxes[moving] @ R_WB[body].transpose(0, 2, 1)
         origins = p_WB[:-1] if bodies is None else p_WB[bodies]
         ends = motion.springs.ends((p_WB, R_WB)).reshape(-1, 3) if bodies is None else origins[:0]
-        found.append(np.concatenate([corners.reshape(-1, 3), origins, ends]))
+        drawn = motion.trailing(time) if bodies is None else origins[:0]
+        found.append(np.concatenate([corners.reshape(-1, 3), origins, ends, drawn]))
     seen = np.stack(found)
     if (still or planes) and np.isfinite(seen).any():
         low, high = np.nanmin(seen, axis=(0, 1)), np.nanmax(seen, axis=(0, 1))
@@ -237,15 +237,18 @@ def direction(corners: np.ndarray) -> tuple[float, float]:
 
 
 def family(motion: Motion, body: int) -> list[int]:
-    """Return the bodies of the same figure (same prefix of the name) as `body`; all where it has no prefix."""
-    prefix = motion.body_names[body].rpartition(".")[0]
+    """Return the bodies of the same figure (same prefix of the name) as `body`; all where it has no prefix.
+
+    body : index; -1: the world, which has none
+    """
+    prefix = "" if body < 0 else motion.body_names[body].rpartition(".")[0]
     return [k for k, name in enumerate(motion.body_names) if not prefix or name.startswith(prefix + ".")]
 
 
-def follow(motion: Motion, body: int, speed: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return times (k,) and the smoothed position (k, 3) of a body's centre of mass."""
-    com = motion.position[:, body] + rotation.matrix(motion.quat[:, body]) @ motion.com[body]
-    return smooth(motion.times, com, speed)
+def follow(motion: Motion, name: str, speed: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return times (k,) and the smoothed position (k, 3) of a body's centre of mass, or of a point."""
+    path = motion.path(f"{name}.com" if name in motion.body_names else name)
+    return smooth(motion.times, path, speed)
 
 
 def smooth(times: np.ndarray, path: np.ndarray, speed: float) -> tuple[np.ndarray, np.ndarray]:
@@ -287,7 +290,7 @@ def parse(text: str) -> dict[str, Any]:
         elif key in ("target", "distance", "azimuth", "elevation", "fov") and value:
             wishes[key] = _number(key, value)
         else:
-            keys = "follow=BODY, target=X/Y/Z, distance=M, azimuth=DEG, elevation=DEG, fov=DEG"
+            keys = "follow=BODY or BODY.POINT, target=X/Y/Z, distance=M, azimuth=DEG, elevation=DEG, fov=DEG"
             raise RenderError(f"camera: {word!r} is not one of {', '.join(VIEWS)}, {keys}")
     return wishes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,9 @@ class Shot:
     def bare(self, time: float) -> np.ndarray:
         """Return the picture at a time, without words."""
         motion = self.motion
-        return self.stage.draw(motion.poses(time), self.path.at(time), motion.forces(time), motion.touching(time))
+        return self.stage.draw(
+            motion.poses(time), self.path.at(time), motion.forces(time), motion.touching(time), motion.trails(time)
+        )
 
     def picture(self, time: float) -> np.ndarray:
         """Return the picture of a film at a time, with name, time and the captions of what just happened."""
@@ -116,6 +118,7 @@ def render_recording(
     camera: Mapping[str, Any] | None = None,
     frames: int | None = None,
     contacts: bool = False,
+    trails: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Make a film (.mp4, .gif), a picture (.png with `time`) or a strip (.png) of a recording.
@@ -138,6 +141,8 @@ def render_recording(
         Number of pictures in a strip.
     contacts : bool
         Draw points of contact over all else, and the forces there.
+    trails : sequence of str
+        Bodies and points that leave a trail, besides those of the recording's `render:` block.
     progress : callable
         Called with (pictures done, pictures in all).
 
@@ -148,6 +153,9 @@ def render_recording(
     if kind not in (".mp4", ".gif", ".png"):
         raise RenderError(f"{out}: a picture ends in .png, a film in .mp4 or .gif")
     motion = Motion.from_recording(recording, contacts=contacts)
+    if trails:
+        both = dict.fromkeys([*(motion.settings.get("trails") or ()), *trails])
+        motion = replace(motion, settings={**motion.settings, "trails": tuple(both)})
     if kind == ".png" and time is None:
         return strip(motion, out, frames=frames or STRIP_FRAMES, size=size, camera=camera, progress=progress)
     if kind == ".png":
@@ -201,7 +209,7 @@ def film(
     )
     shot = Shot.of(motion, size, camera=camera, quality=quality)
     times = frame_times(motion.start, motion.end, fps=fps, speed=shot.speed)
-    with whole(out) as part:
+    with whole(out, suffix=".mp4") as part:
         samples = times[np.linspace(0, len(times) - 1, min(6, len(times))).astype(int)]
         colors = palette_of([shot.picture(t) for t in samples]) if moving else None
         with Encoder(part, size, fps, colors) as encoder:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from render.encode import cannot_write, whole
-from render.plots import KINDS, LINES, no_date
+from render.page import no_date
+from render.plots import KINDS, LINES
 from render.view import RenderError
 
 if TYPE_CHECKING:

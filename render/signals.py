@@ -1,6 +1,6 @@
 """What a recording says over time, by name: signals and formulas of signals, with their units.
 
-``coordinate('monkey.knee_l')``, ``position('ball')[2]``, ``norm(force('grip_l'))``,
+``coordinate('monkey.knee_l')``, ``position('ball')[2]``, ``local('arm.tip', 'base')``, ``norm(force('grip_l'))``,
 ``energy.kinetic + energy.potential``, ``rate('hinge') / deg``, ``contact('foot', 'world')[2]``,
 ``cop('*.foot_?', 'world')[0]``.  Values
 are arrays over all rows; a vector has its components first, (3, n), so that ``[2]`` is its z.  World axes,
@@ -22,7 +22,8 @@ import numpy as np
 import simpleeval
 
 from render import rotation
-from render.view import RenderError, nearest, rows_of, strings
+from render.view import RenderError, nearest, places_of, rows_of, strings
+from sim.recording.errors import UnknownNameError
 
 ENERGIES = ("kinetic", "potential", "dissipated", "impact", "input", "balance")
 TRUST = {
@@ -50,16 +51,17 @@ KEEPS_UNIT: dict[str, Callable[..., Any]] = {
 }
 PURE: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan2": np.arctan2, "exp": np.exp, "log": np.log,
+    "atan": np.arctan, "atan2": np.arctan2, "exp": np.exp, "log": np.log,
     "dot": lambda a, b: np.sum(np.asarray(a) * b, axis=0),
     "cross": lambda a, b: np.cross(a, b, axis=0),
 }  # fmt: skip
 UNITS = {
-    "position": "m", "com": "m", "distance": "m", "orientation": "rad", "velocity": "m/s", "slip": "m/s",
+    "position": "m", "com": "m", "distance": "m", "local": "m", "orientation": "rad", "velocity": "m/s", "slip": "m/s",
     "angular_velocity": "rad/s",
     "force": "N", "contact": "N", "pressing": "N", "friction": "N", "moment": "N m",
-    "cop": "m", "zmp": "m", "energy": "J", "determinate": "1", "asin": "rad", "acos": "rad", "atan2": "rad",
-    "sin": "1", "cos": "1", "tan": "1", "exp": "1", "log": "1",
+    "cop": "m", "zmp": "m", "energy": "J", "determinate": "1",
+    "asin": "rad", "acos": "rad", "atan": "rad", "atan2": "rad", "sin": "1", "cos": "1", "tan": "1",
+    "exp": "1", "log": "1",
 }  # fmt: skip
 # Of freedoms of joints: which of their units it has.
 UNITS_OF_COLUMNS = {
@@ -107,12 +109,14 @@ class Signals:
         self.joints = strings(file["joints/name"][:])
         self.columns = file["joints/columns"][:]
         self.forces = strings(file["forces/name"][:]) if "forces" in file else ()
+        self._places = places = places_of(file, self.rows)
         self._column_joint = strings(self.columns["joint"])
         self._column_name = strings(self.columns["name"])
         self._of_state: dict[str, Callable[..., Any]] = {
             **{name: functools.partial(self._columns, name) for name in UNITS_OF_COLUMNS},
-            "position": functools.partial(self._of_body, "position"),
-            "velocity": functools.partial(self._of_body, "velocity"),
+            "position": lambda place: places.position(place).T,
+            "velocity": lambda place: places.velocity(place).T,
+            "local": lambda point, body: places.local(point, body).T,
             "angular_velocity": functools.partial(self._of_body, "angular_velocity"),
             "orientation": self._orientation,
             "com": self._com,
@@ -148,6 +152,7 @@ class Signals:
             raise
         except (
             simpleeval.InvalidExpression,
+            UnknownNameError,
             ValueError,
             TypeError,
             IndexError,
@@ -179,14 +184,17 @@ class Signals:
             raise RenderError(f"signal {text!r}: no function {name!r}{nearest(name, functions)}")
         if name not in self._of_state or name == "distance":
             return
+        texts = [isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args]
+        if name == "local":
+            if node.keywords or texts != [True, True]:
+                raise RenderError(f"signal {text!r}: local is written local('body.point', 'body')")
+            return
         if name in PAIRED:
-            texts = [isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args]
             if node.keywords or len(texts) not in (1, 2) or not all(texts):
                 raise RenderError(f"signal {text!r}: {name} is written {name}('name') or {name}('name', 'other')")
             return
-        named = len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
         bare = name in ("energy", "com") and not node.args
-        if node.keywords or not (bare or (named and name != "energy")):
+        if node.keywords or not (bare or (texts == [True] and name != "energy")):
             form = "energy()" if name == "energy" else f"{name}('name')"
             raise RenderError(f"signal {text!r}: {name} is written {form}")
 
@@ -197,8 +205,10 @@ class Signals:
             return f"; {name} is a function, {name}('name')"
         if name in self.forces:
             return f"; a force stands in a function, tension('{name}') or force('{name}')"
-        if name in (*self.joints, *self._column_name, *self.bodies):
-            return f"; a joint or body stands in a function, coordinate('{name}')"
+        if name in (*self.joints, *self._column_name):
+            return f"; a joint stands in a function, coordinate('{name}')"
+        if name in self._places:
+            return f"; a body or point stands in a function, position('{name}')"
         return nearest(name, tuple(NAMES))
 
     def _name(self, node: ast.Name) -> Any:
@@ -244,7 +254,7 @@ class Signals:
         return np.einsum("b,nbk->kn", mass / mass.sum(), self.file["com"][: self.rows])
 
     def _distance(self, a: Any, b: Any) -> np.ndarray:
-        ends = [self._of_body("position", end) if isinstance(end, str) else end for end in (a, b)]
+        ends = [self._places.position(end).T if isinstance(end, str) else end for end in (a, b)]
         return np.linalg.norm(ends[0] - ends[1], axis=0)
 
     def _wrench(self, first: int, name: Any) -> np.ndarray:

@@ -27,6 +27,7 @@ from render.meshes import mesh, polyhedron
 from render.palette import colors, rgb
 from render.springs import COLOR, Coils
 from render.touches import Touches
+from render.trails import Trails
 from render.view import Motion, RenderError
 
 DEPTH_24_BITS = 0x81A6  # GL_DEPTH_COMPONENT24: with 16 bits, solids that nearly touch show stripes
@@ -108,8 +109,13 @@ class Stage:
         if arrows:
             tints.append(self._arrows.colors)
             solid.append(self._arrows.faces + self._pushed.start)
+        self._trails = Trails(motion)
+        self._trailed = slice(self._pushed.stop, self._pushed.stop + self._trails.count)
+        if self._trails.count:
+            tints.append(self._trails.colors)
+            solid.append(self._trails.faces + self._trailed.start)
         self._touches = Touches(motion)
-        self._touched = slice(self._pushed.stop, self._pushed.stop + self._touches.count)
+        self._touched = slice(self._trailed.stop, self._trailed.stop + self._touches.count)
         if self._touches.count:
             tints.append(np.zeros((self._touches.count, 4)))
         first = self._touched.stop
@@ -156,12 +162,13 @@ class Stage:
 
     def draw(
         self, poses: tuple[np.ndarray, np.ndarray], camera: Camera, forces: np.ndarray | None = None,
-        touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+        touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None, trails: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Return the picture (height, width, 3) uint8 of bodies at `poses`, with `forces` and contacts (see Motion)."""
+        """Return the picture (height, width, 3) uint8 of bodies at `poses`; forces, contacts, trails as in Motion."""
         from vispy import gloo
 
         self._canvas.set_current()
+        self._place_trails(trails, camera)
         self._place(poses, camera, np.zeros((len(self._arrows.pushes), 3)) if forces is None else forces)
         self._place_touches(touching, camera)
         aspect = self.size[0] / self.size[1]
@@ -200,6 +207,12 @@ class Stage:
             vertices, turn[self._pushed] = self._arrows.place(poses, forces, camera)
             np.subtract(vertices, target, out=place[self._pushed], casting="same_kind")
         self._buffer.set_data(self._table)
+
+    def _place_trails(self, trails: np.ndarray | None, camera: Camera) -> None:
+        """Move the ribbons of trails to their place; `_place` uploads them."""
+        if self._trails.count and trails is not None:
+            vertices, self._table["a_normal"][self._trailed] = self._trails.place(trails, camera)
+            self._table["a_position"][self._trailed] = vertices - camera.target
 
     def _place_touches(self, touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None, camera: Camera) -> None:
         """Move dots and arrows of contacts to their place, and upload them."""

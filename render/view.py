@@ -17,6 +17,9 @@ import h5py
 import numpy as np
 
 from render import rotation
+from sim.recording.places import Places
+
+TRAIL = 1000  # points that a trail is drawn through, at most
 
 
 class RenderError(RuntimeError):
@@ -139,6 +142,7 @@ class Motion:
     position, velocity, angular_velocity : (n, b, 3) m, m/s, rad/s, of body origins, world axes
     quat : (n, b, 4) body axes to world axes
     com : (b, 3) m, centre of mass from the body's origin, body axes
+    points : named points: index of the body (-1: the world) and p_B (3,) m, from its origin, body axes
     settings : the resolved `render:` block; every key may be absent or None
     complete : False when the run was interrupted
     """
@@ -156,6 +160,7 @@ class Motion:
     springs: Springs = field(default_factory=Springs)
     pushes: Pushes = field(default_factory=Pushes)
     touches: TouchTable = field(default_factory=TouchTable)
+    points: Mapping[str, tuple[int, np.ndarray]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
 
@@ -210,6 +215,41 @@ class Motion:
         if name in self.body_names:
             return self.body_names.index(name)
         raise RenderError(f"no body named {name!r}{nearest(name, self.body_names)}")
+
+    def place(self, name: str) -> tuple[int, np.ndarray]:
+        """Return the body (-1: the world) and p_B (3,) m of a body's origin, ``body.com`` or a named point.
+
+        Raises RenderError with the nearest name.
+        """
+        if name in self.body_names:
+            return self.body_names.index(name), np.zeros(3)
+        if name in self.points:
+            return self.points[name]
+        if name.endswith(".com") and name[:-4] in self.body_names:
+            body = self.body_names.index(name[:-4])
+            return body, self.com[body]
+        raise RenderError(f"no body or point named {name!r}{nearest(name, (*self.body_names, *self.points))}")
+
+    def path(self, name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return where a place (see `place`) is in rows of the motion (k, 3) m, world axes."""
+        body, p_B = self.place(name)
+        if body < 0:
+            return np.tile(p_B, (len(self.times[rows]), 1))
+        return np.asarray(self.position[rows, body] + rotation.matrix(self.quat[rows, body]) @ p_B)
+
+    def trailing(self, time: float) -> np.ndarray:
+        """Return where all that leaves a trail is at `time` (trails, 3) m."""
+        p_WB, R_WB = self.poses(time)
+        places = [self.place(name) for name in self.settings.get("trails") or ()]
+        return np.array([p_WB[body] + R_WB[body] @ p_B for body, p_B in places]).reshape(-1, 3)
+
+    def trails(self, time: float) -> np.ndarray:
+        """Return the ways of all that leaves a trail (trails, k, 3) m; what comes after `time` is where it is then."""
+        rows = np.unique(np.linspace(0, len(self.times) - 1, min(len(self.times), TRAIL)).astype(int))
+        past = (self.times[rows] < time)[:, None]
+        names = self.settings.get("trails") or ()
+        ways = [np.where(past, self.path(n, rows), now) for n, now in zip(names, self.trailing(time), strict=True)]
+        return np.array(ways).reshape(len(names), len(rows), 3)
 
     def poses(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Return origins (b + 1, 3) and rotations (b + 1, 3, 3) at `time`; the last row is the world.
@@ -350,6 +390,7 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         springs=_springs(file),
         pushes=_pushes(file, rows),
         touches=_touches(file, rows) if contacts else TouchTable(),
+        points={name: (body, p_B) for name, body, p_B in _points(file)},
         settings=json.loads(settings or b"{}") or {},
         complete=bool(file["complete"][()]) if "complete" in file else True,
     )
@@ -408,6 +449,22 @@ def _wheels(file: h5py.File, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     force, point = file["joints/force"][:rows, touching, 3:], file["joints/position"][:rows, touching]
     row, k = np.nonzero(np.isfinite(force[:, :, 0]))
     return row, point[row, k], force[row, k], np.ones(len(row), int)
+
+
+def _points(file: h5py.File) -> list[tuple[str, int, np.ndarray]]:
+    """Return names, bodies and p_B of the named points of a recording; older ones keep none."""
+    if "points" not in file:
+        return []
+    columns = (strings(file["points/name"][:]), file["points/body"][:], file["points/position"][:])
+    return [(name, int(body), p_B) for name, body, p_B in zip(*columns, strict=True)]
+
+
+def places_of(file: h5py.File, rows: int) -> Places:
+    """Return bodies, centres of mass and named points of a recording."""
+    return Places(
+        strings(file["bodies/name"][:]), file["bodies/com"][:], _points(file),
+        lambda key: np.asarray(file[key][:rows]),
+    )  # fmt: skip
 
 
 def markers(position: np.ndarray, com: np.ndarray) -> Shapes:

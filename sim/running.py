@@ -23,6 +23,7 @@ from sim.recording import (
     JointEntry,
     Layout,
     PairEntry,
+    PointEntry,
     Recorder,
     Recording,
     RecordingError,
@@ -238,9 +239,20 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
         sources={k: v for k, v in scene.sources.items() if k != scene.file},
         bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns),
         forces=tuple(_force_entry(model, f) for f in range(len(model.forces))),
-        pairs=tuple(_pair_entry(model, pair) for pair in model.pairs),
+        pairs=tuple(_pair_entry(model, pair) for pair in model.pairs), points=tuple(_point_entries(model)),
         expected_rows=expected_rows,
     )  # fmt: skip
+
+
+def _point_entries(model: Model) -> list[PointEntry]:
+    """Return the points that a scene names, as they are recorded."""
+    scene, origins = model.scene, model.drawing.origins
+    entries = [PointEntry(name=f"world.{name}", body=-1, position=_tuple(p)) for name, p in scene.world.points.items()]
+    for k, body in enumerate(scene.bodies):
+        for name, p in body.points.items():
+            p_B = _tuple(np.asarray(p) - origins[body.name])
+            entries.append(PointEntry(name=f"{body.name}.{name}", body=k, position=p_B))
+    return entries
 
 
 def _pair_entry(model: Model, pair: Pair) -> PairEntry:

@@ -25,6 +25,7 @@ class RenderOptions:
     camera: str | None = None
     frames: int | None = None
     contacts: bool = False
+    trails: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     quiet: bool = False
     overwrite: bool = False
@@ -37,7 +38,7 @@ def render(wish: RenderOptions) -> int:
     size = options.size(wish.size)
     time = None if wish.time is None else options.seconds(wish.time, "--time")
     scene = not is_recording(wish.source)
-    if scene and (wish.output.suffix.lower() != ".png" or wish.frames is not None or time is not None):
+    if scene and (wish.output.suffix.lower() != ".png" or wish.frames is not None or time is not None or wish.trails):
         raise Refusal(f"{wish.source} is a scene that has not run: it gives one picture, .png; `sim run` it to film it")
     from render.camera import parse
 
@@ -59,6 +60,7 @@ def render(wish: RenderOptions) -> int:
             fps=wish.fps,
             frames=wish.frames,
             contacts=wish.contacts,
+            trails=wish.trails,
             progress=progress,
             **shot,
         )
@@ -115,9 +117,10 @@ def plot(
     *,
     csv: Path | None = None,
     size: str | None = None,
+    xy: bool = False,
     overwrite: bool = False,
 ) -> int:
-    """Plot signals of a recording, or write them as a table, and return the exit code."""
+    """Plot signals of a recording over time, or with `xy` over each other, or write a table; return the exit code."""
     if output is None and csv is None:
         output = recording.with_suffix(".png")
     if output is not None:
@@ -128,7 +131,7 @@ def plot(
     from render import plots
 
     if output is not None:
-        plots.plot(recording, signals, output, size=pixels)
+        plots.plot(recording, signals, output, size=pixels, xy=xy)
         say(f"written: {output}")
     if csv is not None:
         plots.export(recording, signals, csv)

@@ -170,6 +170,9 @@ def render(
     contacts: Annotated[
         bool, typer.Option("--contacts", help="Draw where things touch, and the forces there.")
     ] = False,
+    trail: Annotated[
+        list[str] | None, typer.Option("--trail", metavar="BODY.POINT", help="A point or body that leaves a trail.")
+    ] = None,
     settings: SetOption = None,
     quiet: QuietOption = False,
     overwrite: OverwriteOption = False,
@@ -182,7 +185,8 @@ def render(
 
         wish = drawing.RenderOptions(
             source=source, output=output, time=time, size=size, fps=fps, camera=camera, frames=frames,
-            contacts=contacts, settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust,
+            contacts=contacts, trails=tuple(trail or ()), settings=tuple(settings or ()), quiet=quiet,
+            overwrite=overwrite, trust=trust,
         )  # fmt: skip
         return drawing.render(wish)
 
@@ -196,14 +200,15 @@ def plot(
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The picture, .png, .svg or .pdf.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write the numbers to this file, too.")] = None,
     size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels, as in 1280x720.")] = None,
+    xy: Annotated[bool, typer.Option("--xy", help="Signals are pairs: draw the second over the first.")] = False,
     overwrite: OverwriteOption = False,
 ) -> int:
-    """Plot signals of a recording over time, with its events."""
+    """Plot signals of a recording over time, with its events, or over each other with --xy."""
 
     def command() -> int:
         from sim.cli import drawing
 
-        return drawing.plot(recording, tuple(signals or ()), output, csv=csv, size=size, overwrite=overwrite)
+        return drawing.plot(recording, tuple(signals or ()), output, csv=csv, size=size, xy=xy, overwrite=overwrite)
 
     return guarded(command)
 

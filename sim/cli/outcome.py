@@ -118,7 +118,7 @@ def write_report(error: Exception) -> str:
     """Write what a developer needs to a file in the current or the temporary folder; return its name."""
     from importlib import metadata
 
-    libraries = ("numpy", "scipy", "numba", "h5py", "vispy")
+    libraries = ("numpy", "scipy", "numba", "h5py", "vispy", "imageio")
     found = [f"{name} {metadata.version(name)}" for name in libraries if _installed(name)]
     text = "\n".join(
         [

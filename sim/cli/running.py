@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any
 
 from sim.cli import options
 from sim.cli.interrupts import deferred
-from sim.cli.outcome import NO_FILM, OK, Refusal, counted, exit_code, print_json, say, write_report
+from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
 from sim.cli.progress import film_progress, run_progress
+
+MOST_EVENTS = 12  # that have a line of their own in the summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,11 +180,16 @@ def trust_lines(trust: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _events(events: Sequence[dict[str, Any]]) -> list[str]:
-    """Return a line for each event; those of limits and other modes are counted in one."""
-    told = [event for event in events if event["kind"] != "mode"]
+    """Return a line for each of the first events that the scene names or that say something; the others are counted."""
+    from sim.recording.kinds import counted
+
+    telling = [event for event in events if event["kind"] not in ("impact", "mode")]
+    told, rest = telling[:MOST_EVENTS], Counter(event["kind"] for event in events)
     lines = []
     for event in told:
-        name = event["name"] + ("" if event["kind"] in ("scene", "key") else f" ({event['kind']})")
-        lines.append(f"{event['time']:.4f} s  {name}")
-    modes = len(events) - len(told)
-    return [*lines, f"{counted(modes, 'change')} of mode"] if modes else lines
+        rest[event["kind"]] -= 1
+        words, text = event["name"], event.get("text")
+        if event["kind"] not in ("scene", "key"):
+            words = text if event["kind"] == "annotation" and text else f"{words} ({event['kind']})"
+        lines.append(f"{event['time']:.4f} s  {words}")
+    return lines + counted(rest, more=(event["kind"] for event in told))

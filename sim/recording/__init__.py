@@ -12,6 +12,7 @@ from sim.recording.layout import (
     JointEntry,
     Layout,
     PairEntry,
+    PointEntry,
     ShapeEntry,
     row_fields,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "JointEntry",
     "Layout",
     "PairEntry",
+    "PointEntry",
     "Recorder",
     "Recording",
     "RecordingError",

@@ -41,6 +41,17 @@ class ByName(Mapping[str, np.ndarray]):
         return f"<{len(self)} by {self._noun}: {', '.join(list(self)[:6])}{' ...' if len(self) > 6 else ''}>"
 
 
+class ByPlace(ByName):
+    """Arrays by the name of a body, which `array` and iteration know, or of a point or centre of mass of one."""
+
+    def __init__(self, bodies: Mapping[str, int], read: Callable[[], np.ndarray], place: Callable[[str], np.ndarray]):
+        super().__init__("body or point", bodies, read)
+        self._place = place
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return super().__getitem__(name) if name in self._keys else self._place(name)
+
+
 class Energy:
     """Energies (n,) in J: kinetic, potential, dissipated, impact, input, balance."""
 

@@ -88,6 +88,15 @@ class PairEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PointEntry:
+    """A point that the scene names, on a body or in the world."""
+
+    name: str  # body.point, world.point
+    body: int  # index of the body; -1: the world
+    position: tuple[float, float, float]  # m, from the body's origin, body axes
+
+
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """Everything in a recording that does not change while the scene runs.
 
@@ -106,6 +115,7 @@ class Layout:
     columns: tuple[ColumnEntry, ...] = ()
     forces: tuple[ForceEntry, ...] = ()
     pairs: tuple[PairEntry, ...] = ()
+    points: tuple[PointEntry, ...] = ()
     expected_rows: int = 0
 
 

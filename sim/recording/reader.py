@@ -14,7 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from sim.recording.by_name import ByName, Energy, Trust, column_keys
+from sim.recording.by_name import ByName, ByPlace, Energy, Trust, column_keys
 from sim.recording.contacts import MODES, Contacts, called
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.layout import (
@@ -25,10 +25,12 @@ from sim.recording.layout import (
     ForceEntry,
     JointEntry,
     PairEntry,
+    PointEntry,
     ShapeEntry,
     row_names,
 )
 from sim.recording.opening import open_recording
+from sim.recording.places import Places
 from sim.recording.ragged import CONTACTS
 
 
@@ -91,9 +93,13 @@ class Recording:
         joints = {joint.name: k for k, joint in enumerate(self.joints)}
         # The views hold the store, not this object: it can go as soon as no one has it.
         read = self._store.array
-        self.position = ByName("body", bodies, lambda: read("position"))
+        places = self._places = Places(
+            tuple(bodies), np.array([body.com for body in self.bodies]).reshape(-1, 3),
+            [(point.name, point.body, np.array(point.position)) for point in self.points], read,
+        )  # fmt: skip
+        self.position = ByPlace(bodies, lambda: read("position"), places.position)
         self.quat_wxyz = ByName("body", bodies, lambda: read("quat_wxyz"))
-        self.velocity = ByName("body", bodies, lambda: read("velocity"))
+        self.velocity = ByPlace(bodies, lambda: read("velocity"), places.velocity)
         self.angular_velocity = ByName("body", bodies, lambda: read("angular_velocity"))
         self.com = ByName("body", bodies, lambda: read("com"))
         self.joint_position = ByName("joint", joints, lambda: read("joints/position"))
@@ -175,6 +181,24 @@ class Recording:
             BodyEntry(name=name, mass=float(mass), com=_numbers(com), inertia=_numbers(inertia))
             for name, mass, com, inertia in zip(self._texts("bodies/name"), *fields, strict=True)
         )
+
+    @functools.cached_property
+    def points(self) -> tuple[PointEntry, ...]:
+        """Points that the scene names; none in recordings that were written before these were kept."""
+        if "points" not in self._file:
+            return ()
+        fields = (self._texts("points/name"), self._get("points/body")[()], self._get("points/position")[()])
+        return tuple(
+            PointEntry(name=name, body=int(body), position=_numbers(p)) for name, body, p in zip(*fields, strict=True)
+        )
+
+    def distance(self, a: str, b: str) -> np.ndarray:
+        """Return the distance (n,) of two bodies or points, m: ``recording.distance('arm.tip', 'world.bar')``."""
+        return self._places.distance(a, b)
+
+    def local(self, point: str, body: str) -> np.ndarray:
+        """Return a body or point (n, 3) in the axes of a body, from its origin, m."""
+        return self._places.local(point, body)
 
     @functools.cached_property
     def shapes(self) -> tuple[ShapeEntry, ...]:
@@ -379,7 +403,10 @@ class Recording:
             "trust": self.trust.summary(self.time),
             "energy_balance": _largest(self.energy.balance),
             "peak_kinetic_energy": _largest(self.energy.kinetic),
-            "events": [{"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption} for e in self.events],
+            "events": [
+                {"time": e.time, "name": e.name, "kind": e.kind, "caption": e.caption, "text": e.text}
+                for e in self.events
+            ],
             "told": [
                 {"time": e.time, "name": e.name, "text": e.text}
                 for e in self.events

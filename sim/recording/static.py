@@ -14,7 +14,7 @@ from sim.recording.layout import FORMAT, VERSION, ColumnEntry, Layout
 
 
 def write_static(file: h5py.File, layout: Layout, program: str) -> None:
-    """Write scene, bodies, shapes, joints, columns, forces and pairs of shapes that may touch."""
+    """Write scene, bodies, points, shapes, joints, columns, forces and pairs of shapes that may touch."""
     file.attrs.update({"format": FORMAT, "version": VERSION, "scene": layout.scene, "program": program})
     settings, render = (json.dumps(block, sort_keys=True) for block in (layout.settings, layout.render))
     for name, text in (("text", layout.text), ("file", layout.file), ("settings", settings), ("render", render)):
@@ -25,6 +25,10 @@ def write_static(file: h5py.File, layout: Layout, program: str) -> None:
     file["bodies/mass"] = np.array([body.mass for body in layout.bodies], "<f8")
     file["bodies/com"] = np.array([body.com for body in layout.bodies], "<f8").reshape(-1, 3)
     file["bodies/inertia"] = np.array([body.inertia for body in layout.bodies], "<f8").reshape(-1, 6)
+
+    file["points/name"] = strings([point.name for point in layout.points])
+    file["points/body"] = np.array([point.body for point in layout.points], "<i8")
+    file["points/position"] = np.array([point.position for point in layout.points], "<f8").reshape(-1, 3)
 
     file["shapes/body"] = np.array([shape.body for shape in layout.shapes], "<i8")
     file["shapes/kind"] = strings([shape.kind for shape in layout.shapes])

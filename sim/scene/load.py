@@ -90,7 +90,7 @@ def _load(
     contacts, switches = builder.contacts(names)
     constraints = builder.constraints(names)
     events += switches
-    render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable)
+    render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable, names.directory.points)
     joints = tuple(builder.joints.values())
     check_events(events, joints, simulate, findings)
     if contacts and simulate.method == "variational":

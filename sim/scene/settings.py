@@ -51,8 +51,12 @@ def build_render(
     block: Block | None,
     bodies: Collection[str],
     unreadable: Unreadable = Unreadable(),  # noqa: B008
+    points: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return how the scene is filmed, as plain data; None stands for what the film chooses."""
+    """Return how the scene is filmed, as plain data; None stands for what the film chooses.
+
+    bodies, points : their names, of which a camera may follow one and some may leave trails
+    """
     properties = definition("render")["properties"]
     values: dict[str, Any] = {name: default(inner) for name, inner in properties.items()}
     values["camera"] = dict.fromkeys(_CAMERA)
@@ -60,11 +64,19 @@ def build_render(
         values.update({name: block.get(name) for name in properties if block.get(name) is not None})
         color = color_of(block, "background")
         values["background"] = None if math.isnan(color[0]) else color[:3]
-        values["camera"] = _camera(block.get("camera"), bodies, unreadable)
+        places = (*bodies, *points)
+        values["camera"] = _camera(block.get("camera"), places, unreadable)
+        for name in values["trails"] or ():
+            _check_place(block, "trails", name, places, unreadable)
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _camera(block: Block | None, bodies: Collection[str], unreadable: Unreadable) -> dict[str, Any]:
+def _check_place(block: Block, key: str, name: str, places: Collection[str], unreadable: Unreadable) -> None:
+    if name not in places and name not in unreadable and name.rpartition(".")[0] not in unreadable:
+        block.problem(key, f"no body or point named '{name}'", nearest(name, places))
+
+
+def _camera(block: Block | None, places: Collection[str], unreadable: Unreadable) -> dict[str, Any]:
     camera: dict[str, Any] = dict.fromkeys(_CAMERA)
     if block is None:
         return camera
@@ -73,7 +85,6 @@ def _camera(block: Block | None, bodies: Collection[str], unreadable: Unreadable
         camera["target"] = list(camera["target"])
     if camera["follow"] is not None and camera["target"] is not None:
         block.problem("target", "'follow' and 'target' at once; expected one of them")
-    name = camera["follow"]
-    if name is not None and name not in bodies and name not in unreadable:
-        block.problem("follow", f"no body named '{name}'", nearest(name, bodies))
+    if camera["follow"] is not None:
+        _check_place(block, "follow", camera["follow"], places, unreadable)
     return camera

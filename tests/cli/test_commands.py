@@ -66,6 +66,7 @@ def test_help_of_every_verb(verb, capsys):
         (["render", "a.h5", "-o", "a.png", "--size", "big"], "--size: 'big' is not of the form WIDTHxHEIGHT"),
         (["render", "swing", "-o", "a.mp4"], "swing is a scene that has not run"),
         (["render", "a.h5", "-o", "a.png", "--camera", "azimut=2"], "camera: 'azimut=2' is not one of"),
+        (["render", "swing", "-o", "a.png", "--trail", "a.tip"], "swing is a scene that has not run"),
         (["plot", "a.h5"], "a.h5: no such file"),
         (["plot", "a.h5", "-o", "a.jpg"], "-o: 'a.jpg' should end in .png or .svg or .pdf"),
     ],
@@ -182,6 +183,12 @@ def test_plot_and_table(engine, capsys):
     assert main(["plot", "swing.h5", "energy.kinetic", "--csv", "a.csv", "-o", "a.png"]) == 0
     assert Path("a.png").read_bytes().startswith(b"\x89PNG")
     assert len(Path("a.csv").read_text().splitlines()) == 122
+    ways = ["--xy", "position('link0')[0]", "position('link0.com')[2]"]
+    assert main(["plot", "swing.h5", *ways, "-o", "c.svg", "--csv", "c.csv"]) == 0
+    assert "<!-- position('link0.com')[2] [m] -->" in Path("c.svg").read_text()
+    assert Path("c.csv").read_text().splitlines()[0] == "t [s],position('link0')[0] [m],position('link0.com')[2] [m]"
+    assert main(["plot", "swing.h5", *ways[:2], "-o", "d.svg"]) == 2
+    capsys.readouterr()
     assert main(["plot", "swing.h5", "energy.kinetik", "-o", "b.png"]) == 2
     err = capsys.readouterr().err
     assert "kinetik" in err and "Traceback" not in err

@@ -9,6 +9,7 @@ from pathlib import Path
 import h5py
 import pytest
 
+from sim.cli import running
 from sim.cli.main import main
 from sim.kernels import jit
 from sim.recording import RecordingError
@@ -48,7 +49,46 @@ def test_json_stands_alone(engine, capsys):
     summary = json.loads(out)
     assert err == ""
     assert summary["steps"] == 90 and summary["recording"] == "swing.h5"
-    assert summary["events"] == [{"time": 0.5, "name": "let go", "kind": "key", "caption": ""}]
+    assert summary["events"] == [{"time": 0.5, "name": "let go", "kind": "key", "caption": "", "text": ""}]
+
+
+def happened(*groups):
+    """Return events of a summary: (number, kind, name, text) each."""
+    return [
+        {"time": 0.1 * k, "name": name, "kind": kind, "caption": "", "text": text}
+        for number, kind, name, text in groups
+        for k in range(number)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "lines"),
+    [
+        ([], []),
+        (
+            happened((140, "impact", "ground and ball", ""), (1, "mode", "ground and ball sticks", "")),
+            ["140 impacts", "1 change of mode"],
+        ),
+        (
+            happened(
+                (1, "scene", "lets go", ""), (2, "impact", "a and b", ""),
+                (1, "annotation", "a and b", "a and b comes to rest at 2 s"), (1, "disarmed", "late", "cannot"),
+            ),
+            ["0.0000 s  lets go", "0.0000 s  a and b comes to rest at 2 s", "0.0000 s  late (disarmed)", "2 impacts"],
+        ),
+        (
+            happened((40, "scene", "step", "")),
+            [*(f"{0.1 * k:.4f} s  step" for k in range(12)), "28 more events"],
+        ),
+    ],
+)  # fmt: skip
+def test_events_of_the_scene_are_named_and_the_others_counted(events, lines):
+    """Seen to fail as 140 lines of impacts."""
+    summary = {"scene": "ball", "simulated_time": 6.0, "steps": 9, "evaluations": 90, "recording": "b.h5"}
+    text = running.describe({**summary, "events": events})
+    told = [line for line in text.splitlines()[1:] if not line.startswith(("  steps", "  recording"))]
+    assert [line[20:] for line in told] == lines
+    assert all(line.startswith("  events " if k == 0 else " " * 20) for k, line in enumerate(told))
 
 
 @pytest.mark.parametrize(

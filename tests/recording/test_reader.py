@@ -94,7 +94,9 @@ def test_the_short_form_of_trust(path):
 
 def test_unknown_names_offer_the_nearest(path):
     with load_recording(path) as r:
-        with pytest.raises(RecordingError, match="no body named 'lnik1' in the recording; did you mean 'link1'"):
+        with pytest.raises(
+            RecordingError, match="no body or point named 'lnik1' in the recording; did you mean 'link1"
+        ):
             r.position["lnik1"]
         with pytest.raises(KeyError, match="no joint named 'x' in the recording; there are pin0, "):
             r.coordinate["x"]

@@ -3,6 +3,7 @@
 * `wheel` turns about the y axis through (0, 0, 1) at 3 rad/s; its rod points along its z.
 * `figure.ball` flies at 2 m/s along x and falls; at t = 0.5 s its horizontal velocity is reversed and
   halved, at once: an event whose instant stands twice.
+* The wheel has a point `tip` at the end of its rod, the ball one at its `side`, the world a `hook`.
 * `cord`, a spring of 3 N/m that is free at 1 m, runs from the ball to the tip of the rod; `twist` turns about
   the axle; `push` pulls the ball along x.
 """
@@ -70,6 +71,9 @@ def _write_model(file: h5py.File) -> None:
     file["bodies/name"] = np.array([b"wheel", b"figure.ball"])
     file["bodies/mass"], file["bodies/com"] = MASS, np.array([[0, 0, 0.25], [0, 0, 0.0]])
     file["bodies/inertia"] = np.tile([0.1, 0.1, 0.1, 0, 0, 0], (2, 1))
+    file["points/name"] = np.array([b"wheel.tip", b"world.hook", b"figure.ball.side"])
+    file["points/body"] = np.array([0, -1, 1])
+    file["points/position"] = np.array([[0, 0, 0.5], [0, 0, 3.0], [0, 0.1, 0]])
     file["shapes/body"] = np.array([0, 1, -1])
     file["shapes/kind"] = np.array([b"capsule", b"sphere", b"box"])
     file["shapes/position"] = np.array([[0, 0, 0.25], [0, 0, 0], [0, 0, 1.0]])

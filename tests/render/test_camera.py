@@ -117,7 +117,7 @@ def test_wishes_are_kept_key_by_key(motion):
     assert path.azimuth == 1.0 and path.at(0).target == pytest.approx([0, 0, 1])
     with pytest.raises(RenderError, match="unknown key 'azimut'"):
         plan(motion, {"azimut": 1.0}, aspect=1.0)
-    with pytest.raises(RenderError, match="no body named 'monkey'"):
+    with pytest.raises(RenderError, match="no body or point named 'monkey'"):
         plan(motion, {"follow": "monkey"}, aspect=1.0)
 
 

@@ -6,15 +6,17 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+import imageio.v2 as imageio
 import imageio_ffmpeg
 import numpy as np
 import pytest
 from PIL import Image
 
-from render import film, labels
+from render import encode, film, labels
 from render.view import Event, Motion, RenderError
 from tests.render.synthetic import write_recording
 
@@ -166,28 +168,77 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_is_drawn(record
     assert drawn == []
 
 
-def test_a_full_disk_leaves_a_sentence_and_no_half_file(recording, tmp_path):
-    """The limit on the size of a file stands for the full disk; ffmpeg meets it in the same call."""
+def test_films_and_pictures_are_written_by_imageio(recording, tmp_path, monkeypatch):
+    written = []
+
+    def noted(name):
+        act = getattr(imageio, name)
+        monkeypatch.setattr(imageio, name, lambda *to, **how: written.append((name, how["format"])) or act(*to, **how))
+
+    noted("get_writer"), noted("imwrite")
+    for name, options in (("x.mp4", {}), ("x.gif", {}), ("x.png", {"time": 0.5}), ("strip.png", {"frames": 2})):
+        film.render_recording(recording, tmp_path / name, **options)
+    assert written == [("get_writer", "FFMPEG")] * 2 + [("imwrite", ".png")] * 2
+    heads = {name: (tmp_path / name).read_bytes()[:12] for name in ("x.mp4", "x.gif", "x.png")}
+    assert heads["x.mp4"][4:8] == b"ftyp" and heads["x.gif"][:6] == b"GIF89a" and heads["x.png"][1:4] == b"PNG"
+
+
+def test_a_film_where_nothing_moves_keeps_all_its_pictures(tmp_path):
+    still = np.full((48, 64, 3), 90, np.uint8)
+    for colors in (None, still[:16, :16]):
+        with encode.Encoder(tmp_path / "x.mp4", (64, 48), 23.976, colors) as encoder:
+            for _ in range(7):
+                encoder.add(still)
+        assert imageio_ffmpeg.count_frames_and_secs(tmp_path / "x.mp4") == (7, pytest.approx(7 / 23.976, abs=0.02))
+
+
+@pytest.mark.parametrize("name", ["x.mp4", "x.gif", "x.png"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_full_disk_leaves_a_sentence_and_no_half_file(recording, tmp_path, name, share):
+    """The limit on the size of a file stands for the full disk, met early, on the way, and at the last byte."""
+    time = 0.5 if name == "x.png" else None
+    sure = film.render_recording(recording, tmp_path / name, size=(320, 180), fps=60, time=time)
+    most = max(1000, int(share * (sure.stat().st_size - 1)))
+    sure.unlink()
     code = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "from render import film, stage\n"
         "from render.view import RenderError\n"
         "stage.check()\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
         "try:\n"
-        "    film.render_recording(sys.argv[1], sys.argv[2], size=(640, 360), fps=60)\n"
+        f"    film.render_recording(sys.argv[1], sys.argv[2], size=(320, 180), fps=60, time={time})\n"
         "except RenderError as error:\n"
         "    print(error)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(recording), str(tmp_path / "x.mp4")],
+        [sys.executable, "-c", code, str(recording), str(tmp_path / name)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "x.mp4: cannot be written" in done.stdout
+    assert done.stdout == f"{tmp_path / name}: cannot be written: file too large\n" and done.stderr == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_ffmpeg_that_is_none_or_fails_is_said(recording, tmp_path, monkeypatch):
+    program, out = tmp_path / "ffmpeg", tmp_path / "x.mp4"
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
+    with pytest.raises(RenderError, match=r"IMAGEIO_FFMPEG_EXE names .*ffmpeg, which is no program"):
+        film.render_recording(recording, out)
+    odd = tmp_path / "it's a: folder"  # a name that has to reach ffmpeg as it is
+    odd.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+    script = "#!/bin/sh\nf=$(echo \"$FFREPORT\" | sed 's/^file=//; s/:level=16$//; s/\\\\//g')\n"
+    script += "printf 'Command line:\\nffmpeg\\nUnknown encoder\\n' > \"$f\"\nexit 1\n"
+    program.write_text(script)
+    program.chmod(0o755)
+    with pytest.raises(RenderError, match=r"x.mp4: cannot be written: unknown encoder"):
+        film.render_recording(recording, out)
+    monkeypatch.delenv("IMAGEIO_FFMPEG_EXE")
+    assert read_back(film.render_recording(recording, out))[1]["codec"] == "h264"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ffmpeg", odd.name, "x.mp4"]
 
 
 def test_ctrl_c_leaves_no_half_file_and_no_ffmpeg(recording, tmp_path):

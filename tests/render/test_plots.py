@@ -10,8 +10,10 @@ import pytest
 from PIL import Image
 
 from render import plots
-from render.signals import Signals
+from render.signals import KEEPS_UNIT, PURE, Signals
 from render.view import RenderError
+from sim.scene.formula import Directory, _FormulaEvaluator
+from sim.scene.functions import FUNCTIONS
 from tests.render.synthetic import BOUNCE, GRAVITY, MASS, RATE, START, ball, tip, write_recording
 
 
@@ -62,6 +64,19 @@ def signals(recording):
         ("force('push')[0]", "N", lambda t: np.full_like(t, 4)),
         ("moment('push')[1]", "N m", lambda t: np.full_like(t, 0.25)),
         ("pi", "1", lambda t: np.full_like(t, np.pi)),
+        ("position('wheel.tip')[0]", "m", lambda t: 0.5 * np.sin(RATE * t)),
+        ("position('wheel.com')[2]", "m", lambda t: 1 + 0.25 * np.cos(RATE * t)),
+        ("position('world.hook')[2]", "m", lambda t: np.full_like(t, 3.0)),
+        ("velocity('wheel.tip')[0]", "m/s", lambda t: 0.5 * RATE * np.cos(RATE * t)),
+        ("velocity('wheel.com')[2]", "m/s", lambda t: -0.25 * RATE * np.sin(RATE * t)),
+        ("norm(velocity('world.hook'))", "m/s", lambda t: 0 * t),
+        ("distance('wheel.tip', 'figure.ball')", "m", lambda t: cord(t)),
+        ("distance('wheel.tip', 'world.hook')", "m", lambda t: np.sqrt(4.25 - 2 * np.cos(RATE * t))),
+        ("distance('wheel.tip', position('wheel'))", "m", lambda t: np.full_like(t, 0.5)),
+        ("local('wheel.tip', 'wheel')[2]", "m", lambda t: np.full_like(t, 0.5)),
+        ("local('world.hook', 'wheel')[0]", "m", lambda t: -2 * np.sin(RATE * t)),
+        ("local('world.hook', 'wheel')[2]/mm", "mm", lambda t: 2000 * np.cos(RATE * t)),
+        ("local('figure.ball.side', 'figure.ball')[1]", "m", lambda t: np.full_like(t, 0.1)),
     ],
 )
 def test_signals_against_the_known_motion(signals, text, unit, expected):
@@ -70,6 +85,12 @@ def test_signals_against_the_known_motion(signals, text, unit, expected):
     assert signal.values.shape == signals.time.shape
     if expected is not None:
         assert signal.values == pytest.approx(expected(signals.time), rel=1e-12, abs=1e-12)
+
+
+def test_plots_know_every_function_of_the_formulas_of_scenes(signals):
+    """What a condition can read, a plot can show: of things by name, and of numbers."""
+    of_scenes = {*_FormulaEvaluator(Directory({}, (), ()), "").live_calls, *FUNCTIONS}
+    assert of_scenes <= {*signals._of_state, *KEEPS_UNIT, *PURE}
 
 
 def test_the_centre_of_mass_of_all_and_the_distance_of_two(signals):
@@ -85,7 +106,7 @@ def test_the_centre_of_mass_of_all_and_the_distance_of_two(signals):
     ("text", "words"),
     [
         ("coordinate('axel')", "no joint named 'axel'; did you mean 'axle'"),
-        ("position('figure.bal')", "no body named 'figure.bal'; did you mean 'figure.ball'"),
+        ("position('figure.bal')", "no body or point named 'figure.bal' in the recording; did you mean 'figure.ball'"),
         ("enrgy.kinetic", "did you mean 'energy.kinetic'"),
         ("trust.residual", "no signal 'trust.residual'"),
         ("axle", "coordinate('axle')"),
@@ -100,6 +121,10 @@ def test_the_centre_of_mass_of_all_and_the_distance_of_two(signals):
         ("position('wheel').T", "no signal"),
         ("().__class__", "no signal"),
         ("__import__('os')", "no function '__import__'"),
+        ("position('wheel.tp')", "no body or point named 'wheel.tp' in the recording; did you mean 'wheel.tip'"),
+        ("wheel.tip", "a body or point stands in a function, position('wheel.tip')"),
+        ("local('wheel.tip')", "local is written local('body.point', 'body')"),
+        ("local('wheel', 'wheel.tip')", "no body named 'wheel.tip' in the recording; did you mean 'wheel'"),
         ("norm('wheel')", "signal \"norm('wheel')\""),
         ("distance(1, 2)", "signal 'distance(1, 2)'"),
     ],

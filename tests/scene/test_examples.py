@@ -79,6 +79,7 @@ def test_settings_hold_every_key(folder):
     assert (scene.simulate.duration, scene.simulate.rtol, scene.simulate.record) == (6.0, 1e-8, 120.0)
     assert scene.render == {
         "size": [1280, 720], "fps": 30.0, "speed": 1.0, "ground": False, "background": None, "captions": True,
+        "trails": [],
         "camera": {
             "follow": "doll.torso", "target": None, "distance": 4.0, "azimuth": pytest.approx(math.radians(60)),
             "elevation": pytest.approx(math.radians(10)), "fov": None,
