@@ -280,7 +280,7 @@ def test_a_condition_that_begins_true_fires_there_and_each_time_it_comes_true_ag
         expected = [angle * np.pi / 2.0 for angle in angles]
         expected = [t for t in expected if t < 8.0]
         assert times == pytest.approx(expected, abs=1e-8)
-        assert times[0] == 0.0
+        assert times[0] == pytest.approx(0.0, abs=1e-15)
 
 
 # --- before the run -----------------------------------------------------------------------------
