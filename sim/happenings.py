@@ -402,7 +402,8 @@ class Happenings:
         elif action.kind == "set":
             now = flow.instant()
             before = float(now.mechanism.work.one.energy[0].sum())
-            set_values(now.mechanism, now.q, now.v, dict(zip(action.targets, action.values, strict=True)))
+            values = dict(zip(action.targets, action.values, strict=True))
+            set_values(now.mechanism, now.q, now.v, values, s.touching.active if s.model.scene.contacts else ())
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
             flow.adopt(now, now.v, s.agenda)
         elif action.kind == "impulse":

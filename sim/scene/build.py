@@ -125,6 +125,8 @@ class Builder:
                     value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
                     if value is not None and value.rate is not None:
                         thing.problem("a pose has no rates", "rates belong under initial")
+                    elif value is not None and value.near is not None:
+                        thing.problem("a pose has no guesses", "'near' belongs under initial")
                     elif value is not None:
                         pose[joint] = value
             built.append(

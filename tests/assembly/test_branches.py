@@ -1,0 +1,199 @@
+"""What `initial` and `set` write is kept, on the branch of the drawing, or refused: against screws in fine steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sim
+from sim.assembly import Start, start
+from sim.mechanism import Mechanism
+from sim.scene.library import find
+from sim.scene.load import load_text
+from tests.assembly import screws
+
+pytestmark = pytest.mark.fast
+
+
+def begun(text: str) -> tuple[Start, dict[str, float]]:
+    """Return the start of a scene, and its coordinates by column."""
+    model = sim.compile(load_text(text))
+    out = start(model)
+    mechanism = Mechanism.of(model, out.structure)
+    mechanism.control.turn[:] = out.turn
+    mechanism.look(out.q, out.v)
+    return out, dict(zip(model.column_names, mechanism.work.coordinate.tolist(), strict=True))
+
+
+def coordinates(text: str) -> dict[str, float]:
+    out, found = begun(text)
+    assert not out.problems, [str(problem) for problem in out.problems]
+    return found
+
+
+# The shipped four-bar: closed forms.
+
+
+def four_bar(initial: str) -> str:
+    old, text = "initial: {drive: {rate: 6 rad/s}}", find("four_bar").read_text(encoding="utf-8")
+    assert old in text
+    return text.replace(old, f"initial: {initial}")
+
+
+def pivots(drive: float) -> tuple[float, float]:
+    """Return the rocker's angle on the drawing's branch and on the other one, by two circles [rad]."""
+    pin = np.array([0.2 * math.sin(drive), 0.6 + 0.2 * math.cos(drive)])
+    base, coupler, rocker = np.array([0.45, 0.6]), math.hypot(0.45, 0.2), 0.4
+    d = base - pin
+    size = float(np.linalg.norm(d))
+    along = (coupler**2 - rocker**2 + size**2) / (2 * size)
+    across = math.sqrt(coupler**2 - along**2)
+    out = []
+    for side in (1.0, -1.0):
+        top = pin + along * d / size + side * across * np.array([-d[1], d[0]]) / size - base
+        out.append(math.atan2(top[0], top[1]))
+    return out[0], out[1]
+
+
+@pytest.mark.parametrize(
+    ("drive", "pivot"), [(90, 0.1002), (120, -0.3642), (150, -0.6855), (180, -0.8364), (-120, -0.8350)]
+)
+def test_the_four_bar_stays_on_the_branch_of_its_drawing(drive: float, pivot: float) -> None:
+    found = coordinates(four_bar(f"{{drive: {drive} deg}}"))
+    assert found["drive"] == math.radians(drive)
+    assert found["pivot"] == pytest.approx(pivot, abs=5e-5)
+    assert found["pivot"] == pytest.approx(pivots(math.radians(drive))[0], abs=1e-10)
+
+
+def angle(x: float) -> float:
+    """Return an angle without its whole turns."""
+    return math.remainder(x, 2.0 * math.pi)
+
+
+@pytest.mark.parametrize("drive", [120.0, -60.0, 200.0])
+@pytest.mark.parametrize("off", [-20.0, 0.0, 30.0])
+def test_a_guess_for_a_second_joint_chooses_the_branch(drive: float, off: float) -> None:
+    for branch in pivots(math.radians(drive)):
+        guess = branch + math.radians(off)
+        found = coordinates(four_bar(f"{{drive: {drive} deg, pivot: {{near: {guess!r}}}}}"))
+        assert found["drive"] == math.radians(drive)
+        assert found["pivot"] == pytest.approx(branch, abs=1e-10)  # told by the turn of the guess
+
+
+def test_a_guess_alone_is_met_where_it_can_be() -> None:
+    found = coordinates(four_bar("{pivot: {near: -150 deg}}"))
+    assert found["pivot"] == pytest.approx(math.radians(-150.0), abs=1e-12)
+    assert min(abs(angle(found["pivot"] - x)) for x in pivots(found["drive"])) < 1e-10
+
+
+def test_a_guess_of_a_loop_joint_counts_from_its_turn() -> None:
+    """The joint that closes the loop of the four-bar turns by the rocker's angle less the coupler's."""
+    one = coordinates(four_bar("{drive: 120 deg}"))["link"]
+    guess = one + 2.0 * math.pi + 0.3
+    found = coordinates(four_bar(f"{{drive: 120 deg, link: {{near: {guess!r}}}}}"))
+    assert found["link"] == pytest.approx(one + 2.0 * math.pi, abs=1e-9)
+
+
+def test_values_of_all_joints_that_fit_choose_their_branch() -> None:
+    """Who pastes a whole pose means that pose; `sim check` prints such poses."""
+    other = coordinates(four_bar(f"{{drive: 120 deg, pivot: {{near: {pivots(math.radians(120.0))[1]!r}}}}}"))
+    said = ", ".join(f"{name}: {other[name]!r}" for name in ("drive", "pin", "pivot"))
+    assert coordinates(four_bar(f"{{{said}}}")) == pytest.approx(other, abs=1e-9)
+
+
+def problems(text: str) -> list[sim.Problem]:
+    return begun(text)[0].problems
+
+
+def test_what_cannot_be_kept_is_refused_with_what_was_reached() -> None:
+    """The rocker's limits, where crank and coupler are in line, by the law of cosines."""
+    base, rocker, reach = 0.45, 0.4, math.hypot(0.45, 0.2) + 0.2
+    limit = math.degrees(math.pi / 2 - math.acos((base**2 + rocker**2 - reach**2) / (2 * base * rocker)))
+    (problem,) = problems(four_bar("{pivot: 40 deg}"))
+    assert problem.path == "initial.pivot"
+    assert problem.what == (
+        "the loops do not allow this coordinate: on the branch of the drawing 'pivot' comes to "
+        f"{-limit:.6g} deg, not to 40 deg"
+    )
+    assert "near" in problem.hint
+
+
+def test_a_second_value_that_does_not_fit_is_told_what_it_would_be() -> None:
+    (problem,) = problems(four_bar("{drive: 120 deg, pivot: 10 deg}"))
+    there = math.degrees(pivots(math.radians(120.0))[0])
+    assert problem.path == "initial.pivot"
+    assert f"with 'drive' as written, 'pivot' comes to {there:.6g} deg, not to 10 deg" in problem.what
+
+
+def test_no_guess_that_is_far_from_all_poses_moves_what_is_written() -> None:
+    found = coordinates(four_bar("{drive: 120 deg, pivot: {near: 80 deg}}"))
+    assert found["drive"] == math.radians(120.0)
+
+
+# Change points.
+
+PARALLELOGRAM = """
+schema: 1
+name: parallelogram
+world: {gravity: [0, 0, 0]}
+bodies:
+  a: {mass: 2 kg, com: [-0.3, 0, 0.85], inertia: [0.05, 0.05, 0.005]}
+  b: {mass: 2 kg, com: [0.3, 0, 0.85], inertia: [0.05, 0.05, 0.005]}
+  c: {mass: 3 kg, com: [0, 0, 0.6], inertia: [0.01, 0.1, 0.1]}
+joints:
+  pa: {type: rotational, parent: world, child: a, position: [-0.3, 0, 1.1], axis: [0, 1, 0]}
+  pb: {type: rotational, parent: world, child: b, position: [0.3, 0, 1.1], axis: [0, 1, 0]}
+  qa: {type: rotational, parent: a, child: c, position: [-0.3, 0, 0.6], axis: [0, 1, 0]}
+  qb: {type: rotational, parent: b, child: c, position: [0.3, 0, 0.6], axis: [0, 1, 0]}
+"""
+
+
+@pytest.mark.parametrize("pa", [60, -60, 89.9999999, 90, 90.0000001, 150, -170, 180, 400, -1000])
+def test_a_parallelogram_stays_one(pa: float) -> None:
+    found = coordinates(PARALLELOGRAM + f"initial: {{pa: {pa} deg}}\n")
+    turned = math.radians(pa)
+    assert found == pytest.approx({"pa": turned, "pb": turned, "qa": -turned, "qb": -turned}, abs=1e-7)
+
+
+@pytest.mark.parametrize("qb", [60, -60, 150, -200])
+def test_a_parallelogram_stays_one_from_the_joint_that_closes_it(qb: float) -> None:
+    found, turned = coordinates(PARALLELOGRAM + f"initial: {{qb: {qb} deg}}\n"), math.radians(qb)
+    assert found == pytest.approx({"pa": -turned, "pb": -turned, "qa": turned, "qb": turned}, abs=1e-7)
+
+
+def test_a_guess_makes_the_parallelogram_cross() -> None:
+    """The other pose: pins a distance 0.6 apart, top of b on two circles."""
+    pa = math.radians(60.0)
+    pin = np.array([-0.3 - 0.5 * math.sin(pa), 1.1 - 0.5 * math.cos(pa)])
+    d = np.array([0.3, 1.1]) - pin
+    size = float(np.linalg.norm(d))
+    along = (0.6**2 - 0.5**2 + size**2) / (2 * size)
+    across = math.sqrt(0.6**2 - along**2)
+    tops = [pin + (along * d + side * across * np.array([-d[1], d[0]])) / size - [0.3, 1.1] for side in (1.0, -1.0)]
+    turns = [math.atan2(-top[0], -top[1]) for top in tops]
+    crossed = max(turns, key=lambda pb: abs(angle(pb - pa)))
+    found = coordinates(PARALLELOGRAM + f"initial: {{pa: 60 deg, pb: {{near: {crossed + 0.2!r}}}}}\n")
+    assert (found["pa"], found["pb"]) == (pytest.approx(pa, abs=1e-15), pytest.approx(crossed, abs=1e-9))
+
+
+# Linkages at random, against the same followed by screws.
+
+
+@pytest.mark.parametrize("kind", sorted(screws.KINDS))
+@pytest.mark.parametrize("seed", range(4))
+def test_a_written_coordinate_is_followed_from_the_drawing(kind: str, seed: int) -> None:
+    """In tree and loop joints, of both senses, beyond half a turn where the linkage goes so far."""
+    rng = np.random.default_rng([seed, len(kind)])
+    told = 0
+    while told < 2:
+        linkage = screws.KINDS[kind](rng)
+        written, sense = int(rng.integers(len(linkage.pins))), float(rng.choice([-1.0, 1.0]))
+        y = screws.walk(linkage, written, sense, rng.uniform(1.0, 9.0))
+        if abs(y[written]) < 0.1 or np.abs(linkage.rows(y)[0]).max() > 1e-12:
+            continue
+        told += 1
+        found = coordinates(linkage.text(f"{{j{written}: {float(y[written])!r}}}"))
+        assert found[f"j{written}"] == pytest.approx(y[written], abs=1e-12)
+        assert [found[f"j{k}"] for k in range(len(y))] == pytest.approx(y.tolist(), abs=1e-8), written in linkage.tree
