@@ -43,7 +43,7 @@ def own_name(prefix: str, full: str) -> str | None:
     """Return what a file with a prefix calls the thing of this full name; None if it cannot name it."""
     world, own = ("world.", full[len("world.") :]) if full.startswith("world.") else ("", full)
     start = f"{prefix}." if prefix else ""
-    return world + own[len(start) :] if own.startswith(start) else "world" if full == "world" else None
+    return world + own[len(start) :] if own.startswith(start) else None
 
 
 def is_pattern(text: str) -> bool:

@@ -15,6 +15,7 @@ from scipy.linalg import null_space
 from tests.scene_texts import numbers
 
 RANK = 1e-6  # of the largest singular value: what counts as zero
+NEAR = 0.15  # singular value below which a pose is too near to a singular one
 
 
 @dataclass(frozen=True)
@@ -239,3 +240,36 @@ def bricard(rng: np.random.Generator) -> Linkage:
 
 
 KINDS = {"four_bar": four_bar, "slider_crank": slider_crank, "six_bar": six_bar, "spatial": spatial, "bricard": bricard}
+
+
+def straight(linkage: Linkage, wanted: dict[int, float], steps: int = 200) -> np.ndarray | None:
+    """Return where the linkage comes while some coordinates go to their values in even steps; None where it cannot.
+
+    As many are wanted as it has freedoms.
+    """
+    y, chosen = np.zeros(len(linkage.pins)), list(wanted)
+    target = np.array([wanted[k] for k in chosen])
+
+    def rate(y: np.ndarray) -> np.ndarray | None:
+        J = linkage.rows(y)[1]
+        free = [k for k in range(len(y)) if k not in wanted]
+        s = np.linalg.svd(J[:, free], compute_uv=False)
+        if s[len(free) - 1] < NEAR:  # no step passes a singular position unseen
+            return None
+        out = np.zeros(len(y))
+        out[chosen] = target
+        out[free] = -np.linalg.pinv(J[:, free], rcond=RANK) @ (J[:, chosen] @ target)
+        return out
+
+    for n in range(steps):
+        stages: list[np.ndarray] = []
+        for c in (0.0, 0.5, 0.5, 1.0):
+            found = rate(y + (c / steps * stages[-1] if stages else 0.0))
+            if found is None:
+                return None
+            stages.append(found)
+        a, b, c, d = stages
+        y = y + (a + 2.0 * b + 2.0 * c + d) / (6.0 * steps)
+        y[chosen] = (n + 1) / steps * target
+        y = linkage.closed(y, chosen)
+    return y

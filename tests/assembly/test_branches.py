@@ -8,29 +8,18 @@ import numpy as np
 import pytest
 
 import sim
-from sim.assembly import Start, start
-from sim.mechanism import Mechanism
 from sim.scene.library import find
 from sim.scene.load import load_text
+from sim.scene.problem import Problem
 from tests.assembly import screws
 
 pytestmark = pytest.mark.fast
 
 
-def begun(text: str) -> tuple[Start, dict[str, float]]:
-    """Return the start of a scene, and its coordinates by column."""
-    model = sim.compile(load_text(text))
-    out = start(model)
-    mechanism = Mechanism.of(model, out.structure)
-    mechanism.control.turn[:] = out.turn
-    mechanism.look(out.q, out.v)
-    return out, dict(zip(model.column_names, mechanism.work.coordinate.tolist(), strict=True))
-
-
 def coordinates(text: str) -> dict[str, float]:
-    out, found = begun(text)
-    assert not out.problems, [str(problem) for problem in out.problems]
-    return found
+    """Return the coordinates at the start of a scene, by column."""
+    simulator = sim.Simulator(sim.compile(load_text(text)))
+    return {name: float(simulator.coordinate[name]) for name in simulator.model.column_names if "[" not in name}
 
 
 # The shipped four-bar: closed forms.
@@ -103,8 +92,10 @@ def test_values_of_all_joints_that_fit_choose_their_branch() -> None:
     assert coordinates(four_bar(f"{{{said}}}")) == pytest.approx(other, abs=1e-9)
 
 
-def problems(text: str) -> list[sim.Problem]:
-    return begun(text)[0].problems
+def problems(text: str) -> list[Problem]:
+    with pytest.raises(sim.SceneError) as caught:
+        coordinates(text)
+    return caught.value.problems
 
 
 def test_what_cannot_be_kept_is_refused_with_what_was_reached() -> None:
@@ -197,3 +188,157 @@ def test_a_written_coordinate_is_followed_from_the_drawing(kind: str, seed: int)
         found = coordinates(linkage.text(f"{{j{written}: {float(y[written])!r}}}"))
         assert found[f"j{written}"] == pytest.approx(y[written], abs=1e-12)
         assert [found[f"j{k}"] for k in range(len(y))] == pytest.approx(y.tolist(), abs=1e-8), written in linkage.tree
+
+
+def test_two_written_coordinates_are_followed_together() -> None:
+    """A planar five-bar has two freedoms: both go their ways in even steps."""
+    rng, told = np.random.default_rng(12), 0
+    while told < 2:
+        points = np.zeros((5, 3))
+        points[:, [0, 2]] = rng.uniform(-1.0, 1.0, (5, 2))
+        axes = np.outer(rng.choice([-1.0, 1.0], 5), [0.0, 1.0, 0.0])
+        linkage = screws.ring(rng, ["rotational"] * 5, points, axes)
+        i, j = (int(k) for k in rng.permutation(5)[:2])
+        wanted = rng.uniform(-2.0, 2.0, 2)
+        y = screws.straight(linkage, {i: float(wanted[0]), j: float(wanted[1])})
+        if y is None:
+            continue
+        told += 1
+        found = coordinates(linkage.text(f"{{j{i}: {float(wanted[0])!r}, j{j}: {float(wanted[1])!r}}}"))
+        assert [found[f"j{k}"] for k in range(5)] == pytest.approx(y.tolist(), abs=1e-8)
+
+
+# Events.
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_what_an_event_sets_stays_on_the_branch(written: int) -> None:
+    """From where the linkage is at that instant, one event after the other, in tree and loop joints."""
+    rng = np.random.default_rng(4)
+    linkage, y = None, np.zeros(4)
+    while linkage is None or abs(y[written]) < 0.6:
+        linkage = screws.four_bar(rng)
+        y = screws.walk(linkage, written, 1.0, 3.0)
+    half = screws.straight(linkage, {written: 0.5 * float(y[written])})
+    assert half is not None
+    events = f"""
+events:
+  half: {{at: 0.1 s, set: {{j{written}: {float(half[written])!r}}}}}
+  whole: {{at: 0.2 s, set: {{j{written}: {float(y[written])!r}}}}}
+"""
+    simulator = sim.Simulator(sim.compile(load_text(linkage.text("{}", events))))
+    for until, wanted in ((0.15, half), (0.25, y)):
+        simulator.advance(until)
+        found = [float(simulator.coordinate[f"j{k}"]) for k in range(4)]
+        assert found == pytest.approx(wanted.tolist(), abs=1e-8)
+
+
+def test_what_an_event_cannot_set_ends_the_run_with_what_was_reached() -> None:
+    events = "events: {jump: {at: 0.1 s, set: {pivot: 40 deg}}}\n"
+    simulator = sim.Simulator(
+        sim.compile(load_text(four_bar("{}").replace("world:\n", "world:\n  gravity: [0, 0, 0]\n", 1) + events))
+    )
+    with pytest.raises(sim.SimulationError) as caught:
+        simulator.advance(0.2)
+    said = str(caught.value)
+    assert "on the branch of the pose at this instant 'pivot' comes to 18.9617 deg, not to 40 deg" in said
+    rate = "events: {jump: {at: 0.1 s, set: {drive: {rate: 1 rad/s}, pivot: {rate: 5 rad/s}}}}\n"
+    with pytest.raises(sim.SimulationError, match="do not allow this rate"):
+        sim.Simulator(sim.compile(load_text(four_bar("{}") + rate))).advance(0.2)
+
+
+def test_an_event_may_guess_the_branch_too() -> None:
+    guess = pivots(math.radians(30.0))[1] + 0.2
+    events = f"events: {{flip: {{at: 0.1 s, set: {{drive: 30 deg, pivot: {{near: {guess!r}}}}}}}}}\n"
+    simulator = sim.Simulator(sim.compile(load_text(four_bar("{}") + events)))
+    simulator.advance(0.1)
+    assert float(simulator.coordinate["drive"]) == pytest.approx(math.radians(30.0), abs=1e-12)
+    assert float(simulator.coordinate["pivot"]) == pytest.approx(guess - 0.2, abs=1e-9)
+
+
+# Motions.
+
+
+@pytest.mark.parametrize("degrees", [150, -120, 200, 400])
+def test_a_motion_starts_on_the_branch_of_the_drawing(degrees: int) -> None:
+    old = "drive: {type: rotational, parent: world, child: crank, position: [0, 0, 0.6], axis: [0, 1, 0]}"
+    text = four_bar("{}")
+    assert old in text
+    found = coordinates(text.replace(old, old[:-1] + f', motion: "{degrees} deg + 1 rad/s*t"}}'))
+    assert found["drive"] == pytest.approx(math.radians(degrees), abs=1e-12)
+    assert found["pivot"] == pytest.approx(pivots(math.radians(degrees))[0], abs=1e-10)
+    turns = found["drive"] + found["pin"] + found["link"] - found["pivot"]
+    assert turns == pytest.approx(0.0, abs=1e-9)  # around the loop, whole turns included
+
+
+# What stands.
+
+ON_BASE = PARALLELOGRAM.replace(
+    "bodies:", "bodies:\n  base: {mass: 200 kg, shapes: [{box: {center: [0, 0, 0.1], size: [1.2, 1.2, 0.2]}}]}"
+).replace("parent: world", "parent: base").replace(
+    "world: {gravity: [0, 0, 0]}", "world: {shapes: [{name: floor, plane: {}}]}"
+) + "contacts: {c: {between: [base, world], friction: 0.8}}\n"  # fmt: skip
+
+
+@pytest.mark.parametrize("pa", ["60 deg", "-100 deg", "{coordinate: 60 deg, rate: 1 rad/s}"])
+def test_a_body_that_stands_is_not_moved(pa: str) -> None:
+    simulator = sim.Simulator(sim.compile(load_text(ON_BASE + f"initial: {{pa: {pa}}}\n")))
+    assert simulator.position["base"] == pytest.approx([0.0, 0.0, 0.1], abs=1e-12)
+    assert simulator.rotation["base"] == pytest.approx(np.eye(3), abs=1e-12)
+    assert simulator.velocity["base"] == pytest.approx(np.zeros(3), abs=1e-12)
+    assert simulator.coordinate["pb"] == pytest.approx(simulator.coordinate["pa"], abs=1e-10)
+    simulator.advance(0.01)  # nothing overlaps, nothing collides
+
+
+def test_a_body_that_has_to_slide_does_not_tilt() -> None:
+    """A slider that stands on the floor, pushed by a crank: it cannot stay, but it need not leave the floor."""
+    text = """
+schema: 1
+name: pushed
+world: {shapes: [{name: floor, plane: {}}]}
+bodies:
+  crank: {mass: 1, com: [0, 0, 0.35], inertia: [0.1, 0.1, 0.1]}
+  rod: {mass: 1, com: [0.5, 0, 0.35], inertia: [0.1, 0.1, 0.1]}
+  block: {mass: 1, shapes: [{box: {center: [1, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+joints:
+  a: {type: rotational, parent: world, child: crank, position: [0, 0, 0.1], axis: [0, 1, 0]}
+  b: {type: rotational, parent: crank, child: rod, position: [0, 0, 0.6], axis: [0, 1, 0]}
+  c: {type: spherical, parent: rod, child: block, position: [1, 0, 0.1]}
+  d: {type: cylindrical, parent: world, child: block, position: [1, 0, 0.1], axis: [1, 0, 0]}
+contacts: {c: {between: [block, world], friction: 0.5}}
+initial: {a: 20 deg}
+simulate: {duration: 1 s}
+"""
+    simulator = sim.Simulator(sim.compile(load_text(text)))
+    turned = math.radians(20.0)
+    reach = 0.5 * math.sin(turned) + math.sqrt(1.25 - (0.5 * math.cos(turned)) ** 2)
+    assert simulator.position["block"] == pytest.approx([reach, 0.0, 0.1], abs=1e-10)
+    assert simulator.rotation["block"] == pytest.approx(np.eye(3), abs=1e-10)
+
+
+def test_what_is_written_lifts_a_body_that_stands() -> None:
+    simulator = sim.Simulator(sim.compile(load_text(ON_BASE + "initial: {pa: 60 deg, base: {position: [0, 0, 1]}}\n")))
+    assert simulator.position["base"] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
+    assert simulator.coordinate["pb"] == pytest.approx(math.radians(60.0), abs=1e-10)
+
+
+# Bodies that float.
+
+
+def test_a_half_written_pose_leaves_the_other_half_free() -> None:
+    """A coin that rolls and is tilted: its centre comes down by the radius times 1 - cos, as the ground demands."""
+    text = """
+schema: 1
+name: coin
+world: {shapes: [{name: floor, plane: {}}]}
+bodies:
+  coin: {mass: 1 kg, com: [0, 0, 0.5], inertia: [0.1, 0.2, 0.1]}
+constraints:
+  rim: {type: rolling, body: coin, axis: [0, 1, 0], radius: 0.5, ground: world.floor}
+initial: {coin: {rpy: [40 deg, 0, 0]}}
+simulate: {duration: 1 s}
+"""
+    simulator = sim.Simulator(sim.compile(load_text(text)))
+    assert simulator.position["coin"][2] == pytest.approx(0.5 * math.cos(math.radians(40.0)), abs=1e-10)
+    c, s = math.cos(math.radians(40.0)), math.sin(math.radians(40.0))
+    assert simulator.rotation["coin"] == pytest.approx(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), abs=1e-12)
