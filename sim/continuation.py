@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
 
 import numpy as np
 
@@ -103,14 +102,11 @@ def reach(
 def _orders(mechanism: Mechanism, aims: Sequence[Aim]) -> Iterator[list[list[Aim]]]:
     """Return ways to go to aims: to all at once, then to one after the other, then to their parts."""
     yield [list(aims)]
-    few = list(permutations(aims)) if len(aims) <= 3 else [tuple(aims), tuple(reversed(aims))]
-    if len(aims) > 1:
-        for order in few:
-            yield [[aim] for aim in order]
     parts = [part for aim in aims for part in _parts(mechanism, aim)]
-    if len(parts) > len(aims):
-        yield [[part] for part in parts]
-        yield [[part] for part in reversed(parts)]
+    for some, more in ((aims, len(aims) > 1), (parts, len(parts) > len(aims))):
+        if more:
+            yield [[aim] for aim in some]
+            yield [[aim] for aim in reversed(some)]
 
 
 def _parts(mechanism: Mechanism, aim: Aim) -> list[Aim]:
@@ -209,6 +205,8 @@ class Way:
         """Lead the mechanism along; return the share s that was reached, 1 if all.  q is there, and looked at."""
         self._leap()
         self.mechanism.look(self.q, self.v)
+        if not self.of_tree and not any(leg.rate.any() for leg in self.of_loops):
+            return 1.0 if self._ends(1.0) else 0.0
         if len(self.standing):
             self.standing = self.standing.moved_by(self.mechanism, ~self.fixed)
         s, step, steps = 0.0, 1.0, 0

@@ -92,6 +92,15 @@ def test_values_of_all_joints_that_fit_choose_their_branch() -> None:
     assert coordinates(four_bar(f"{{{said}}}")) == pytest.approx(other, abs=1e-9)
 
 
+def test_the_pose_that_a_check_prints_is_that_of_the_start() -> None:
+    text = four_bar("{drive: 120 deg}")
+    report = sim.check(load_text(text))
+    assert report.ok
+    assert report.pose_yaml.startswith("initial:\n")
+    pose = ", ".join(line.strip() for line in report.pose_yaml.splitlines()[1:])
+    assert coordinates(four_bar(f"{{drive: 120 deg, {pose}}}")) == pytest.approx(coordinates(text), abs=1e-9)
+
+
 def problems(text: str) -> list[Problem]:
     with pytest.raises(sim.SceneError) as caught:
         coordinates(text)
@@ -209,6 +218,15 @@ def test_two_written_coordinates_are_followed_together() -> None:
 
 
 # Events.
+
+
+@pytest.mark.parametrize("drive", [90, 120, 150, 180, -120])
+def test_what_an_event_sets_stays_on_the_branch_of_the_four_bar(drive: int) -> None:
+    events = f"events: {{jump: {{at: 0.1 s, set: {{drive: {drive} deg}}}}}}\n"
+    simulator = sim.Simulator(sim.compile(load_text(four_bar("{}") + events)))
+    simulator.advance(0.1)
+    assert float(simulator.coordinate["drive"]) == pytest.approx(math.radians(drive), abs=1e-12)
+    assert float(simulator.coordinate["pivot"]) == pytest.approx(pivots(math.radians(drive))[0], abs=1e-10)
 
 
 @pytest.mark.parametrize("written", [0, 1])
