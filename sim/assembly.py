@@ -17,6 +17,7 @@ from sim.closing import LARGE, SHUT, Aim, close_positions, close_velocities
 from sim.compiler import Model
 from sim.connectivity import Structure, build, choose_tree
 from sim.continuation import Reached, ball_in, q_of, reach, v_of
+from sim.drawing import zero
 from sim.drives import against_motions, motions_without_value, not_allowed_by, numbers, of_motions, unfollowed
 from sim.kernels.project import normalise
 from sim.mechanism import Mechanism, state_from_bodies
@@ -60,6 +61,9 @@ def start(model: Model) -> Start:
     out.off_ground |= off_ground(mechanism)
     loops = mechanism.hard().any()  # else nothing follows what is written
     standing = standing_at(mechanism, q, [rule.active and bool(loops) for rule in model.scene.contacts])
+    out.problems += pose_figures(mechanism, q)
+    if out.problems:
+        return out
     # Loops bound in the drawing close by construction; those given by two points may not.
     nothing = np.zeros(len(v), bool)
     if not any(close_positions(mechanism, q, nothing, drives=False, standing=points) for points in standing):
@@ -85,6 +89,43 @@ def start(model: Model) -> Start:
         if joint not in said and np.abs(after[columns] - before[columns]).max(initial=0.0) > MOVED:
             out.moved[model.joint_names[joint]] = (before[columns].copy(), after[columns].copy())
     return out
+
+
+def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
+    """Close the loops inside of figures that are posed: from their own files' poses, on the branch of these.
+
+    Figures stay where they are placed.  Returns problems: coordinates that the loops of a figure do not allow.
+    """
+    model, structure = mechanism.model, mechanism.structure
+    scene, specs = model.scene, model.joint_specs
+    posed = {joint_named(model, name): value for part in reversed(scene.parts) for name, value in part.pose.items()}
+    blocks = [n for n, j in enumerate(structure.loops) if (s := specs[j]) is not None and _is_posed(scene, s.part)]
+    rows = np.isin(structure.tables.rows.block, blocks) & mechanism.locked()
+    aims = [aim for aim in written(mechanism, posed) if aim.joint not in structure.loops]
+    begun = q.copy()
+    for aim in aims:
+        kind = model.joint_specs[aim.joint]
+        q[q_of(mechanism, aim)] = zero(kind.type) if kind is not None else aim.value
+    mechanism.look(q, np.zeros(structure.sizes.v))
+    if not rows.any() or np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length:
+        q[:] = begun  # nothing to close, or given by two points
+        return []
+    floating = [int(j) for j in structure.carrier[1:] if model.joints.kind[j] == FREE and int(j) not in posed]
+    still = [Aim(j, q[structure.q_of(model, j)].copy()) for j in floating]
+    found = reach(mechanism, q, [*aims, *still], rows=rows)
+    return [
+        replace(problem, path=problem.path.replace("initial.", "pose.", 1))
+        for problem in unreached(mechanism, found, aims, posed, "the figure's own file")
+    ]
+
+
+def _is_posed(scene: Scene, part: int) -> bool:
+    """Tell whether an included file, or one around it, is given a pose."""
+    while part > 0:
+        if scene.parts[part].pose:
+            return True
+        part = scene.parts[part].parent
+    return False
 
 
 def bring_to(

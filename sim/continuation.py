@@ -75,21 +75,25 @@ class Reached:
 
 
 def reach(
-    mechanism: Mechanism, q: np.ndarray, aims: Sequence[Aim], standing: Sequence[Standing] = (NOWHERE,)
-) -> Reached:
+    mechanism: Mechanism, q: np.ndarray, aims: Sequence[Aim], standing: Sequence[Standing] = (NOWHERE,),
+    rows: np.ndarray | None = None,
+) -> Reached:  # fmt: skip
     """Bring q from a pose where loops are closed to these coordinates; the others follow on the branch of the pose.
 
     All are followed at once; if that does not lead there, one after the other, in different orders.  Points that stand
     stay: of their sets the first with which all is reached.  Turns of loop joints are counted in `mechanism.control`.
     If not all is reached, q is where it began.
+
+    rows : mask of those that are kept on the way; all that bind places without it
     """
+    rows = mechanism.locked() if rows is None else rows
     mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
     begun, turns = q.copy(), mechanism.control.turn.copy()
     best = Reached(tuple((aim, aim.value) for aim in aims), -1.0)
     away = [aim for aim in aims if not _is_there(mechanism, q, aim)]
     for points in standing:
         for order in _orders(mechanism, away):
-            found = _in_order(mechanism, q, aims, order, away, points)
+            found = _in_order(mechanism, q, aims, order, away, points, rows)
             if not found.missed:
                 return found
             if (-len(found.missed), found.share) > (-len(best.missed), best.share):
@@ -120,12 +124,12 @@ def _parts(mechanism: Mechanism, aim: Aim) -> list[Aim]:
 
 def _in_order(
     mechanism: Mechanism, q: np.ndarray, aims: Sequence[Aim], order: Sequence[Sequence[Aim]], away: Sequence[Aim],
-    points: Standing,
+    points: Standing, rows: np.ndarray,
 ) -> Reached:  # fmt: skip
     """Go to those aims that are away group by group; those that are not, and those reached, are kept."""
     kept = [aim for aim in aims if all(aim is not one for one in away)]
     for group in order:
-        share = Way(mechanism, q, [leg_to(mechanism, q, aim) for aim in group], kept, points).go()
+        share = Way(mechanism, q, [leg_to(mechanism, q, aim) for aim in group], kept, points, rows).go()
         if share < 1.0 and not all(_is_there(mechanism, q, aim) for aim in group):
             return Reached(
                 tuple((aim, coordinate(mechanism, q, aim)) for aim in aims if not _is_there(mechanism, q, aim)), share
@@ -184,9 +188,10 @@ class Way:
     """The way of some coordinates, others kept, and how far a mechanism can be led along it."""
 
     def __init__(
-        self, mechanism: Mechanism, q: np.ndarray, legs: Sequence[Leg], kept: Sequence[Aim], standing: Standing
-    ):
-        self.mechanism, self.q, self.standing = mechanism, q, standing
+        self, mechanism: Mechanism, q: np.ndarray, legs: Sequence[Leg], kept: Sequence[Aim], standing: Standing,
+        rows: np.ndarray,
+    ):  # fmt: skip
+        self.mechanism, self.q, self.standing, self.hard = mechanism, q, standing, rows
         structure = mechanism.structure
         self.v, self.rate = np.zeros(structure.sizes.v), np.zeros(structure.sizes.v)
         self.fixed = np.zeros(structure.sizes.v, bool)
@@ -271,7 +276,7 @@ class Way:
     def _bonds(self, s: float) -> Bonds:
         """Return what is to hold at s."""
         aims = tuple(replace(leg.aim, value=leg.at(s)) for leg in self.of_loops)
-        return Bonds(self.mechanism, self.mechanism.locked(), aims, self.standing)
+        return Bonds(self.mechanism, self.hard, aims, self.standing)
 
     def _tangent(self, s: float) -> tuple[np.ndarray, bool]:
         """Return dq/ds (nv,) as last looked at; and whether it is one: it is unknown where the rows lose rank."""

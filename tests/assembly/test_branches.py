@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -360,3 +361,51 @@ simulate: {duration: 1 s}
     assert simulator.position["coin"][2] == pytest.approx(0.5 * math.cos(math.radians(40.0)), abs=1e-10)
     c, s = math.cos(math.radians(40.0)), math.sin(math.radians(40.0))
     assert simulator.rotation["coin"] == pytest.approx(np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), abs=1e-12)
+
+
+# Figures.
+
+
+def figure(folder: Path, include: str) -> str:
+    """Write the four-bar on a base of its own as a figure; return a scene that includes it."""
+    text = four_bar("{}").replace("parent: world", "parent: base")
+    text = text.replace("bodies:", "bodies:\n  base: {mass: 5 kg, com: [0.2, 0, 0.6], inertia: [1, 1, 1]}", 1)
+    (folder / "bar.yaml").write_text(text, encoding="utf-8")
+    inner = "schema: 1\ninclude: {figure: bar.yaml, prefix: b, pose: {drive: 100 deg}}\n"
+    arm = "bodies: {hand: {mass: 1, com: [2, 0, 0], inertia: [1, 1, 1]}}\n"
+    hold = "joints: {wrist: {type: rotational, parent: b.base, child: hand, position: [2, 0, 0.6], axis: [0, 1, 0]}}\n"
+    (folder / "armed.yaml").write_text(inner + arm + hold, encoding="utf-8")
+    return f"schema: 1\nname: posed\nworld: {{gravity: [0, 0, 0]}}\n{include}\nsimulate: {{duration: 1 s}}\n"
+
+
+def posed(folder: Path, include: str) -> sim.Simulator:
+    text = figure(folder, include)
+    return sim.Simulator(sim.compile(load_text(text, folder=folder)))
+
+
+@pytest.mark.parametrize("drive", [90, 120, 150, 180, -120])
+def test_a_figure_is_posed_on_the_branch_of_its_file(drive: int, tmp_path: Path) -> None:
+    place = "placement: {position: [1, 2, 3], orientation: {rpy: [0, 0, 40 deg]}}"
+    simulator = posed(tmp_path, f"include: {{figure: bar.yaml, prefix: a, {place}, pose: {{drive: {drive} deg}}}}")
+    assert float(simulator.coordinate["a.drive"]) == pytest.approx(math.radians(drive), abs=1e-12)
+    assert float(simulator.coordinate["a.pivot"]) == pytest.approx(pivots(math.radians(drive))[0], abs=1e-10)
+    c, s = math.cos(math.radians(40.0)), math.sin(math.radians(40.0))
+    assert simulator.position["a.base"] == pytest.approx([1.0 + 0.2 * c, 2.0 + 0.2 * s, 3.6], abs=1e-12)
+
+
+def test_a_pose_that_the_loops_of_a_figure_do_not_allow_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(sim.SceneError) as caught:
+        posed(tmp_path, "include: {figure: bar.yaml, prefix: a, pose: {pivot: 40 deg}}")
+    (problem,) = caught.value.problems
+    assert problem.path == "pose.a.pivot"
+    assert "on the branch of the figure's own file 'a.pivot' comes to 18.9617 deg, not to 40 deg" in problem.what
+
+
+def test_the_pose_of_a_figure_in_a_figure_is_kept(tmp_path: Path) -> None:
+    """Where the outer file poses other joints, and where it poses the same."""
+    simulator = posed(tmp_path, "include: {figure: armed.yaml, prefix: a, pose: {wrist: 20 deg}}")
+    assert float(simulator.coordinate["a.wrist"]) == pytest.approx(math.radians(20.0), abs=1e-12)
+    assert float(simulator.coordinate["a.b.drive"]) == pytest.approx(math.radians(100.0), abs=1e-12)
+    assert float(simulator.coordinate["a.b.pivot"]) == pytest.approx(pivots(math.radians(100.0))[0], abs=1e-10)
+    simulator = posed(tmp_path, "include: {figure: armed.yaml, prefix: a, pose: {b.drive: 60 deg}}")
+    assert float(simulator.coordinate["a.b.drive"]) == pytest.approx(math.radians(60.0), abs=1e-12)
