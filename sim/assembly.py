@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sim.branches import fitting_pose, nearest_branch
-from sim.closing import LARGE, SHUT, Aim, close_positions, close_velocities
+from sim.closing import LARGE, SHUT, Aim, Bonds, close_positions, close_velocities
 from sim.compiler import Model
 from sim.connectivity import Structure, build, choose_tree
 from sim.continuation import Reached, ball_in, q_of, reach, v_of
@@ -59,14 +59,11 @@ def start(model: Model) -> Start:
     mechanism.look(q, v)
     before = mechanism.work.coordinate.copy()
     out.off_ground |= off_ground(mechanism)
-    loops = mechanism.hard().any()  # else nothing follows what is written
-    standing = standing_at(mechanism, q, [rule.active and bool(loops) for rule in model.scene.contacts])
     out.problems += pose_figures(mechanism, q)
     if out.problems:
         return out
-    # Loops bound in the drawing close by construction; those given by two points may not.
-    nothing = np.zeros(len(v), bool)
-    if not any(close_positions(mechanism, q, nothing, drives=False, standing=points) for points in standing):
+    standing = close_drawing(mechanism, q)
+    if standing is None:
         out.problems += open_loops(mechanism, "the drawing")
         return out
     values = {joint_named(model, name): value for name, value in model.scene.initial.items()}
@@ -82,13 +79,30 @@ def start(model: Model) -> Start:
     close_velocities(mechanism, q, v, fixed, rates, standing)
     out.problems += unkept_rates(mechanism, q, v, values) + unfollowed(mechanism, "rate")
     mechanism.look(q, v)
-    after = mechanism.work.coordinate
     said = {aim.joint for aim in [*written(mechanism, values), *of_motions(mechanism)]}
-    for joint in map(int, structure.carrier[1:]):
+    for joint in {int(j) for j in structure.carrier[1:]} - said:
         columns = model.columns_of(joint)
-        if joint not in said and np.abs(after[columns] - before[columns]).max(initial=0.0) > MOVED:
-            out.moved[model.joint_names[joint]] = (before[columns].copy(), after[columns].copy())
+        was, now = before[columns], mechanism.work.coordinate[columns]
+        if np.abs(now - was).max(initial=0.0) > MOVED:
+            out.moved[model.joint_names[joint]] = (was.copy(), now.copy())
     return out
+
+
+def close_drawing(mechanism: Mechanism, q: np.ndarray) -> tuple[Standing, ...] | None:
+    """Close the loops of the drawing; return what stands on what there, or None where loops stay open.
+
+    Loops bound in the drawing close by construction; those given by two points may not.
+    """
+    model, begun, nothing = mechanism.model, q.copy(), np.zeros(mechanism.structure.sizes.v, bool)
+    mechanism.look(q, np.zeros(len(nothing)))
+    apart = Bonds(mechanism, mechanism.locked()).worst() > SHUT * model.length
+    follows = mechanism.hard().any() and (apart or bool(model.scene.initial) or mechanism.driven().any())
+    standing = standing_at(mechanism, q, [rule.active for rule in model.scene.contacts] if follows else ())
+    for points in standing:
+        q[:] = begun
+        if close_positions(mechanism, q, nothing, drives=False, standing=points):
+            return standing
+    return None
 
 
 def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
@@ -101,7 +115,7 @@ def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     posed = {joint_named(model, name): value for part in reversed(scene.parts) for name, value in part.pose.items()}
     blocks = [n for n, j in enumerate(structure.loops) if (s := specs[j]) is not None and _is_posed(scene, s.part)]
     rows = np.isin(structure.tables.rows.block, blocks) & mechanism.locked()
-    aims = [aim for aim in written(mechanism, posed) if aim.joint not in structure.loops]
+    aims = [aim for aim in written(mechanism, posed) if aim.joint in structure.carrier[1:]]
     begun = q.copy()
     for aim in aims:
         kind = model.joint_specs[aim.joint]

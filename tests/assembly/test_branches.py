@@ -218,6 +218,66 @@ def test_two_written_coordinates_are_followed_together() -> None:
         assert [found[f"j{k}"] for k in range(5)] == pytest.approx(y.tolist(), abs=1e-8)
 
 
+def turned(axis: np.ndarray, angle: float) -> np.ndarray:
+    K = screws.cross_matrix(axis / np.linalg.norm(axis))
+    return np.asarray(np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K)
+
+
+def rocker_in_space(A: np.ndarray, P: np.ndarray, Q: np.ndarray, D: np.ndarray, a: np.ndarray, d: np.ndarray,
+                    crank: float) -> float | None:  # fmt: skip
+    """Return the rocker's angle of a crank A P, a rod P Q and a rocker D Q, from the drawing on; None beyond a fold.
+
+    The rod keeps its length: one equation, followed in 2000 steps.
+    """
+
+    def off(x: float, y: float) -> float:
+        gap = D + turned(d, y) @ (Q - D) - A - turned(a, x) @ (P - A)
+        return float(gap @ gap - (Q - P) @ (Q - P))
+
+    y = 0.0
+    for k in range(1, 2001):
+        for _ in range(20):
+            slope = (off(crank * k / 2000, y + 1e-6) - off(crank * k / 2000, y - 1e-6)) / 2e-6
+            if abs(slope) < 0.05:
+                return None
+            step = off(crank * k / 2000, y) / slope
+            y -= step
+            if abs(step) < 1e-12:
+                break
+    return y
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ball_joints_and_universal_joints_are_followed(seed: int) -> None:
+    """With a ball at both ends the rod may spin besides; any of the four joints closes the loop."""
+    rng, rocker = np.random.default_rng([seed, 3]), None
+    while rocker is None:
+        A, P, Q, D = rng.uniform(-1.0, 1.0, (4, 3))
+        a, d, side = rng.normal(size=(3, 3))
+        crank = rng.uniform(0.5, 4.0) * rng.choice([-1.0, 1.0])
+        rocker = rocker_in_space(A, P, Q, D, a, d, crank)
+    across = np.cross(Q - P, side)
+    at = {name: screws.numbers(p) for name, p in (("A", A), ("P", P), ("Q", Q), ("D", D), ("a", a), ("d", d))}
+    ends = {
+        "spherical": f"type: spherical, position: {at['Q']}",
+        "universal": f"type: universal, position: {at['Q']}, axis: {screws.numbers(across)}, "
+        f"second_axis: {screws.numbers(np.cross(Q - P, across))}",
+    }
+    joints = [
+        f"c: {{type: rotational, parent: world, child: crank, position: {at['A']}, axis: {at['a']}}}",
+        f"s: {{type: spherical, parent: crank, child: rod, position: {at['P']}}}",
+        f"u: {{parent: rod, child: rocker, {ends[str(rng.choice(list(ends)))]}}}",
+        f"r: {{type: rotational, parent: world, child: rocker, position: {at['D']}, axis: {at['d']}}}",
+    ]
+    bodies = {"crank": (A + P) / 2, "rod": (P + Q) / 2, "rocker": (D + Q) / 2}
+    lines = ["schema: 1", "name: rssr", "world: {gravity: [0, 0, 0]}", "bodies:"]
+    lines += [f"  {name}: {{mass: 1, com: {screws.numbers(p)}, inertia: [1, 1, 1]}}" for name, p in bodies.items()]
+    lines += ["joints:", *(f"  {joints[k]}" for k in rng.permutation(4)), f"initial: {{c: {float(crank)!r}}}"]
+    found = coordinates("\n".join([*lines, "simulate: {duration: 1 s}"]) + "\n")
+    assert found["c"] == pytest.approx(crank, abs=1e-12)
+    assert found["r"] == pytest.approx(rocker, abs=1e-7)
+
+
 # Events.
 
 
