@@ -25,6 +25,7 @@ PASSES = 20  # of up to five Newton steps each
 # Residual over length [1] at which Newton ends, and at which a loop counts as closed where it cannot be made smaller.
 CLOSED, SHUT = 1e-13, 1e-12
 LARGE = 120  # freedoms above which dense matrices take seconds
+LIGHT = 1e-6  # of the largest inertia: what a freedom without any is taken to have
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 
 
@@ -124,13 +125,7 @@ class Bonds:
         return np.vstack([J, *rates, self.standing.jacobian(mechanism)])
 
     def newton(self, free: np.ndarray) -> np.ndarray:
-        """Return the least step (nv,) of the freedoms that are free that closes all to first order, as last looked at.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            Where no inertia resists a freedom.
-        """
+        """Return the least step (nv,) of the free freedoms that closes all to first order, as last looked at."""
         step = np.zeros(len(free))
         M = self.mechanism.inertia()[np.ix_(free, free)]
         step[free] = least(self.jacobian()[:, free], M, -self.open_by())
@@ -145,11 +140,20 @@ def rates_of_loops(mechanism: Mechanism, aims: Sequence[Aim]) -> list[np.ndarray
     ]  # fmt: skip
 
 
+def root(M: np.ndarray) -> np.ndarray:
+    """Return L with L L^T = M; freedoms without inertia, which rows may hold all the same, move at a small price."""
+    try:
+        return np.asarray(np.linalg.cholesky(M))
+    except np.linalg.LinAlgError:
+        price = LIGHT * float(np.diag(M).max(initial=0.0))
+        return np.asarray(np.linalg.cholesky(M + (price or 1.0) * np.eye(len(M))))
+
+
 def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return x with A x = b in the least-squares sense and the least x^T M x."""
     if A.shape[1] == 0 or A.shape[0] == 0:
         return np.zeros(A.shape[1])
-    L = np.linalg.cholesky(M)
+    L = root(M)
     Y = np.linalg.solve(L, A.T).T
     U, s, Vt = np.linalg.svd(Y, full_matrices=False)
     keep = s > RANK * s[0] if s[0] > 0 else np.zeros(len(s), bool)
@@ -180,10 +184,7 @@ def close_positions(
     for _ in range(60):
         if residual <= CLOSED * length:
             return True
-        try:
-            dq = bonds.newton(~fixed)
-        except np.linalg.LinAlgError:
-            return False
+        dq = bonds.newton(~fixed)
         saved, share, before = q.copy(), min(1.0, 0.7 / max(np.abs(dq).max(initial=0.0), 1e-300)), residual
         while True:
             q[:] = saved

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.closing import CLOSED, RANK, SHUT, Aim, Bonds, close
+from sim.closing import CLOSED, RANK, SHUT, Aim, Bonds, close, root
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
-from sim.model import FREE, SPHERICAL
+from sim.model import FREE, LINEAR, SPHERICAL
 from sim.scene.rotation import from_vector, multiply
 from sim.standing import NOWHERE, Standing
 
@@ -254,14 +254,19 @@ class Way:
                 self.rate[self._v_of(leg)] = 0.0
                 alone.append(leg)
         self.of_tree = [self._shortened(leg) for leg in self.of_tree if all(leg is not one for one in alone)]
+        self.of_loops = [self._shortened(leg) for leg in self.of_loops]
 
     def _shortened(self, leg: Leg) -> Leg:
-        turns = np.trunc(leg.rate / (2.0 * np.pi)) if leg.ball < 0 else np.zeros(0)
-        hinge = self.unit[self._v_of(leg)] == 1.0
-        if leg.ball >= 0 or not np.any(hinge & (np.abs(turns) > WHOLE_TURNS)):
+        """Return a leg without its whole turns where these are many: a number that is added to where it begins."""
+        linear = LINEAR[int(self.mechanism.model.joints.kind[leg.aim.joint])][leg.aim.first :][: len(leg.rate)]
+        turns = np.where(np.array(linear, bool), 0.0, np.trunc(leg.rate / (2.0 * np.pi)))
+        if leg.ball >= 0 or not np.any(np.abs(turns) > WHOLE_TURNS):
             return leg
-        begin = leg.begin + 2.0 * np.pi * np.where(hinge, turns, 0.0)
-        self.rate[self._v_of(leg)] = leg.aim.value - begin
+        begin = leg.begin + 2.0 * np.pi * turns
+        if leg.aim.joint in self.mechanism.structure.loops:
+            self.mechanism.control.turn[leg.aim.columns(self.mechanism)] = begin
+        else:
+            self.rate[self._v_of(leg)] = leg.aim.value - begin
         return replace(leg, begin=begin, rate=leg.aim.value - begin)
 
     def _q_of(self, leg: Leg) -> slice:
@@ -294,10 +299,7 @@ class Way:
         out = self.rate.copy()
         if not free.any() or not len(J):
             return out, True
-        try:
-            L = np.linalg.cholesky(M)
-        except np.linalg.LinAlgError:
-            return out, False
+        L = root(M)
         U, singular, Vt = np.linalg.svd(np.linalg.solve(L, J[:, free].T).T, full_matrices=False)
         largest = max(float(singular[0]), 1e-300)
         rank = int((singular > RANK * largest).sum())
@@ -343,10 +345,7 @@ class Way:
             if residual <= CLOSED * length:
                 break
             saved = self.q.copy()
-            try:
-                dq = bonds.newton(~self.fixed)
-            except np.linalg.LinAlgError:
-                return None
+            dq = bonds.newton(~self.fixed)
             add_freedoms(self.mechanism.structure.tables.links, dq, 1.0, self.q)
             self.mechanism.look(self.q, self.v)
             after = bonds.worst()

@@ -164,6 +164,14 @@ def test_a_parallelogram_stays_one_from_the_joint_that_closes_it(qb: float) -> N
     assert found == pytest.approx({"pa": -turned, "pb": -turned, "qa": turned, "qb": turned}, abs=1e-7)
 
 
+@pytest.mark.parametrize("joint", ["pa", "qb"])
+def test_thousands_of_turns_are_kept_and_take_no_time(joint: str) -> None:
+    found = coordinates(PARALLELOGRAM + f"initial: {{{joint}: -12345 rad}}\n")
+    assert found[joint] == pytest.approx(-12345.0, abs=1e-9)
+    assert angle(found["pa"] - found["pb"]) == pytest.approx(0.0, abs=1e-9)
+    assert angle(found["pa"] + found["qb"]) == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_guess_makes_the_parallelogram_cross() -> None:
     """The other pose: pins a distance 0.6 apart, top of b on two circles."""
     pa = math.radians(60.0)
