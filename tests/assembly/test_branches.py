@@ -377,6 +377,15 @@ def test_a_body_that_stands_is_not_moved(pa: str) -> None:
     simulator.advance(0.01)  # nothing overlaps, nothing collides
 
 
+def test_a_body_that_stands_is_not_moved_by_what_an_event_sets() -> None:
+    text = ON_BASE + "events: {jump: {at: 0.02 s, set: {pa: {coordinate: 60 deg, rate: 1 rad/s}}}}\n"
+    simulator = sim.Simulator(sim.compile(load_text(text)))
+    simulator.advance(0.02)
+    assert simulator.coordinate["pb"] == pytest.approx(math.radians(60.0), abs=1e-10)
+    assert simulator.position["base"] == pytest.approx([0.0, 0.0, 0.1], abs=1e-9)
+    assert simulator.velocity["base"] == pytest.approx(np.zeros(3), abs=1e-9)
+
+
 def test_a_body_that_has_to_slide_does_not_tilt() -> None:
     """A slider that stands on the floor, pushed by a crank: it cannot stay, but it need not leave the floor."""
     text = """
