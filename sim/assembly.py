@@ -1,7 +1,8 @@
-"""Closing the loops: where the mechanism starts, and whether it can.
+"""Where the mechanism starts, and whether it can: loops closed, and what `initial` writes kept.
 
-Newton on the residuals of all loop rows; what is not named keeps still as far as the kinetic-energy
-metric allows.  A drawing that is already assembled is not moved.
+The drawing is closed first; what is written is then followed from there, on the drawing's branch (`sim.continuation`).
+What is not named keeps still as far as the kinetic-energy metric allows.  A drawing that is already assembled is not
+moved.
 """
 
 from __future__ import annotations
@@ -11,33 +12,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sim.closing import close
+from sim.branches import fitting_pose, nearest_branch
+from sim.closing import LARGE, SHUT, Aim, Bonds, close_positions, close_velocities
 from sim.compiler import Model
 from sim.connectivity import Structure, build, choose_tree
-from sim.drives import (
-    against_motions,
-    motions_without_value,
-    moved_by_drives,
-    not_allowed_by,
-    numbers,
-    place_drives,
-    unfollowed,
-)
-from sim.kernels.constraints import slips
-from sim.kernels.project import add_freedoms, normalise
+from sim.continuation import Reached, ball_in, q_of, reach, v_of
+from sim.drawing import zero
+from sim.drives import against_motions, motions_without_value, not_allowed_by, numbers, of_motions, unfollowed
+from sim.kernels.project import normalise
 from sim.mechanism import Mechanism, state_from_bodies
-from sim.model import FREE
+from sim.model import FREE, LINEAR
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene, Value
+from sim.standing import Standing, standing_at
 from sim.tree import Frames
 
-CLOSED = 1e-12  # residual over length [1] at which a loop counts as closed
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
-LARGE = 120  # freedoms above which dense matrices take seconds
-RANK = 1e-7  # singular values below this, relative to the largest, are zero
-
-
-Wanted = tuple[slice, np.ndarray]  # columns of a loop joint, and the values to reach
 
 
 @dataclass
@@ -48,6 +38,7 @@ class Start:
     frames: Frames
     q: np.ndarray
     v: np.ndarray
+    turn: np.ndarray  # rad, as in `sim.model.Control`: angles of loop joints, from the drawing on
     moved: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)  # joint -> columns before, after
     problems: list[Problem] = field(default_factory=list)
     off_ground: dict[str, float] = field(default_factory=dict)  # m: constraint that rolls -> height before assembly
@@ -64,43 +55,189 @@ def start(model: Model) -> Start:
     structure = first_structure(model)
     mechanism = Mechanism.of(model, structure)
     q, v = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
-    out = Start(structure, model.frames, q, v)
+    out = Start(structure, model.frames, q, v, mechanism.control.turn)
     mechanism.look(q, v)
     before = mechanism.work.coordinate.copy()
     out.off_ground |= off_ground(mechanism)
-    # Loops bound in the drawing close by construction; those given by two points may not.
-    if not close_positions(mechanism, q, np.zeros(len(v), bool), drives=False):
+    out.problems += pose_figures(mechanism, q)
+    if out.problems:
+        return out
+    standing = close_drawing(mechanism, q)
+    if standing is None:
         out.problems += open_loops(mechanism, "the drawing")
         return out
-    initial = dict(model.scene.initial)
-    values = {joint_named(model, name): value for name, value in initial.items()}
+    values = {joint_named(model, name): value for name, value in model.scene.initial.items()}
     out.problems += unplaceable(mechanism, values) + motions_without_value(mechanism)
     out.problems += against_motions(mechanism, values)
     if out.problems:
         return out
-    fixed = place(mechanism, q, values)
-    place_drives(mechanism, q, v)
-    mechanism.look(q, v)
-    asked = mechanism.work.coordinate.copy()
-    out.off_ground |= off_ground(mechanism, fixed)
-    wanted = of_loops(mechanism, values, "coordinate")
-    if not close_positions(mechanism, q, fixed, wanted) and not close_positions(mechanism, q, np.zeros(len(v), bool)):
-        out.problems += unfollowed(mechanism, "coordinate") or open_loops(mechanism, "the start")
+    out.off_ground |= _off_ground_as_written(mechanism, q, values)
+    out.problems += bring_to(mechanism, q, values, standing, "the drawing")
+    if out.problems:
         return out
-    out.problems += unkept_coordinates(mechanism, q, wanted, values)
-    out.problems += moved_by_drives(mechanism, asked, fixed, values)
-    fixed_rates = set_rates(mechanism, q, v, values)
-    close_velocities(mechanism, q, v, fixed_rates, of_loops(mechanism, values, "rate"))
+    fixed, rates = set_rates(mechanism, v, values)
+    close_velocities(mechanism, q, v, fixed, rates, standing)
     out.problems += unkept_rates(mechanism, q, v, values) + unfollowed(mechanism, "rate")
     mechanism.look(q, v)
-    after = mechanism.work.coordinate
-    named = set(values)
-    for joint in [*structure.carrier[1:], *structure.loops]:
-        columns = model.columns_of(int(joint))
-        was = asked[columns] if int(joint) in named or np.any(asked != before) else before[columns]
-        if int(joint) not in structure.loops and np.abs(after[columns] - was).max(initial=0.0) > MOVED:
-            out.moved[model.joint_names[joint]] = (was.copy(), after[columns].copy())
+    said = {aim.joint for aim in [*written(mechanism, values), *of_motions(mechanism)]}
+    for joint in {int(j) for j in structure.carrier[1:]} - said:
+        columns = model.columns_of(joint)
+        was, now = before[columns], mechanism.work.coordinate[columns]
+        if np.abs(now - was).max(initial=0.0) > MOVED:
+            out.moved[model.joint_names[joint]] = (was.copy(), now.copy())
     return out
+
+
+def close_drawing(mechanism: Mechanism, q: np.ndarray) -> tuple[Standing, ...] | None:
+    """Close the loops of the drawing; return what stands on what there, or None where loops stay open.
+
+    Loops bound in the drawing close by construction; those given by two points may not.
+    """
+    model, begun, nothing = mechanism.model, q.copy(), np.zeros(mechanism.structure.sizes.v, bool)
+    mechanism.look(q, np.zeros(len(nothing)))
+    apart = Bonds(mechanism, mechanism.locked()).worst() > SHUT * model.length
+    follows = mechanism.hard().any() and (apart or bool(model.scene.initial) or mechanism.driven().any())
+    standing = standing_at(mechanism, q, [rule.active for rule in model.scene.contacts] if follows else ())
+    for points in standing:
+        q[:] = begun
+        if close_positions(mechanism, q, nothing, drives=False, standing=points):
+            return standing
+    return None
+
+
+def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
+    """Close the loops inside of figures that are posed: from their own files' poses, on the branch of these.
+
+    Figures stay where they are placed.  Returns problems: coordinates that the loops of a figure do not allow.
+    """
+    model, structure = mechanism.model, mechanism.structure
+    scene, specs = model.scene, model.joint_specs
+    posed = {joint_named(model, name): value for part in reversed(scene.parts) for name, value in part.pose.items()}
+    blocks = [n for n, j in enumerate(structure.loops) if (s := specs[j]) is not None and _is_posed(scene, s.part)]
+    rows = np.isin(structure.tables.rows.block, blocks) & mechanism.locked()
+    aims = [aim for aim in written(mechanism, posed) if aim.joint in structure.carrier[1:]]
+    begun = q.copy()
+    for aim in aims:
+        kind = model.joint_specs[aim.joint]
+        q[q_of(mechanism, aim)] = zero(kind.type) if kind is not None else aim.value
+    mechanism.look(q, np.zeros(structure.sizes.v))
+    if not rows.any() or np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length:
+        q[:] = begun  # nothing to close, or given by two points
+        return []
+    floating = [int(j) for j in structure.carrier[1:] if model.joints.kind[j] == FREE and int(j) not in posed]
+    still = [Aim(j, q[structure.q_of(model, j)].copy()) for j in floating]
+    found = reach(mechanism, q, [*aims, *still], rows=rows)
+    return [
+        replace(problem, path=problem.path.replace("initial.", "pose.", 1))
+        for problem in unreached(mechanism, found, aims, posed, "the figure's own file")
+    ]
+
+
+def _is_posed(scene: Scene, part: int) -> bool:
+    """Tell whether an included file, or one around it, is given a pose."""
+    while part > 0:
+        if scene.parts[part].pose:
+            return True
+        part = scene.parts[part].parent
+    return False
+
+
+def bring_to(
+    mechanism: Mechanism, q: np.ndarray, values: Mapping[int, Value], standing: Sequence[Standing], origin: str
+) -> list[Problem]:
+    """Bring q from a pose where loops are closed to the coordinates that are written, and to where motions are.
+
+    On the branch of that pose, or on the one that guesses (`near`) mean, or that more values than there are freedoms
+    fit exactly.  Returns problems: what is not kept.
+
+    origin : whose branch that is, in words
+    """
+    aims = [*written(mechanism, values), *of_motions(mechanism)]
+    guesses = written(mechanism, values, "near")
+    mechanism.counts = False
+    try:
+        found = reach(mechanism, q, aims, standing)
+        if guesses:
+            return _on_another_branch(mechanism, q, aims, guesses, values, standing)
+        if found.missed and len(aims) > 1 and fitting_pose(mechanism, q, aims, standing):
+            return []
+    finally:
+        mechanism.counts = True
+        normalise(mechanism.structure.tables.links, q)
+        mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    return unreached(mechanism, found, aims, values, origin)
+
+
+def _on_another_branch(
+    mechanism: Mechanism, q: np.ndarray, aims: list[Aim], guesses: list[Aim], values: Mapping[int, Value],
+    standing: Sequence[Standing],
+) -> list[Problem]:  # fmt: skip
+    """Bring q to the branch that guesses mean; return problems."""
+    if nearest_branch(mechanism, q, aims, guesses, standing):
+        return []
+    name = mechanism.model.joint_names[guesses[0].joint]
+    return [
+        Problem(
+            where=values[guesses[0].joint].place, path=f"initial.{name}",
+            what=f"no pose was found near this guess{_with(mechanism, aims)} in which the loops are closed",
+            hint="give a guess that is nearer, or other values",
+        )
+    ]  # fmt: skip
+
+
+def _with(mechanism: Mechanism, aims: Sequence[Aim]) -> str:
+    """Return what else is to be kept, in words."""
+    names = [repr(mechanism.model.joint_names[aim.joint]) for aim in aims]
+    names = list(dict.fromkeys(names))
+    shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
+    return f", with {shown} as written," if names else ""
+
+
+def unreached(
+    mechanism: Mechanism, found: Reached, aims: Sequence[Aim], values: Mapping[int, Value], origin: str
+) -> list[Problem]:
+    """Return a problem for each coordinate that cannot be kept, with what was reached on the branch of the pose.
+
+    origin : whose branch that is, in words
+    """
+    out = []
+    for aim, got in found.missed:
+        name = mechanism.model.joint_names[aim.joint]
+        others = [one for one in aims if one is not aim and all(one is not other for other, _ in found.missed)]
+        also = _with(mechanism, others)
+        came, wanted = in_words(mechanism, aim, got), in_words(mechanism, aim, aim.value)
+        if not came:
+            came, wanted = f"{100.0 * max(found.share, 0.0):.4g} % of the way", ""
+        reached = f"on the branch of {origin}{also} {name!r} comes to {came}{f', not to {wanted}' if wanted else ''}"
+        if aim.driven:
+            spec = mechanism.model.joint_specs[aim.joint]
+            out.append(
+                Problem(
+                    where=spec.places.get("motion", spec.place) if spec else None, path=f"joints.{name}.motion",
+                    what=f"{not_allowed_by(mechanism, aim.joint)} its coordinate at the start: {reached}",
+                    hint="drive fewer joints, or with motions that fit together",
+                )
+            )  # fmt: skip
+            continue
+        out.append(
+            Problem(
+                where=values[aim.joint].place, path=f"initial.{name}",
+                what=f"{not_allowed_by(mechanism)} this coordinate: {reached}",
+                hint="give fewer coordinates, or others; if another branch is meant, say so by a guess for a second "
+                "joint: {near: ...}",
+            )
+        )  # fmt: skip
+    return out
+
+
+def in_words(mechanism: Mechanism, aim: Aim, value: np.ndarray) -> str:
+    """Return a coordinate with its units; empty for an orientation."""
+    if ball_in(mechanism, aim) >= 0:
+        return ""
+    linear = LINEAR[int(mechanism.model.joints.kind[aim.joint])][aim.first : aim.first + len(value)]
+    return ", ".join(
+        f"{x:.6g} m" if along else f"{np.degrees(x):.6g} deg" for x, along in zip(value, linear, strict=True)
+    )  # fmt: skip
 
 
 def off_ground(mechanism: Mechanism, fixed: np.ndarray | None = None) -> dict[str, float]:
@@ -126,38 +263,47 @@ def joint_named(model: Model, name: str) -> int:
     return int(model.free_joint[model.body_names.index(name)])
 
 
-def place(mechanism: Mechanism, q: np.ndarray, values: Mapping[int, Value]) -> np.ndarray:
-    """Write coordinates into q; return the mask of freedoms that are to stay there."""
-    model, structure = mechanism.model, mechanism.structure
-    fixed = np.zeros(structure.sizes.v, bool)
+def written(mechanism: Mechanism, values: Mapping[int, Value], what: str = "coordinate") -> list[Aim]:
+    """Return the coordinates, the guesses (`near`) or the rates that are written."""
+    out = []
     for joint, value in values.items():
-        if value.coordinate is not None and joint not in structure.loops:
-            q[structure.q_of(model, joint)] = value.coordinate
-            fixed[structure.v_of(model, joint)] = True
-    if len(q):
-        normalise(structure.tables.links, q)
-    return fixed
+        numbers = getattr(value, what)
+        if numbers is not None:
+            half = value.only if what != "rate" else ""
+            part = {"": slice(None), "position": slice(0, 3), "orientation": slice(3, 7)}[half]
+            out.append(Aim(joint, np.asarray(numbers, float)[part], 3 if half == "orientation" else 0))
+    return out
 
 
-def set_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> np.ndarray:
-    """Write rates into v; return the mask of freedoms that are to keep them."""
-    model, structure = mechanism.model, mechanism.structure
+def _off_ground_as_written(mechanism: Mechanism, q: np.ndarray, values: Mapping[int, Value]) -> dict[str, float]:
+    """Return how far off their ground bodies that roll stand with what is written of the tree, loops not yet closed."""
+    model, structure, trial = mechanism.model, mechanism.structure, q.copy()
     fixed = np.zeros(structure.sizes.v, bool)
-    for joint, value in values.items():
-        if value.rate is not None and joint not in structure.loops:
-            v[structure.v_of(model, joint)] = value.rate
-            fixed[structure.v_of(model, joint)] = True
-    return fixed
+    for aim in written(mechanism, values):
+        if aim.joint not in structure.loops:
+            trial[q_of(mechanism, aim)] = aim.value
+            fixed[v_of(mechanism, aim)] = True
+    if not model.constraints or not fixed.any():
+        return {}
+    normalise(structure.tables.links, trial)
+    mechanism.look(trial, np.zeros(len(fixed)))
+    return off_ground(mechanism, fixed)
 
 
-def of_loops(mechanism: Mechanism, values: Mapping[int, Value], what: str) -> list[Wanted]:
-    """Return what is wanted of loop joints: their columns and the values, for coordinates or rates."""
-    model, loops = mechanism.model, mechanism.structure.loops
-    return [
-        (model.columns_of(joint), np.asarray(getattr(value, what), float))
-        for joint, value in values.items()
-        if joint in loops and getattr(value, what) is not None
-    ]
+def set_rates(mechanism: Mechanism, v: np.ndarray, values: Mapping[int, Value]) -> tuple[np.ndarray, list[Aim]]:
+    """Write rates into v, of motions too; return the freedoms of the tree that keep them, and aims of loop joints."""
+    model, structure = mechanism.model, mechanism.structure
+    fixed, aims = np.zeros(structure.sizes.v, bool), []
+    for aim in of_motions(mechanism, 1):
+        if aim.joint not in structure.loops:
+            v[structure.v_of(model, aim.joint).start + aim.first] = aim.value[0]
+    for aim in written(mechanism, values, "rate"):
+        if aim.joint in structure.loops:
+            aims.append(aim)
+            continue
+        v[structure.v_of(model, aim.joint)] = aim.value
+        fixed[structure.v_of(model, aim.joint)] = True
+    return fixed, aims
 
 
 def unplaceable(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Problem]:
@@ -174,145 +320,6 @@ def unplaceable(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Probl
         and value.coordinate is not None
         and len(value.coordinate) != int(model.joints.nv[joint])
     ]  # fmt: skip
-
-
-def rate_rows(mechanism: Mechanism, q: np.ndarray, wanted: Sequence[Wanted]) -> np.ndarray:
-    """Return R (values wanted, nv) with R v the rates of the wanted columns at q."""
-    structure = mechanism.structure
-    if not wanted:
-        return np.zeros((0, structure.sizes.v))
-    mechanism.look(q, np.zeros(structure.sizes.v))
-    first = structure.tables.blocks.column.tolist()
-    return np.vstack([mechanism.loop_rates(first.index(columns.start)) for columns, _ in wanted])
-
-
-def missing(values: np.ndarray, wanted: list[Wanted]) -> np.ndarray:
-    """Return how far columns are from what is wanted of them."""
-    return np.concatenate([values[columns] - value for columns, value in wanted]) if wanted else np.zeros(0)
-
-
-def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return x with A x = b in the least-squares sense and the least x^T M x."""
-    if A.shape[1] == 0 or A.shape[0] == 0:
-        return np.zeros(A.shape[1])
-    L = np.linalg.cholesky(M)
-    Y = np.linalg.solve(L, A.T).T
-    U, s, Vt = np.linalg.svd(Y, full_matrices=False)
-    keep = s > RANK * s[0] if s[0] > 0 else np.zeros(len(s), bool)
-    z = Vt[keep].T @ ((U[:, keep].T @ b) / s[keep])
-    return np.linalg.solve(L.T, z)
-
-
-def close_positions(
-    mechanism: Mechanism, q: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = (), drives: bool = True
-) -> bool:
-    """Move the freedoms that are not fixed until all loops are closed; tell whether they are.
-
-    wanted: coordinates of loop joints to reach on the way; drives: driven joints stand where their motions are.
-    """
-    structure, work = mechanism.structure, mechanism.work
-    v = np.zeros(structure.sizes.v)
-    hard, length, wishes = (
-        mechanism.hard() if drives else mechanism.locked(), mechanism.model.length, list(wanted)
-    )  # fmt: skip
-
-    def open_by() -> np.ndarray:
-        return np.concatenate([work.rows.phi[hard], length * missing(work.coordinate, wishes)])
-
-    mechanism.look(q, v)
-    residual = np.abs(open_by()).max(initial=0.0)
-    if len(v) > LARGE and not wishes and np.array_equal(hard, mechanism.hard()) and residual > 1e-13 * length:
-        close(mechanism, q, v, fixed)
-        mechanism.look(q, np.zeros(len(v)))
-        return float(np.abs(open_by()).max(initial=0.0)) <= CLOSED * length
-    free = ~fixed
-    for _ in range(60):
-        if residual <= 1e-13 * length:
-            return True
-        dq = np.zeros(len(v))
-        try:
-            R = length * rate_rows(mechanism, q, wishes)
-            rows = np.vstack([mechanism.jacobian()[hard], R])
-            dq[free] = least(rows[:, free], mechanism.inertia()[np.ix_(free, free)], -open_by())
-        except np.linalg.LinAlgError:
-            return False
-        saved, share, before = q.copy(), min(1.0, 0.7 / max(np.abs(dq).max(initial=0.0), 1e-300)), residual
-        while True:
-            q[:] = saved
-            add_freedoms(structure.tables.links, dq, share, q)
-            mechanism.look(q, v)
-            residual = np.abs(open_by()).max(initial=0.0)
-            if residual < before or share < 1e-3:
-                break
-            share *= 0.5
-        if not residual < before:
-            q[:] = saved
-            mechanism.look(q, v)
-            return before <= CLOSED * length
-    return residual <= CLOSED * length
-
-
-def close_velocities(
-    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray, wanted: Sequence[Wanted] = ()
-) -> None:
-    """Change the rates that are not fixed until no loop opens and drives are followed; if that fails, all rates.
-
-    wanted: rates of loop joints.
-    """
-    wishes = list(wanted)
-    R = rate_rows(mechanism, q, wishes)
-    mechanism.look(q, v)
-    hard, free = mechanism.hard(), ~fixed
-    if not hard.any():
-        return
-    if len(v) > LARGE and not wishes:
-        for mask in (fixed, np.zeros(len(v), bool)):
-            close(mechanism, q, v, mask)
-            mechanism.look(q, v)
-            if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
-                return
-    loops, M = mechanism.jacobian()[hard], mechanism.inertia()
-    J, driven = np.vstack([loops, R]), mechanism.wanted()[hard]
-    target = np.concatenate([driven, *(value for _, value in wishes)])
-    everything = np.ones(len(v), bool)
-    for rows, aim, mask in ((J, target, free), (loops, target[: len(loops)], everything)):
-        for _ in range(2):
-            v[mask] -= least(rows[:, mask], M[np.ix_(mask, mask)], rows @ v - aim)
-        if np.abs(loops @ v - driven).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
-            return
-
-
-def opening(mechanism: Mechanism) -> np.ndarray:
-    """Return (rows,) how fast the loops open and drives are missed, as last looked at [m/s]."""
-    tables = mechanism.structure.tables
-    slips(tables.blocks, tables.rows, mechanism.work.blocks, mechanism.work.rows)
-    return mechanism.work.rows.slip.copy()
-
-
-def slip(mechanism: Mechanism) -> float:
-    """Return the largest of that of hard rows."""
-    return float(np.abs(opening(mechanism)[mechanism.hard()]).max(initial=0.0))
-
-
-def unkept_coordinates(
-    mechanism: Mechanism, q: np.ndarray, wanted: list[Wanted], values: Mapping[int, Value]
-) -> list[Problem]:
-    """Return a problem for each coordinate of a loop joint that `initial` gives and the loops do not allow."""
-    model = mechanism.model
-    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
-    out = []
-    for columns, value in wanted:
-        got = mechanism.work.coordinate[columns]
-        if np.abs(got - value).max(initial=0.0) > 1e-9 * (1.0 + np.abs(value).max(initial=0.0)):
-            joint = int(model.columns.joint[columns.start])
-            out.append(
-                Problem(
-                    where=values[joint].place, path=f"initial.{model.joint_names[joint]}",
-                    what=f"{not_allowed_by(mechanism)} this coordinate; the nearest pose has {numbers(got)}",
-                    hint="give fewer coordinates, or coordinates that fit together",
-                )
-            )  # fmt: skip
-    return out
 
 
 def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> list[Problem]:
@@ -346,7 +353,7 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
         phi = mechanism.work.rows.phi[rows] / scale[rows]
         linear = structure.tables.rows.code[rows] < 3
         gap, turn = np.linalg.norm(phi[linear]), np.degrees(np.linalg.norm(phi[~linear]))
-        if gap > CLOSED * model.length or turn > 1e-9:
+        if gap > SHUT * model.length or turn > 1e-9:
             spec = model.joint_specs[joint]
             bound = model.constraints.get(joint)
             if bound is not None:

@@ -10,22 +10,13 @@ with w the rates that drives want, zero of all other rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.assembly import (
-    CLOSED,
-    LARGE,
-    close_positions,
-    close_velocities,
-    joint_named,
-    of_loops,
-    opening,
-    place,
-    set_rates,
-    unplaceable,
-)
+from sim.assembly import bring_to, joint_named, set_rates, unkept_rates, unplaceable
+from sim.closing import CLOSED, LARGE, close_positions, close_velocities, opening
 from sim.compiler import Model, bind_gear, relative_pose
 from sim.connectivity import Structure, build, choose_tree
 from sim.drawing import Pose
@@ -33,6 +24,7 @@ from sim.mechanism import Mechanism, coordinates_of, rates_of
 from sim.model import GEAR, NQ, NV, TORSION, Control
 from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
+from sim.standing import NOWHERE, standing_at
 from sim.striking import strike
 from sim.tree import Frames
 
@@ -347,23 +339,31 @@ def _carry_state(
     return q, v
 
 
-def set_values(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[str, Value]) -> None:
-    """Set coordinates and rates of joints that stand at an instant; the rest moves least.
+def set_values(
+    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: dict[str, Value], active: Sequence[bool] = ()
+) -> None:
+    """Set coordinates and rates of joints that stand, on the branch that the mechanism is on; the rest moves least.
+
+    active : which of the scene's rules of contact are switched on
 
     Raises
     ------
     ChangeError
-        When the loops cannot close with these values.
+        When the loops do not allow one of these values.
     """
     model = mechanism.model
     by_joint = {joint_named(model, name): value for name, value in values.items()}
-    for problem in unplaceable(mechanism, by_joint):
+    standing = standing_at(mechanism, q, active) if mechanism.hard().any() else (NOWHERE,)
+    problems, turns = unplaceable(mechanism, by_joint), mechanism.control.turn.copy()
+    if any(value.coordinate is not None or value.near is not None for value in by_joint.values()) and not problems:
+        problems = bring_to(mechanism, q, by_joint, standing, "the pose at this instant")
+    if not problems:
+        fixed, rates = set_rates(mechanism, v, by_joint)
+        close_velocities(mechanism, q, v, fixed, rates, standing)
+        problems = unkept_rates(mechanism, q, v, by_joint)
+    for problem in problems:
+        mechanism.control.turn[:] = turns
         raise ChangeError(f"{problem.path.removeprefix('initial.')!r} cannot be set: {problem.what}; {problem.hint}")
-    fixed, wanted = place(mechanism, q, by_joint), of_loops(mechanism, by_joint, "coordinate")
-    if (fixed.any() or wanted) and not close_positions(mechanism, q, fixed, wanted):
-        raise ChangeError(f"the loops cannot close with {', '.join(map(repr, values))} set so")
-    rates = set_rates(mechanism, q, v, by_joint)
-    close_velocities(mechanism, q, v, rates, of_loops(mechanism, by_joint, "rate"))
     mechanism.look(q, v)
 
 

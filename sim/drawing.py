@@ -6,14 +6,14 @@ the *drawing* of an including file has them placed and posed; its own joints bin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from sim.model import CYLINDRICAL, FIXED, KIND, NQ, ROTATIONAL, TRANSLATIONAL, UNIVERSAL
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Vec3
+from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Value, Vec3
 from sim.tree import Frames
 
 
@@ -182,8 +182,16 @@ class Drawing:
             if constraint.part == part and not constraint.joints:
                 self._bind_constraint(i, constraint)
         if part:
-            self._apply_pose(self.scene.parts[part], set(names))
+            self._apply_pose(self.scene.parts[part], set(names), self._said_inside(part))
         return names
+
+    def _said_inside(self, part: int) -> dict[str, Value]:
+        """Return the pose of a part and of those in it; the outer file counts more."""
+        said: dict[str, Value] = {}
+        for child, one in enumerate(self.scene.parts):
+            if child and one.parent == part:
+                said |= self._said_inside(child)
+        return said | dict(self.scene.parts[part].pose)
 
     def _place_on_the_world(self, part: int, place: Pose) -> None:
         """Move the frames with which joints of a part, and of parts in it, hold on to the world.
@@ -252,8 +260,8 @@ class Drawing:
             return np.asarray(com, float) - self.origins[body]
         return self.point(body, point)
 
-    def _apply_pose(self, part: Part, inside: set[str]) -> None:
-        """Turn the part's joints to the pose that the including file asks for."""
+    def _apply_pose(self, part: Part, inside: set[str], posed: Mapping[str, Value]) -> None:
+        """Turn the part's joints to the pose that the including file asks for; posed: with those of parts in it."""
         if not part.pose:
             return
         carrier: dict[str, Joint] = {}
@@ -288,7 +296,7 @@ class Drawing:
             for name in ready:
                 joint = carrier[name]
                 i = self.index[joint.name]
-                said = part.pose.get(joint.name)
+                said = posed.get(joint.name)
                 if joint.type == "free" and said is None:  # stays where it was drawn
                     done.add(name)
                     continue

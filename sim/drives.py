@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from sim.closing import Aim
 from sim.mechanism import Mechanism
 from sim.scene.problem import Problem
 from sim.scene.spec import Value
@@ -18,10 +19,14 @@ def driven_joints(mechanism: Mechanism) -> list[str]:
     return list(dict.fromkeys(model.joint_names[int(joint)] for joint in joints))
 
 
-def not_allowed_by(mechanism: Mechanism) -> str:
-    """Return the beginning of a sentence on a value that does not fit what binds the mechanism."""
+def not_allowed_by(mechanism: Mechanism, beside: int = -1) -> str:
+    """Return the beginning of a sentence on a value that does not fit what binds the mechanism.
+
+    beside : joint whose own motion is not named
+    """
     model, loops = mechanism.model, mechanism.structure.loops
-    driven, bound = driven_joints(mechanism), [model.joint_names[j] for j in loops if j in model.constraints]
+    driven = [name for name in driven_joints(mechanism) if beside < 0 or name != model.joint_names[beside]]
+    bound = [model.joint_names[j] for j in loops if j in model.constraints]
     parts = ["the loops"] if len(bound) < len(loops) or not bound else []
     if bound:
         shown = ", ".join(map(repr, bound[:6])) + (" ..." if len(bound) > 6 else "")
@@ -32,15 +37,16 @@ def not_allowed_by(mechanism: Mechanism) -> str:
     return f"{' and '.join(parts)} {'does' if alone else 'do'} not allow"
 
 
-def place_drives(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
-    """Write coordinates and rates of driven joints of the tree into q and v; loops follow when they are closed."""
-    structure, rows = mechanism.structure, mechanism.structure.tables.rows
+def of_motions(mechanism: Mechanism, derivative: int = 0) -> list[Aim]:
+    """Return what motions want of the joints that they drive: coordinates, or their rates (derivative 1)."""
+    model, rows = mechanism.model, mechanism.structure.tables.rows
+    out = []
     for r in np.flatnonzero(mechanism.driven()):
-        block = structure.tables.blocks[rows.block[r]]
-        if block.motor:
-            link = structure.tables.links[block.b]
-            k = int(rows.column[r] - link.column)
-            q[link.q + k], v[link.v + k] = mechanism.work.rows.want[r, :2]
+        joint = int(model.columns.joint[rows.column[r]])
+        if joint not in model.constraints:
+            first = int(rows.column[r]) - model.columns_of(joint).start
+            out.append(Aim(joint, mechanism.work.rows.want[r, derivative : derivative + 1].copy(), first, driven=True))
+    return out
 
 
 def _of_motion(mechanism: Mechanism, row: int, what: str, hint: str) -> Problem:
@@ -103,27 +109,6 @@ def unfollowed(mechanism: Mechanism, what: str) -> list[Problem]:
             also = f" and the motion of {', '.join(map(repr, names))}" if names else ""
             text = f"the loops{also} do not allow its {what} at the start, {wanted:.6g}; the nearest is {found:.6g}"
             out.append(_of_motion(mechanism, int(r), text, "drive fewer joints, or with motions that fit together"))
-    return out
-
-
-def moved_by_drives(
-    mechanism: Mechanism, asked: np.ndarray, fixed: np.ndarray, values: Mapping[int, Value]
-) -> list[Problem]:
-    """Return a problem for each coordinate of `initial` that had to give way in a mechanism that is driven."""
-    model, structure, out = mechanism.model, mechanism.structure, []
-    names = driven_joints(mechanism)
-    for joint, value in values.items():
-        if not names or joint in structure.loops or not np.any(fixed[structure.v_of(model, joint)]):
-            continue
-        got, was = (a[model.columns_of(joint)] for a in (mechanism.work.coordinate, asked))
-        if np.abs(got - was).max(initial=0.0) > 1e-9 * (1.0 + np.abs(was).max(initial=0.0)):
-            out.append(
-                Problem(
-                    where=value.place, path=f"initial.{model.joint_names[joint]}",
-                    what=f"{not_allowed_by(mechanism)} this coordinate; the nearest pose has {numbers(got)}",
-                    hint="leave it out, or change the motion",
-                )
-            )  # fmt: skip
     return out
 
 

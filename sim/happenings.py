@@ -444,7 +444,7 @@ class Happenings:
             present = flow.present()
             values = dict(zip(action.targets, action.values, strict=True))
             there = {name: value for name, value in values.items() if joint_named(s.model, name) in present}
-            set_values(now.mechanism, now.q, now.v, there)
+            set_values(now.mechanism, now.q, now.v, there, s.touching.active if s.model.scene.contacts else ())
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
             flow.adopt(now, now.v, s.agenda)
         elif action.kind == "impulse":

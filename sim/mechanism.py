@@ -36,6 +36,7 @@ class Mechanism:
     """One structure, its scratch and its controls.
 
     t : s, at which driven joints are looked at
+    counts : angles of driven loop joints are counted to the turns that their motions are in; else as any other
     """
 
     model: Model
@@ -43,6 +44,7 @@ class Mechanism:
     work: Work
     control: Control
     t: float = 0.0
+    counts: bool = True
 
     @classmethod
     def of(cls, model: Model, structure: Structure, control: Control | None = None, t: float = 0.0) -> Mechanism:
@@ -93,7 +95,8 @@ class Mechanism:
         if tables.one.driven[0]:
             jets.drive(tables.rows, tables.codes, tables.constants, tables.programs, self.t, work.jets, work.rows)
             driven = self.driven()
-            self.control.turn[tables.rows.column[driven]] = np.nan_to_num(work.rows.want[driven, 0])
+            if self.counts:
+                self.control.turn[tables.rows.column[driven]] = np.nan_to_num(work.rows.want[driven, 0])
 
     def poses(self) -> tuple[Pose, ...]:
         """Return the poses of all bodies' frames B, as last looked at."""

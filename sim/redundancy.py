@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.assembly import LARGE, close_positions
-from sim.closing import acting
+from sim.closing import LARGE, acting, close_positions
 from sim.constrained import repeated
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism

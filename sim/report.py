@@ -356,6 +356,7 @@ def check(scene: Scene) -> Report:
     if begun is None:
         return report
     mechanism = Mechanism.of(model, begun.structure)
+    mechanism.control.turn[:] = begun.turn
     mechanism.look(begun.q, begun.v)
     said, loops = ranks(mechanism, begun.q)
     shown_counts = ("joint_coordinates", "constraint_rank", "mobility", "mobility_in_position")

@@ -85,6 +85,7 @@ class Simulator:
         """Return to the start, structure and controllers included."""
         model, start = self.model, self._start
         mechanism = Mechanism.of(model, start.structure, make_control(model))
+        mechanism.control.turn[:] = start.turn
         mechanism.look(start.q, start.v)
         self.controllers = Controllers(model, mechanism, self.seed)
         self.agenda = Agenda(model.scene.events)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.assembly import close_positions, close_velocities
 from sim.changes import engage
+from sim.closing import close_positions, close_velocities
 from sim.flow import Flow
 from sim.kernels.project import add_freedoms
 from sim.linear.acting import LinearError

@@ -89,6 +89,7 @@ class Builder:
         """Return the world: gravity of the scene's file, points and shapes of all files."""
         gravity = default(definition("world")["properties"]["gravity"])
         points: dict[str, Vec3] = {}
+        twins: dict[str, Vec3] = {}
         shapes: list[Shape] = []
         for block in self.draft.worlds:
             scope = block.reader.scope
@@ -100,6 +101,8 @@ class Builder:
                 if point.full in points:
                     point.problem(f"a second point named '{point.full}'")
                 points[point.full] = _placed_point(value, position, orientation)
+                for mirror in self.mirrors[scope.part]:
+                    twins[mirror.name(point.full)] = _placed_point(mirror.vector(value), position, orientation)
             for shape_block in block.get("shapes") or ():
                 name = scope.full(shape_block.get("name")) if shape_block.get("name") else ""
                 if name and name in {other.name for other in shapes}:
@@ -109,7 +112,7 @@ class Builder:
                     self.unreadable.add(f"world.{name}")
                 shapes += [dataclasses.replace(placed(shape, position, orientation), name=name) for shape in built]
         self.still = tuple(shapes)
-        return World(gravity=gravity, points=points, shapes=self.still)
+        return World(gravity=gravity, points={**twins, **points}, shapes=self.still)
 
     def parts(self, names: Names) -> tuple[Part, ...]:
         """Return the files of the scene, with the poses that including files give."""
@@ -125,6 +128,8 @@ class Builder:
                     value = read_value(thing.value, thing.reader, thing.path, kind, names.drawn(joint))
                     if value is not None and value.rate is not None:
                         thing.problem("a pose has no rates", "rates belong under initial")
+                    elif value is not None and value.near is not None:
+                        thing.problem("a pose has no guesses", "'near' belongs under initial")
                     elif value is not None:
                         pose[joint] = value
             built.append(

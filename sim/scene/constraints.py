@@ -10,7 +10,7 @@ from typing import Any
 from sim.scene.blocks import BAD, Block, Thing, check_keys
 from sim.scene.events import Names, resolve_name
 from sim.scene.forces import body_of, point_of
-from sim.scene.formula import FREEDOM_UNITS, world_name
+from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.nodes import Sequence
 from sim.scene.rotation import dot, norm, rotate, unit
 from sim.scene.spec import Constraint, Quat, Shape, Vec3
@@ -213,7 +213,7 @@ _ROUND = ("sphere", "cylinder", "capsule")
 
 def _still(block: Block, text: str, known: Known) -> dict[str, Any] | None:
     """Return the ground that a plane of the world is, or a round shape, in coordinates of the file."""
-    name = world_name(text, block.reader.scope.prefix)
+    name = block.reader.scope.full(text)
     kinds = ("plane", *_ROUND) if block.get("type") == "rolling" else ("plane",)
     fitting = tuple(shape for shape in known.still if known.still[shape].kind in kinds)
     for key in ("normal", "level", "bend", "along") if len(kinds) > 1 else ("normal", "level"):

@@ -116,7 +116,7 @@ def _named(text: str, node: Node, block: Block, path: str, known: Touchable, unr
         return [WORLD]
     if not text.startswith(f"{WORLD}."):
         return resolve_name(reader.scope.full(text), node, reader, path, "body", known.bodies, unreadable)
-    name = f"{WORLD}.{reader.scope.full(text.partition('.')[2])}"
+    name = reader.scope.full(text)
     lost = unreadable.may_match(name) if is_pattern(name) else name in unreadable
     if not known.still and not lost:
         reader.problem(node, path, f"no world shape named '{name}'", "give the shape a name: {name: ground, plane: {}}")

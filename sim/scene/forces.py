@@ -85,9 +85,7 @@ def _end(block: Block, key: str, names: Names) -> str | None:
     text = block.get(key)
     if text is None:
         return None
-    scope, directory = block.reader.scope, names.directory
-    name = text if text.startswith("world.") else scope.full(text)
-    known = (*directory.bodies, *directory.points)
+    name, known = block.reader.scope.full(text), (*names.directory.bodies, *names.directory.points)
     found = resolve_name(
         name, block.nodes[key], block.reader, f"{block.path}.{key}", "body or point", known, names.unreadable
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from sim.scene.expressions import Evaluator, ExpressionError, parse, run
 from sim.scene.functions import FUNCTIONS
-from sim.scene.names import Unreadable, join, nearest
+from sim.scene.names import Unreadable, full_name, nearest, own_name
 from sim.scene.problem import Place
 from sim.scene.spec import Expression
 from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit
@@ -76,7 +76,7 @@ class Directory:
         ExpressionError
             If nothing of these kinds is called so.
         """
-        full = world_name(name, prefix)
+        full = full_name(prefix, name)
         known: list[str] = []
         found = []
         for kind in kinds:
@@ -91,8 +91,8 @@ class Directory:
             raise ExpressionError(f"'{full}' cannot be read", follows=True)
         if full == "world" and "body" in kinds:
             raise ExpressionError("the world stands still", "name one of its points: 'world.point'", name)
-        short = [k[len(prefix) + 1 :] if prefix and k.startswith(prefix + ".") else k for k in known]
-        raise ExpressionError(f"no {_either(kinds)} named '{full}'", nearest(name, short), name)
+        own = [other for other in (own_name(prefix, k) for k in known) if other]
+        raise ExpressionError(f"no {_either(kinds)} named '{full}'", nearest(name, own), name)
 
 
 _PLURAL = {
@@ -104,13 +104,6 @@ _PLURAL = {
 def _either(kinds: tuple[str, ...]) -> str:
     """Return the kinds in words: ``joint, contact or constraint``."""
     return " or ".join([", ".join(kinds[:-1]), kinds[-1]] if kinds[1:] else kinds)
-
-
-def world_name(name: str, prefix: str) -> str:
-    """Return the full name of a body, joint or point; points of the world stay with the world."""
-    if name.startswith("world."):
-        return join("world", join(prefix, name[len("world.") :]))
-    return name if name == "world" else join(prefix, name)
 
 
 class _FormulaEvaluator(Evaluator):

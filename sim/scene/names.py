@@ -31,6 +31,21 @@ def join(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
+def full_name(prefix: str, name: str) -> str:
+    """Return the full name of what a file with a prefix calls `name`; the world's points and shapes stay with it."""
+    world, dot, own = name.partition(".")
+    if world == "world":
+        return world + dot + join(prefix, own) if dot else name
+    return join(prefix, name)
+
+
+def own_name(prefix: str, full: str) -> str | None:
+    """Return what a file with a prefix calls the thing of this full name; None if it cannot name it."""
+    world, own = ("world.", full[len("world.") :]) if full.startswith("world.") else ("", full)
+    start = f"{prefix}." if prefix else ""
+    return world + own[len(start) :] if own.startswith(start) else None
+
+
 def is_pattern(text: str) -> bool:
     """Return whether the text stands for several names."""
     return "*" in text or "?" in text

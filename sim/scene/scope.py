@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.scene.expressions import ExpressionError, evaluate
-from sim.scene.names import join, nearest
+from sim.scene.names import full_name, nearest, own_name
 from sim.scene.units import ONE, Quantity
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
@@ -58,12 +58,12 @@ class Scope:
 
     def full(self, name: str) -> str:
         """Return the full name of a thing of this file."""
-        return name if name == "world" else join(self.prefix, name)
+        return full_name(self.prefix, name)
 
     def hint(self, full: str, known: Iterable[str]) -> str:
         """Return the nearest of the known full names, as this file calls it."""
-        start = self.prefix + "." if self.prefix else ""
-        return nearest(full.removeprefix(start), [name[len(start) :] for name in known if name.startswith(start)])
+        own = [name for name in (own_name(self.prefix, other) for other in known) if name]
+        return nearest(own_name(self.prefix, full) or full, own)
 
     def with_turn(self, values: Mapping[str, tuple[str, Quantity | str]], copies: int) -> Scope:
         """Return the scope of one turn of a repeat; `values` are text and meaning of its variables."""

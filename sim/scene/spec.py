@@ -131,11 +131,15 @@ class Value:
     coordinate: q of the joint (spherical: quaternion wxyz; free: position, quaternion), or None.
     rate: v of the joint (spherical: angular velocity in the child's axes; free: linear velocity
     of the body's origin in world axes, angular velocity in the child's axes), or None.
+    near: a guess of the coordinate, which tells the branch that is meant, or None.
+    only: "position" or "orientation" where nothing else of a free joint's coordinate is written; the rest is as drawn.
     """
 
     coordinate: tuple[float, ...] | None
     rate: tuple[float, ...] | None
     place: Place
+    near: tuple[float, ...] | None = None
+    only: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

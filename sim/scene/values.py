@@ -17,8 +17,8 @@ Pose = tuple[Vec3, Quat]
 
 _ROTATIONS = ("rpy", "axis_angle", "quat_wxyz", "quat_xyzw", "rotation")
 _KEYS = {
-    "spherical": {"coordinate", "rate", "angular_velocity", *_ROTATIONS},
-    "free": {"coordinate", "rate", "position", "velocity", "angular_velocity", *_ROTATIONS},
+    "spherical": {"coordinate", "near", "rate", "angular_velocity", *_ROTATIONS},
+    "free": {"coordinate", "near", "rate", "position", "velocity", "angular_velocity", *_ROTATIONS},
 }
 _CONVENTIONS = "name the convention: " + ", ".join(f"{{{key}: ...}}" for key in _ROTATIONS)
 
@@ -44,25 +44,40 @@ def read_value(node: Node, reader: Reader, path: str, kind: str, drawn: Pose | N
     block = reader.block(node, definition("joint_state"), path)
     if block is BAD or not _keys_fit(block, kind):
         return None
-    coordinate, rate = None, None
+    coordinate, near, rate = None, None, None
     if block.wrote("coordinate"):
         coordinate = _coordinate(block.get("coordinate"), reader, f"{path}.coordinate", kind, drawn)
     elif block.wrote("position", *_ROTATIONS):
         coordinate = _pose(block, kind, drawn)
+    if block.wrote("near"):
+        near = _coordinate(block.get("near"), reader, f"{path}.near", kind, drawn)
     if block.wrote("rate"):
         rate = _numbers(block.get("rate"), reader, f"{path}.rate", by_freedom("m/s or rad/s", kind), kind)
     elif block.wrote("velocity", "angular_velocity"):
         zero = (0.0, 0.0, 0.0)
         turning = block.get("angular_velocity", zero)
         rate = turning if kind == "spherical" else (*block.get("velocity", zero), *turning)
-    if coordinate is None and rate is None:
+    if coordinate is None and near is None and rate is None:
         return None
-    return Value(coordinate=coordinate, rate=rate, place=node.place)
+    return Value(coordinate=coordinate, rate=rate, place=node.place, near=near, only=_only(node, kind))
+
+
+def _only(node: Node, kind: str) -> str:
+    """Return which half of a free joint's coordinate, or of a guess, is written, where the other is not."""
+    if not isinstance(node, Map):
+        return ""
+    inner = node.get("coordinate") or node.get("near")
+    if inner is not None:
+        return _only(inner, kind)
+    keys = {key.text for key, _ in node.entries}
+    if kind != "free" or ("position" in keys) == bool(keys & set(_ROTATIONS)):
+        return ""
+    return "position" if "position" in keys else "orientation"
 
 
 def _keys_fit(block: Block, kind: str) -> bool:
     """Return whether a joint of this type has what is written; report if not."""
-    allowed = _KEYS.get(kind, {"coordinate", "rate"})
+    allowed = _KEYS.get(kind, {"coordinate", "near", "rate"})
     good = not block.bad(*block.nodes)
     for key in block.nodes:
         if key not in allowed:
@@ -72,6 +87,8 @@ def _keys_fit(block: Block, kind: str) -> bool:
             good = False
     for keys in (
         ("coordinate", "position", *_ROTATIONS),
+        ("near", "coordinate"),
+        ("near", "position", *_ROTATIONS),
         ("rate", "velocity"),
         ("rate", "angular_velocity"),
         _ROTATIONS,
@@ -94,7 +111,7 @@ def _coordinate(node: Any, reader: Reader, path: str, kind: str, drawn: Pose | N
         reader.problem(node, path, f"{found} for the orientation of a {kind} joint", extra)
         return None
     block = reader.block(node, definition("joint_state"), path)
-    allowed = _KEYS[kind] - {"coordinate", "rate", "velocity", "angular_velocity"}
+    allowed = _KEYS[kind] - {"coordinate", "near", "rate", "velocity", "angular_velocity"}
     for key in block.nodes:
         if key not in allowed:
             reader.problem(
@@ -149,4 +166,4 @@ def _numbers(node: Any, reader: Reader, path: str, units: tuple[str, ...], kind:
 
 def finite(value: Value) -> bool:
     """Return whether all numbers of a value are finite."""
-    return all(math.isfinite(x) for x in (*(value.coordinate or ()), *(value.rate or ())))
+    return all(math.isfinite(x) for x in (*(value.coordinate or ()), *(value.near or ()), *(value.rate or ())))

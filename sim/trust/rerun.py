@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sim.assembly import close_positions, close_velocities
+from sim.closing import close_positions, close_velocities
 from sim.compiler import Model
 from sim.happenings import Happening
 from sim.kernels.project import add_freedoms

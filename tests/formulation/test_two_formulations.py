@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sim
-from sim.assembly import close_positions
+from sim.closing import close_positions
 from sim.formulation import choose
 from sim.kernels.project import add_freedoms
 from tests import reference as ref

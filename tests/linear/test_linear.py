@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.assembly import close_positions
+from sim.closing import close_positions
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import SETTLE, START
 from sim.linear.steady import freedom_names
