@@ -34,8 +34,11 @@ from sim.scene.joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
 from sim.striking import strike
 from sim.tree import Frames
+from sim.unresisted import massless
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
+# Where freedoms are lent inertia: passes of an impulse solve; of the impulses, what may be left that nothing resists.
+PASSES, UNRESISTED = 100, 1e-9
 
 
 class ChangeError(RuntimeError):
@@ -76,7 +79,8 @@ def impulse_solve(
     row takes P = -a times the change of its rate.  Energy lost is -P . (J v- - w + J v+ - w) / 2 of hard rows
     and new armatures: a drive is a clutch, which slips at first, and gives P . w.
     """
-    if len(v) > LARGE and bool(np.all(mechanism.locked())):
+    lent = mechanism.structure.tables.freedoms.lent
+    if len(v) > LARGE and bool(np.all(mechanism.locked())) and not lent.any():
         blow = _strike(mechanism, q, v, applied)
         if blow is not None:
             return blow
@@ -95,13 +99,19 @@ def impulse_solve(
         G = Y.T @ Y + np.diag(np.where(hard, 0.0, 1.0))
         U, s, Vt = np.linalg.svd(G, hermitian=True)
         keep = s > CUT * s[0]
-        for _ in range(2):  # the second pass takes out roundoff
+        for _ in range(PASSES if lent.any() else 2):  # the second pass takes out roundoff
             P += Vt[keep].T @ ((U[:, keep].T @ (target - J @ after - np.where(hard, 0.0, P))) / s[keep])
             after = free + np.linalg.solve(L.T, Y @ P)
+            if lent.any():  # gives back what the inertia took that freedoms are lent
+                more = np.linalg.solve(M, push + lent * (after - v)) - (free - v)
+                free, after = free + more, after + more
         slip = J @ v + J @ after - 2.0 * wanted
         lost = -0.5 * float(np.sum((P * slip)[acts])) - 0.5 * float(np.sum((J @ after)[fresh] ** 2))
     else:
         lost = 0.0
+    left = np.abs(M @ (after - v) - lent * (after - v) - push - J.T @ P).max(initial=0.0)
+    if lent.any() and left > UNRESISTED * (np.abs(push) + np.abs(J.T) @ np.abs(P)).max(initial=0.0):
+        raise ChangeError("the impulse turns a body that has no inertia against it: its speed would be infinite")
     given = float(P @ wanted) + (0.5 * float(push @ (v + after)) if applied is not None else 0.0)
     return Blow(after, P, lost, given)
 
@@ -235,6 +245,9 @@ def restructure(now: Instant, connect: set[int], cut: set[int], bound: set[int])
         mechanism.look(q, v)
     _check_motions(mechanism, fresh)
     _check_ground(mechanism, fresh)
+    for problem in massless(mechanism, q):
+        raise ChangeError(f"{problem.path.removeprefix('bodies.')!r} is left without inertia: {problem.what}")
+    mechanism.look(q, v)
     return Instant(model, structure, frames, frozenset(active), q, v, mechanism)
 
 

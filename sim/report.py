@@ -26,6 +26,7 @@ from sim.redundancy import (
     redundancy_notes,
     singular_note,
 )
+from sim.refusals import refused
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene
 
@@ -386,6 +387,8 @@ def check(scene: Scene) -> Report:
         for name, (was, now) in begun.moved.items():
             report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")
         report.pose_yaml = _pose_yaml(begun.moved)
+    if report.ok:
+        report.problems += shown(refused(model), scene)
     return report
 
 

@@ -9,7 +9,7 @@ from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
 from sim.cli.tables import FREEDOMS
 
-MANY = 40  # bodies for which interpreted passes take longer than importing the compiler
+MANY = 200  # bodies for which interpreted passes take longer than importing the compiler
 
 
 def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_json: bool = False) -> int:
