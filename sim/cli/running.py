@@ -23,6 +23,7 @@ class RunOptions:
     video: Path | None = None
     duration: str | None = None
     settings: tuple[str, ...] = ()
+    rtol: str | None = None
     seed: int | None = None
     triggers: tuple[str, ...] = ()
     quiet: bool = False
@@ -41,6 +42,7 @@ def run(wish: RunOptions) -> int:
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
     scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
+    rtol = None if wish.rtol is None else _tolerance(wish.rtol, scene)
     _check_triggers(triggers, scene, duration)
     output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
     options.target(output, "-o", (), overwrite=wish.overwrite)
@@ -60,8 +62,8 @@ def run(wish: RunOptions) -> int:
                     show(t, span, events)
 
             recording = sim.run(
-                scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
-                progress=progress,
+                scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
+                overwrite=wish.overwrite, progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if getattr(stop, "kept", ""):
@@ -78,6 +80,21 @@ def run(wish: RunOptions) -> int:
     elif not wish.quiet:
         print(describe(summary))
     return code
+
+
+def _tolerance(text: str, scene: Any) -> float:
+    """Return the tolerance that was typed, if the scene's method has one."""
+    from sim.running import with_tolerance
+
+    try:
+        rtol = float(text)
+    except ValueError:
+        raise Refusal(f"--rtol: {text!r} is not a number, as 1e-10 is") from None
+    try:
+        with_tolerance(scene, rtol)
+    except ValueError as error:
+        raise Refusal(f"--{error}") from None
+    return rtol
 
 
 def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: float | None) -> None:

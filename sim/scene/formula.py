@@ -232,6 +232,16 @@ def _folded(text: str, names: Mapping[str, Quantity | str], evaluator: _FormulaE
     return result, ast.fix_missing_locations(folded)
 
 
+def is_live(text: str) -> bool:
+    """Tell whether a text reads time or the state, and so is a formula and no number."""
+    try:
+        nodes = list(ast.walk(parse(text)))
+    except ExpressionError:
+        return False
+    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return "t" in read or any(name in read for name in _FormulaEvaluator(Directory({}, (), ()), "").live_calls)
+
+
 def condition(
     text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str, place: Place
 ) -> Expression:
