@@ -319,4 +319,4 @@ def _measures(result: Any, unit: str) -> None:
         raise ExpressionError("a comparison or text where a number is wanted")
     if not result.bare and result.dimension != wanted:
         found = "a pure number or an angle" if result.dimension == ONE else describe(result.dimension)
-        raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT)
+        raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT, units=True)
