@@ -18,6 +18,7 @@ from sim.formulation import Generalised, generalise
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV, RATES_ONLY
+from sim.oddities import oddities
 from sim.redundancy import (
     RANK,
     Loop,
@@ -394,7 +395,7 @@ def check(scene: Scene | str | os.PathLike[str]) -> Report:
                 "a motion along it ends the run"
             )
     mechanism.look(begun.q, begun.v)
-    report.problems += shown(_beyond_limits(model, mechanism), scene)
+    report.problems += shown([*_beyond_limits(model, mechanism), *oddities(model, mechanism)], scene)
     if model.constraints and not is_large(mechanism):
         bounded = [one.name for one in scene.constraints if math.isfinite(one.holds)]
         gripping = _gripping(scene, begun.q, begun.v) if bounded else mechanism
