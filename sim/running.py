@@ -104,7 +104,9 @@ def run(
     ValueError
         With the argument that cannot be meant, what was found and what was expected.
     """
-    scene = with_tolerance(scene_of(scene), rtol)
+    scene = scene_of(scene)
+    if rtol is not None:
+        scene = replace(scene, simulate=replace(scene.simulate, rtol=tolerance(rtol, scene.simulate.method)))
     span = scene.simulate.duration if duration is None else seconds("duration", duration)
     triggers = keys("triggers", triggers)
     model = compile(scene)
@@ -141,21 +143,19 @@ def run(
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
 
 
-def with_tolerance(scene: Scene, rtol: float | None) -> Scene:
-    """Return a scene with another tolerance of the integrator.
+def tolerance(rtol: float, method: str) -> float:
+    """Return a tolerance that a caller gives, for an integrator.
 
     Raises
     ------
     ValueError
-        Where its method has none, or it is no tolerance.
+        Where the method has none, or it is no tolerance.
     """
-    if rtol is None:
-        return scene
-    if scene.simulate.method in FIXED:
-        raise ValueError(f"rtol: method {scene.simulate.method!r} takes steps of one length and has no tolerance")
+    if method in FIXED:
+        raise ValueError(f"rtol: method {method!r} takes steps of one length and has no tolerance")
     if not LEAST_RTOL <= positive("rtol", rtol) <= MOST_RTOL:
         raise ValueError(f"rtol: found {rtol!r}; expected a number from {LEAST_RTOL:g} to {MOST_RTOL:g}")
-    return replace(scene, simulate=replace(scene.simulate, rtol=float(rtol)))
+    return float(rtol)
 
 
 def follow(

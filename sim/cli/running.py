@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,17 +85,16 @@ def run(wish: RunOptions) -> int:
 
 def _tolerance(text: str, scene: Any) -> float:
     """Return the tolerance that was typed, if the scene's method has one."""
-    from sim.running import with_tolerance
+    from sim.running import tolerance
 
     try:
         rtol = float(text)
     except ValueError:
         raise Refusal(f"--rtol: {text!r} is not a number, as 1e-10 is") from None
     try:
-        with_tolerance(scene, rtol)
+        return tolerance(rtol, scene.simulate.method)
     except ValueError as error:
         raise Refusal(f"--{error}") from None
-    return rtol
 
 
 def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: float | None) -> None:
@@ -132,7 +132,8 @@ def _film(recording: Path, film: Path, quiet: bool) -> int:
         code = exit_code(error)
         where = "" if code < 70 else f" (a report for the developers is in {write_report(error)})"
         say(f"no film: {error}{where}")
-        say(f"the recording is kept in {recording}; to film it: sim render {recording} -o {film}")
+        again = shlex.join(["sim", "render", str(recording), "-o", str(film)])
+        say(f"the recording is kept in {recording}; to film it: {again}")
         return NO_FILM
     return OK
 
