@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -65,8 +66,9 @@ class PD(Controller):
     """Pull joints toward targets with a spring and a damper, in the tree and in loops alike.
 
     tau = kp (target - q) - kd qd, at most `largest` in size.  Without a target a joint is held
-    where it starts.  Spherical joints take a rotation vector as target; target - q is then the
-    rotation that is left, in the child's axes.
+    where it starts.  A target may be a formula, of time for example, which is followed as it changes; the
+    damper works against the rate all the same.  Spherical joints take a rotation vector as target; target - q
+    is then the rotation that is left, in the child's axes.
     """
 
     law: ClassVar[Callable[..., None] | None] = staticmethod(pd_law)
@@ -74,9 +76,9 @@ class PD(Controller):
     joints: tuple[str, ...] = parameter(kind="joints", about="Joints to control, names or patterns")
     target: Mapping[str, Any] | float | None = parameter(
         None,
-        kind="by_joint",
+        kind="formulas",
         unit="auto",
-        about="Coordinate to hold: one for all, or by joint; none: that of the start",
+        about="Coordinate to hold, or a formula of it: one for all, or by joint; none: that of the start",
     )
     kp: Mapping[str, Any] | float = parameter(
         kind="by_joint", unit="N m/rad", about="Stiffness (N/m on slides): one for all joints, or by joint"
@@ -97,6 +99,8 @@ class PD(Controller):
         for joint in self.joints:
             if view.types[joint] == "free":
                 raise ValueError(f"pd: {joint!r} is a free joint, which nothing can drive")
+            if view.types[joint] == "spherical" and any(map(_is_formula, self._targets(joint))):
+                raise ValueError(f"pd: {joint!r} is a spherical joint, whose target is a rotation and no formula")
 
     def constants(self, view: ModelView) -> np.ndarray:
         """Return the rows of `pd_law`, flat."""
@@ -109,27 +113,65 @@ class PD(Controller):
             if view.types[joint] == "spherical":
                 if kp.min() != kp.max() or kd.min() != kd.max():
                     raise ValueError(f"pd: kp and kd of spherical joint {joint!r}: expected one number each")
-                rows.append((SPHERICAL, columns.start, *quaternion(target), kp[0], kd[0], self.largest))
+                turned = quaternion(np.array(target, float))
+                rows.append((SPHERICAL, columns.start, *turned, kp[0], kd[0], self.largest))
             else:
                 rows += [
                     (SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, kp[k], kd[k], self.largest)
                     for k in range(size)
+                    if not _is_formula(target[k])
                 ]
         return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
 
-    def _target(self, joint: str, view: ModelView) -> np.ndarray:
-        """Return the target of one joint, one number for each of its freedoms."""
-        start = view.start[view.columns[joint]]
+    def expressions(self, view: ModelView) -> Mapping[int, Any]:
+        """Return column -> Expression of the torque toward each target that is a formula."""
+        found = {}
+        for joint in self.joints:
+            columns = view.columns[joint]
+            size = columns.stop - columns.start
+            kp, kd = (np.broadcast_to(self._of(name, joint), (size,)).tolist() for name in ("kp", "kd"))
+            for k, target in enumerate(self._target(joint, view)):
+                if _is_formula(target):
+                    tree = _toward(target.tree, joint, k if size > 1 else None, kp[k], kd[k], self.largest)
+                    found[columns.start + k] = dataclasses.replace(target, tree=tree)
+        return found
+
+    def _targets(self, joint: str) -> tuple[Any, ...]:
+        """Return what the scene says of a joint's target; nothing for that of the start."""
         value = self.target.get(joint) if isinstance(self.target, Mapping) else self.target
-        if value is None:
-            return start
-        numbers = np.atleast_1d(np.asarray(value, dtype=float))
-        if view.types[joint] == "spherical" and numbers.size == 1 and numbers[0] == 0.0:
-            return np.zeros(3)
-        if numbers.size != start.size:
-            raise ValueError(f"pd: target of {joint!r} has {numbers.size} numbers; expected {start.size}")
-        return numbers
+        if isinstance(value, tuple | list | np.ndarray):
+            return tuple(value)
+        return () if value is None else (value,)
+
+    def _target(self, joint: str, view: ModelView) -> Sequence[Any]:
+        """Return the target of one joint, one number or Expression for each of its freedoms."""
+        start, given = view.start[view.columns[joint]], self._targets(joint)
+        if not given:
+            return start.tolist()
+        if view.types[joint] == "spherical" and given == (0.0,):
+            return [0.0, 0.0, 0.0]
+        if len(given) != start.size:
+            raise ValueError(f"pd: target of {joint!r} has {len(given)} numbers; expected {start.size}")
+        return given
 
     def _of(self, name: str, joint: str) -> float | tuple[float, ...]:
         value = getattr(self, name)
         return value.get(joint, 0.0) if isinstance(value, Mapping) else value
+
+
+def _is_formula(target: Any) -> bool:
+    return hasattr(target, "tree")
+
+
+def _toward(target: ast.expr, joint: str, freedom: int | None, kp: float, kd: float, largest: float) -> ast.expr:
+    """Return the formula of clip(kp (target - q) - kd qd, -largest, largest)."""
+    index = "" if freedom is None else f"[{freedom}]"
+    law = f"{kp!r}*(target - coordinate({joint!r}){index}) - {kd!r}*rate({joint!r}){index}"
+    law = law if largest == math.inf else f"clip({law}, {-largest!r}, {largest!r})"
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return target if node.id == "target" else node
+
+    tree: ast.expr = Put().visit(ast.parse(law, mode="eval")).body
+    return ast.fix_missing_locations(tree)

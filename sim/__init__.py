@@ -72,4 +72,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    """Return what callers use: the public names, and what every module has."""
+    return sorted([*_PUBLIC, *(name for name in globals() if name.startswith("__"))])

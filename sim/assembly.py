@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sim.branches import fitting_pose, nearest_branch
-from sim.closing import LARGE, SHUT, Aim, Bonds, close_positions, close_velocities
+from sim.closing import SHUT, Aim, Bonds, close_positions, close_velocities
 from sim.compiler import Model
 from sim.connectivity import Structure, build, choose_tree
 from sim.continuation import Reached, ball_in, q_of, reach, v_of
@@ -26,6 +26,7 @@ from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene, Value
 from sim.standing import Standing, standing_at
 from sim.tree import Frames
+from sim.unresisted import massless
 
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
 
@@ -381,43 +382,6 @@ def open_loops(mechanism: Mechanism, pose: str) -> list[Problem]:
                     hint="change the lengths, or give a pose from which the loop can close",
                 )
             )  # fmt: skip
-    return out
-
-
-def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
-    """Return problems for freedoms that no inertia resists, with the body and the direction.
-
-    Of large mechanisms the first elimination of a run says the same.
-    """
-    model, structure = mechanism.model, mechanism.structure
-    if structure.sizes.v > LARGE:
-        return []
-    mechanism.look(q, np.zeros(structure.sizes.v))
-    M = mechanism.inertia()
-    if len(M) == 0:
-        return []
-    size = np.sqrt(np.maximum(np.diag(M), 0.0))
-    scaled = M / np.outer(np.where(size > 0, size, 1.0), np.where(size > 0, size, 1.0))
-    values, vectors = np.linalg.eigh(scaled)
-    out: list[Problem] = []
-    if values[0] > 1e-13 and np.all(size > 0.0):
-        return out
-    k = int(np.argmax(np.abs(vectors[:, 0]))) if np.all(size > 0.0) else int(np.argmin(size))
-    link = int(structure.tables.freedoms.owner[k])
-    joint = int(structure.carrier[structure.tables.links.body[link]])
-    body = model.body_names[structure.tables.links.body[link]]
-    axis = mechanism.work.freedoms.axis[k]
-    way = "along" if structure.tables.freedoms.linear[k] else "about"
-    spec = model.joint_specs[joint]
-    found = next((b for b in model.scene.bodies if b.name == body), None)
-    out.append(
-        Problem(
-            where=spec.place if spec else (found.place if found else None), path=f"bodies.{body}",
-            what=f"nothing that moves with joint {model.joint_names[joint]!r} has inertia {way} ({numbers(axis)}): "
-            "its acceleration would be infinite",
-            hint="give the body mass and inertia, or the joint an armature",
-        )
-    )  # fmt: skip
     return out
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sim.assembly import bring_to, joint_named, set_rates, unkept_rates, unplaceable
-from sim.closing import CLOSED, LARGE, close_positions, close_velocities, opening
+from sim.closing import LARGE, SHUT, close_positions, close_velocities, opening
 from sim.compiler import Model, bind_gear, relative_pose
 from sim.connectivity import Structure, build, choose_tree
 from sim.drawing import Pose
@@ -27,8 +27,11 @@ from sim.scene.spec import Value
 from sim.standing import NOWHERE, standing_at
 from sim.striking import strike
 from sim.tree import Frames
+from sim.unresisted import massless
 
 CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
+# Where freedoms are lent inertia: passes of an impulse solve; of the impulses, what may be left that nothing resists.
+PASSES, UNRESISTED = 100, 1e-9
 
 
 class ChangeError(RuntimeError):
@@ -69,7 +72,8 @@ def impulse_solve(
     row takes P = -a times the change of its rate.  Energy lost is -P . (J v- - w + J v+ - w) / 2 of hard rows
     and new armatures: a drive is a clutch, which slips at first, and gives P . w.
     """
-    if len(v) > LARGE and bool(np.all(mechanism.locked())):
+    lent = mechanism.structure.tables.freedoms.lent
+    if len(v) > LARGE and bool(np.all(mechanism.locked())) and not lent.any():
         blow = _strike(mechanism, q, v, applied)
         if blow is not None:
             return blow
@@ -88,13 +92,19 @@ def impulse_solve(
         G = Y.T @ Y + np.diag(np.where(hard, 0.0, 1.0))
         U, s, Vt = np.linalg.svd(G, hermitian=True)
         keep = s > CUT * s[0]
-        for _ in range(2):  # the second pass takes out roundoff
+        for _ in range(PASSES if lent.any() else 2):  # the second pass takes out roundoff
             P += Vt[keep].T @ ((U[:, keep].T @ (target - J @ after - np.where(hard, 0.0, P))) / s[keep])
             after = free + np.linalg.solve(L.T, Y @ P)
+            if lent.any():  # gives back what the inertia took that freedoms are lent
+                more = np.linalg.solve(M, push + lent * (after - v)) - (free - v)
+                free, after = free + more, after + more
         slip = J @ v + J @ after - 2.0 * wanted
         lost = -0.5 * float(np.sum((P * slip)[acts])) - 0.5 * float(np.sum((J @ after)[fresh] ** 2))
     else:
         lost = 0.0
+    left = np.abs(M @ (after - v) - lent * (after - v) - push - J.T @ P).max(initial=0.0)
+    if lent.any() and left > UNRESISTED * (np.abs(push) + np.abs(J.T) @ np.abs(P)).max(initial=0.0):
+        raise ChangeError("the impulse turns a body that has no inertia against it: its speed would be infinite")
     given = float(P @ wanted) + (0.5 * float(push @ (v + after)) if applied is not None else 0.0)
     return Blow(after, P, lost, given)
 
@@ -231,6 +241,9 @@ def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
         mechanism.look(q, v)
     _check_motions(mechanism, fresh)
     _check_ground(mechanism, fresh)
+    for problem in massless(mechanism, q):
+        raise ChangeError(f"{problem.path.removeprefix('bodies.')!r} is left without inertia: {problem.what}")
+    mechanism.look(q, v)
     after = Instant(model, structure, frames, frozenset(active), q, v, mechanism)
     return _brought_together(after, fresh, poses)
 
@@ -249,7 +262,7 @@ def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...])
     model, mechanism, q = after.model, after.mechanism, after.q.copy()
     blocks, rows = after.structure.tables.blocks, after.structure.tables.rows
     of_joints = np.isin(blocks.joint[rows.block], [j for j in fresh if model.joint_specs[j] is not None])
-    if not np.any(np.abs(mechanism.work.rows.phi[of_joints]) > CLOSED * model.length):
+    if not np.any(np.abs(mechanism.work.rows.phi[of_joints]) > SHUT * model.length):
         return after
     gaps = {joint: gap_of(model, after.frames, joint, poses) for joint in fresh if model.joint_specs[joint] is not None}
     apart = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.arguments import scene_of
 from sim.contact.solids import Pair, Solid, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
@@ -87,14 +89,22 @@ class Model:
         return slice(first, first + int(self.joints.nv[joint]))
 
 
-def compile(scene: Scene) -> Model:
+def compile(scene: Scene | str | os.PathLike[str]) -> Model:
     """Compile a scene.
+
+    Parameters
+    ----------
+    scene : Scene or path
+        What `sim.load` returned, or what it is to load.
 
     Raises
     ------
     SceneError
-        When a pose cannot be applied; everything else was checked while loading.
+        When the file has problems, or a pose cannot be applied.
+    ValueError
+        When it is neither.
     """
+    scene = scene_of(scene)
     origins = _origins(scene)
     drawing = Drawing(scene, origins)
     body_names = ("world", *(body.name for body in scene.bodies))

@@ -204,6 +204,7 @@ def build(
     )  # fmt: skip
     one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
+    one.lends[0] = int(np.any(freedoms.lent))
     one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
     sizes = Numbers(
         links=len(links), q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),

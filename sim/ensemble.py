@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sim import arguments
 from sim.compiler import Model
 from sim.kernels.answers import system_of
 from sim.kernels.ensemble import roll_out
@@ -181,7 +182,8 @@ class Ensemble:
     """
 
     def __init__(self, model: Model, *, threads: int | None = None):
-        self.threads = _cores() if threads is None else _whole("threads", threads, 1)
+        self.threads = _cores() if threads is None else arguments.whole("threads", threads, 1)
+        model = arguments.model_of(model)
         refuse(_events(model))
         refuse(_contacts(model) + _bounded(model))
         self._simulator = Simulator(model)
@@ -211,12 +213,12 @@ class Ensemble:
                     f"{(len(y), count, len(self.columns))}"
                 )
         said = self.model.scene.simulate
-        span = _positive("dt", 1.0 / said.record if dt is None else dt)
+        span = arguments.positive("dt", 1.0 / said.record if dt is None else dt)
         settings = Settings(
             method=self._method(said.method if method is None else method),
-            rtol=_positive("rtol", said.rtol if rtol is None else rtol), longest=said.max_step,
-            step=min(_positive("step", said.step if step is None else step), span),
-            start=_finite("start", start), acts=torques is not None,
+            rtol=arguments.positive("rtol", said.rtol if rtol is None else rtol), longest=said.max_step,
+            step=min(arguments.positive("step", said.step if step is None else step), span),
+            start=arguments.finite("start", start), acts=torques is not None,
         )  # fmt: skip
         y = np.ascontiguousarray(np.atleast_2d(y))
         n = len(y)
@@ -263,7 +265,7 @@ class Ensemble:
 
     def _states(self, states: Any) -> np.ndarray:
         if hasattr(states, "q") and hasattr(states, "v"):
-            q, v = _array("states.q", states.q), _array("states.v", states.v)
+            q, v = arguments.array("states.q", states.q), arguments.array("states.v", states.v)
             if q.shape[:-1] != v.shape[:-1] or q.shape[-1:] != (self.nq,) or v.shape[-1:] != (self.nv,):
                 raise ValueError(
                     f"states.q and states.v have shapes {q.shape} and {v.shape}; expected (n, {self.nq}) and "
@@ -271,7 +273,7 @@ class Ensemble:
                 )
             y = np.concatenate([q, v], axis=-1)
         else:
-            y = _array("states", states)
+            y = arguments.array("states", states)
         wide = self.nq + self.nv
         if y.ndim not in (1, 2) or y.shape[-1] != wide:
             raise ValueError(
@@ -283,7 +285,7 @@ class Ensemble:
     def _torques(self, controls: npt.ArrayLike | None) -> np.ndarray | None:
         if controls is None:
             return None
-        torques = np.ascontiguousarray(_array("controls", controls))
+        torques = np.ascontiguousarray(arguments.array("controls", controls))
         if torques.ndim != 3 or torques.shape[2] != len(self.columns):
             raise ValueError(
                 f"controls have shape {torques.shape}; expected (states, steps, {len(self.columns)}): a torque for "
@@ -460,39 +462,12 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _array(name: str, values: Any) -> np.ndarray:
-    try:
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: numbers are expected, found {type(values).__name__}") from None
-
-
 def _steps(steps: int | None, controls: npt.ArrayLike | None) -> int:
     if steps is not None:
-        return _whole("steps", steps, 0)
+        return arguments.whole("steps", steps, 0)
     if controls is None:
         raise ValueError("steps: say how many, since there are no controls to tell")
     return int(np.shape(controls)[1])
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name}: found {value!r}; expected a whole number of at least {least}")
-    return int(value)
-
-
-def _finite(name: str, value: Any) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise ValueError(f"{name}: found {value!r}; expected a finite number")
-    return number
-
-
-def _positive(name: str, value: Any) -> float:
-    number = _finite(name, value)
-    if number <= 0.0:
-        raise ValueError(f"{name}: found {value!r}; expected more than zero")
-    return number
 
 
 def _names(names: Sequence[str]) -> str:

@@ -281,7 +281,8 @@ FREEDOM = np.dtype(
     [
         ("linear", "i8"),  # 1: translation
         ("owner", "i8"),  # link
-        ("armature", "f8"),  # kg or kg m^2
+        ("armature", "f8"),  # kg or kg m^2, with what is lent
+        ("lent", "f8"),  # kg or kg m^2: that elimination is lent where nothing has inertia; see `sim.lending`
     ],
     align=True,
 )  # fmt: skip
@@ -297,6 +298,7 @@ ONE = np.dtype(
         ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
         ("driven", "i8"),  # 1 when some row is that of a driven freedom
         ("sliding", "i8"),  # points of contact that slide
+        ("lends", "i8"),  # 1 when some freedom is lent inertia
     ],
     align=True,
 )  # fmt: skip
@@ -322,6 +324,7 @@ FREEDOM_WORK = np.dtype(
         ("g", "f8", (6,)), ("root", "f8"),  # of the elimination: U / sqrt(D) (moment, force), 1 / sqrt(D)
         ("y", "f8"),  # torque, then scaled right-hand side
         ("vdot", "f8"),
+        ("back", "f8"),  # N or N m: what the inertia that is lent took in the pass before; zero but within `respond`
     ],
     align=True,
 )  # fmt: skip

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 # What a parameter may be; `units` of the scene language converts and checks it.
-KINDS = ("number", "numbers", "integer", "text", "flag", "joints", "joint", "expressions", "by_joint")
+KINDS = ("number", "numbers", "integer", "text", "flag", "joints", "joint", "expressions", "by_joint", "formulas")
 
 
 def parameter(
@@ -38,7 +38,8 @@ def parameter(
     kind : str
         number, numbers (list), integer, text, flag, joint (one name), joints (names or patterns,
         resolved to a tuple of full names), by_joint (mapping of joint pattern to number, resolved
-        to full names), expressions (mapping of joint pattern to an expression of time and state).
+        to full names), expressions (mapping of joint pattern to an expression of time and state),
+        formulas (as by_joint, and each may be an expression of time and state instead of a number).
     unit : str
         Unit of the value, ``rad``, ``N m/rad``, ``auto`` (that of the joint's coordinate) ...
     about : str
@@ -142,7 +143,7 @@ def schema_of(kind: type[Controller]) -> dict[str, Any]:
     types = {
         "number": ["number", "string"], "integer": ["integer", "string"], "text": ["string"], "flag": ["boolean"],
         "joint": ["string"], "numbers": ["array"], "joints": ["string", "array"], "expressions": ["object"],
-        "by_joint": ["object", "number", "string"],
+        "by_joint": ["object", "number", "string"], "formulas": ["object", "number", "string"],
     }  # fmt: skip
     properties: dict[str, Any] = {}
     required = []

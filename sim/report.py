@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from sim.arguments import scene_of, seconds
 from sim.assembly import massless, shown, start
 from sim.compiler import Model, compile
 from sim.constrained import HAIR, warnings
@@ -16,6 +18,7 @@ from sim.formulation import Generalised, generalise
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV, RATES_ONLY
+from sim.oddities import oddities
 from sim.redundancy import (
     RANK,
     Loop,
@@ -26,6 +29,8 @@ from sim.redundancy import (
     redundancy_notes,
     singular_note,
 )
+from sim.refusals import refused
+from sim.scene.load import load_checked
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene
 
@@ -302,19 +307,23 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
     return said, loops_of(mechanism, here, nearby)
 
 
-def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
+def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> dict[str, Any]:
     """Return what the papers ask of a mechanism: counts, loops, generalised coordinates, bodies, joints.
 
     Parameters
     ----------
-    scene : Scene
+    scene : Scene or path
     at : float, optional
         Time [s] at which to look; without it the drawing, or the start where constraints have thresholds.
 
     Raises
     ------
     SceneError, SimulationError
+    ValueError
+        When the scene is neither a scene nor a path, or the time none of a run.
     """
+    scene = scene_of(scene)
+    at = None if at is None else seconds("at", at)
     model = compile(scene)
     if at is None and any(constraint.holds < math.inf for constraint in scene.constraints):
         at = 0.0  # whether they grip is decided then
@@ -344,10 +353,24 @@ def info(scene: Scene, *, at: float | None = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def check(scene: Scene) -> Report:
-    """Assemble a scene and say what a reader should know before it runs."""
+def check(scene: Scene | str | os.PathLike[str]) -> Report:
+    """Assemble a scene and say what a reader should know before it runs.
+
+    Parameters
+    ----------
+    scene : Scene or path
+        What a file says wrong is in the report, too.
+
+    Raises
+    ------
+    ValueError
+        When it is neither.
+    """
     report = Report()
     try:
+        if isinstance(scene, str | os.PathLike):
+            scene, report.problems = load_checked(scene)
+        scene = scene_of(scene)
         model = compile(scene)
     except SceneError as error:
         report.problems += error.problems
@@ -373,7 +396,7 @@ def check(scene: Scene) -> Report:
                 "a motion along it ends the run"
             )
     mechanism.look(begun.q, begun.v)
-    report.problems += shown(_beyond_limits(model, mechanism), scene)
+    report.problems += shown([*_beyond_limits(model, mechanism), *oddities(model, mechanism)], scene)
     if model.constraints and not is_large(mechanism):
         bounded = [one.name for one in scene.constraints if math.isfinite(one.holds)]
         gripping = _gripping(scene, begun.q, begun.v) if bounded else mechanism
@@ -387,6 +410,8 @@ def check(scene: Scene) -> Report:
         for name, (was, now) in begun.moved.items():
             report.notes.append(f"assembly moved {name} from {_list(was)} to {_list(now)}")
         report.pose_yaml = _pose_yaml(begun.moved)
+    if report.ok:
+        report.problems += shown(refused(model), scene)
     return report
 
 

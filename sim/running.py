@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence, Sized
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from sim import __version__
+from sim.arguments import keys, positive, scene_of, seconds
 from sim.compiler import Model, compile
 from sim.contact.solids import Pair
 from sim.happenings import Happening
 from sim.kernels.spatial import quaternion_of
+from sim.methods import FIXED
 from sim.model import DRAG, SPRING, TORSION, WRENCH
 from sim.recording import (
     BodyEntry,
@@ -30,12 +33,12 @@ from sim.recording import (
     ShapeEntry,
     load_recording,
 )
-from sim.scene.load import load
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
 from sim.tree import Frames
 
+LEAST_RTOL, MOST_RTOL = 1e-14, 0.1  # as the schema has them for scenes
 _TYPES = {SPRING: "spring", TORSION: "torsion_spring", WRENCH: "wrench", DRAG: "drag"}
 
 Progress = Callable[[float, float, int], Any]
@@ -82,8 +85,8 @@ class _Journal:
 def run(
     scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None,
     duration: float | None = None,
-    seed: int | None = None, triggers: Sequence[tuple[str, float]] = (), overwrite: bool = False,
-    progress: Progress | None = None,
+    seed: int | None = None, rtol: float | None = None, triggers: Sequence[tuple[str, float]] = (),
+    overwrite: bool = False, progress: Progress | None = None,
 ) -> Recording:  # fmt: skip
     """Simulate a scene and record it.
 
@@ -97,6 +100,8 @@ def run(
         [s], instead of the scene's.
     seed : int, optional
         Instead of the scene's.
+    rtol : float, optional
+        Tolerance of the integrator, instead of the scene's; of methods that control their error.
     triggers : sequence of (key, time [s])
         Keys that fire events.
     overwrite : bool
@@ -108,9 +113,14 @@ def run(
     ------
     SceneError, SimulationError, RecordingError
         With sentences; a SimulationError says in `kept` what was recorded.
+    ValueError
+        With the argument that cannot be meant, what was found and what was expected.
     """
-    scene = scene if isinstance(scene, Scene) else load(scene)
-    span = scene.simulate.duration if duration is None else float(duration)
+    scene = scene_of(scene)
+    if rtol is not None:
+        scene = replace(scene, simulate=replace(scene.simulate, rtol=tolerance(rtol, scene.simulate.method)))
+    span = scene.simulate.duration if duration is None else seconds("duration", duration)
+    triggers = keys("triggers", triggers)
     model = compile(scene)
     began, stamp = time.perf_counter(), datetime.now(UTC).isoformat()
     simulator = Simulator(model, seed=seed)
@@ -144,6 +154,21 @@ def run(
             recorder.discard()
         raise failure
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
+
+
+def tolerance(rtol: float, method: str) -> float:
+    """Return a tolerance that a caller gives, for an integrator.
+
+    Raises
+    ------
+    ValueError
+        Where the method has none, or it is no tolerance.
+    """
+    if method in FIXED:
+        raise ValueError(f"rtol: method {method!r} takes steps of one length and has no tolerance")
+    if not LEAST_RTOL <= positive("rtol", rtol) <= MOST_RTOL:
+        raise ValueError(f"rtol: found {rtol!r}; expected a number from {LEAST_RTOL:g} to {MOST_RTOL:g}")
+    return float(rtol)
 
 
 def follow(

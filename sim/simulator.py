@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sim import snapshot, warming
+from sim import arguments, snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.compiler import Model
@@ -65,13 +65,15 @@ class Simulator:
     ------
     SceneError
         When the scene cannot be assembled, or a controller refuses it.
+    ValueError
+        When it is handed anything but a model.
     """
 
     touching: Touching  # where the scene has contacts, rigid stops or friction of joints
 
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
-        self.model = model
-        self.seed = model.scene.simulate.seed if seed is None else seed
+        self.model = model = arguments.model_of(model)
+        self.seed = model.scene.simulate.seed if seed is None else arguments.whole("seed", seed, 0)
         self.journal = journal
         warming.prepare()
         if model.pairs:
@@ -115,7 +117,14 @@ class Simulator:
         ------
         SimulationError
             With a sentence: when, where, why.  The state is then the last good one.
+        ValueError
+            When the time is past: a run goes back by `reset` or `restore` alone.
         """
+        until = arguments.seconds("until", until)
+        if until < self.t:
+            raise ValueError(
+                f"until: found {until:.9g} s, and the run is at {self.t:.9g} s; reset() or restore(snapshot) goes back"
+            )
         if not self._began:
             self._began = True
             self._tell_epoch()
@@ -212,13 +221,31 @@ class Simulator:
 
         The force acts at the body's point that is now at point_W (its origin when not given) and
         moves with it; power counts as input.
+
+        Parameters
+        ----------
+        body : str
+        force_W, torque_W : (3,) N, N m, world axes
+        point_W : (3,) m, world axes, optional
+        duration : float
+            [s] from now.
+
+        Raises
+        ------
+        SimulationError
+            When there is no such body.
+        ValueError
+            When a force, torque or point is not three finite numbers, or the duration is negative.
         """
+        force_W, torque_W = arguments.three("force_W", force_W, "N"), arguments.three("torque_W", torque_W, "N m")
+        point_W = None if point_W is None else arguments.three("point_W", point_W, "m")
+        duration = arguments.seconds("duration", duration, endless=True)
         self.flow.apply_wrench(self._body(body), force_W, torque_W, point_W, duration)
         if self._began:
             self.happenings.due()
 
     def _body(self, name: str) -> int:
-        if name not in self.model.body_names[1:]:
+        if not isinstance(name, str) or name not in self.model.body_names[1:]:
             raise SimulationError(ByName.unknown("body", name, self.model.body_names[1:]))
         return self.model.body_names.index(name)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim.arguments import found
 from sim.connectivity import Structure, build
 from sim.mechanism import Mechanism
 from sim.model import TOLD, Guards, table
@@ -81,8 +82,10 @@ def put(simulator: Simulator, snapshot: Snapshot) -> None:
     Raises
     ------
     SnapshotError
-        When it was taken of a scene with other things.
+        When it was taken of a scene with other things, or is none.
     """
+    if not isinstance(snapshot, Snapshot):
+        raise SnapshotError(f"restore: found {found(snapshot)}; expected what snapshot() returned")
     for kind, names in _names(simulator.model).items():
         if names != snapshot.names[kind]:
             raise SnapshotError(

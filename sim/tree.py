@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from sim.lending import lent
 from sim.model import (
     BALL,
     FACE,
@@ -84,6 +85,7 @@ def tree_of(model: Model, frames: Frames, active: Iterable[int], carrier: np.nda
     loops = tuple(sorted(set(active) - set(carrier[1:].tolist())))
     links, firm = _links(model, frames, carrier, order, link_of), _firm(acting)
     freedoms = _freedoms(firm, links)
+    _lend(model, links, freedoms)
     points, shapes = _points(model, link_of, links), _shapes(model, link_of, links)
     hulls, pointers = _hulls(model), _pointers(model, loops, links, link_of)
     return Tree(model, acting, firm, frames, loops, link_of, links, freedoms, points, shapes, hulls, pointers)
@@ -158,6 +160,13 @@ def _freedoms(model: Model, links: Any) -> Any:
     freedoms = table(FREEDOM, len(linear))
     freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
     return freedoms
+
+
+def _lend(model: Model, links: Any, freedoms: Any) -> None:
+    """Lend inertia to freedoms that nothing resists; a ball has none beside its body's."""
+    freedoms.lent[:] = lent(links, freedoms, sum(NQ[kind] for kind in links.kind.tolist()), model.length)
+    freedoms.armature += freedoms.lent
+    links.ball[np.unique(freedoms.owner[freedoms.lent > 0.0])] = -1
 
 
 def _points(model: Model, link_of: np.ndarray, links: Any) -> Any:

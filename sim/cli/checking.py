@@ -9,7 +9,7 @@ from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
 from sim.cli.tables import FREEDOMS
 
-MANY = 40  # bodies for which interpreted passes take longer than importing the compiler
+MANY = 200  # bodies for which interpreted passes take longer than importing the compiler
 
 
 def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_json: bool = False) -> int:
@@ -22,7 +22,7 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
 
     try:
         scene, warnings = load.load_checked(path, set=options.assignments(settings), trust=trust)
-        if len(scene.bodies) < MANY:
+        if not _wants_compiled(scene):
             jit.interpret()  # a few passes: importing the compiler would take longer
         else:
             announce_compiling(as_json)
@@ -47,6 +47,16 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
     else:
         _print(scene.name, [*warnings, *report.problems], report)
     return OK if report.ok else WRONG
+
+
+def _wants_compiled(scene: Any) -> bool:
+    """Tell whether compiled kernels are worth waiting for: many bodies, or contacts where they lie ready."""
+    from sim.kernels import jit
+
+    ready = bool(scene.contacts) and not (jit.is_cold() or jit.lacks_contacts())
+    if ready and scene.simulate.contact != "event":
+        ready = not jit.lacks_steps()
+    return ready or len(scene.bodies) >= MANY
 
 
 def _print(name: str, problems: list[Any], report: Any) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from sim.cli.outcome import OK, WRONG, print_json, say
 
@@ -74,19 +77,30 @@ def python() -> Finding:
 
 
 def libraries() -> Finding:
-    """Look at what the package needs, by its own metadata."""
+    """Look at what the package needs, by its own metadata: whether it is there, in a version that it can use."""
     try:
-        needs = [need for need in metadata.requires("brachiate") or [] if "extra ==" not in need]
+        needs = [Requirement(need) for need in metadata.requires("brachiate") or []]
     except metadata.PackageNotFoundError:
         return Finding("libraries", False, "brachiate is not installed", "pip install brachiate, or pip install -e .")
-    found, absent = [], []
+    found, wrong = [], []
     for need in needs:
-        name = need.split(";")[0].split(">")[0].split("=")[0].split("[")[0].strip()
+        if need.marker is not None and not need.marker.evaluate({"extra": ""}):
+            continue
         try:
-            found.append(f"{name} {metadata.version(name)}")
+            version = metadata.version(need.name)
         except metadata.PackageNotFoundError:
-            absent.append(name)
-    return Finding("libraries", not absent, ", ".join(found), f"pip install {' '.join(absent)}")
+            found.append(f"no {need.name}")
+        else:
+            if need.specifier.contains(version, prereleases=True):
+                found.append(f"{need.name} {version}")
+                continue
+            found.append(f"{need.name} {version} (expected {need.specifier})")
+        wrong.append(f"{need.name}{_extras(need)}{need.specifier}")
+    return Finding("libraries", not wrong, ", ".join(found), shlex.join(["pip", "install", *wrong]) if wrong else "")
+
+
+def _extras(need: Requirement) -> str:
+    return f"[{','.join(sorted(need.extras))}]" if need.extras else ""
 
 
 def kernel_cache() -> Finding:

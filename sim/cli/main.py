@@ -62,6 +62,9 @@ def run(
     video: Annotated[Path | None, typer.Option(help="Film the run, too: a file .mp4 or .gif.")] = None,
     duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated time instead of the scene's.")] = None,
     settings: SetOption = None,
+    rtol: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Tolerance of the integrator instead of the scene's.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random, instead of the scene's.")] = None,
     trigger: Annotated[
         list[str] | None, typer.Option(metavar="KEY@TIME", help="Fire an event that waits for a key.")
@@ -77,8 +80,8 @@ def run(
         from sim.cli import running
 
         wish = running.RunOptions(
-            scene=scene, output=output, video=video, duration=duration, settings=tuple(settings or ()), seed=seed,
-            triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, trust=trust, as_json=as_json,
+            scene=scene, output=output, video=video, duration=duration, settings=tuple(settings or ()), rtol=rtol,
+            seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, trust=trust, as_json=as_json,
         )  # fmt: skip
         return running.run(wish)
 
@@ -321,8 +324,11 @@ def doctor(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    from sim.scene.spoken import as_command
+
     try:
-        code = app(args=arguments, prog_name="sim", standalone_mode=False)
+        with as_command():
+            code = app(args=arguments, prog_name="sim", standalone_mode=False)
     except typer.Abort:
         return INTERRUPTED
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ class RunOptions:
     video: Path | None = None
     duration: str | None = None
     settings: tuple[str, ...] = ()
+    rtol: str | None = None
     seed: int | None = None
     triggers: tuple[str, ...] = ()
     quiet: bool = False
@@ -44,6 +46,7 @@ def run(wish: RunOptions) -> int:
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
     scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
+    rtol = None if wish.rtol is None else _tolerance(wish.rtol, scene)
     _check_triggers(triggers, scene, duration)
     output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
     options.target(output, "-o", (), overwrite=wish.overwrite)
@@ -63,8 +66,8 @@ def run(wish: RunOptions) -> int:
                     show(t, span, events)
 
             recording = sim.run(
-                scene, output=output, duration=duration, seed=wish.seed, triggers=triggers, overwrite=wish.overwrite,
-                progress=progress,
+                scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
+                overwrite=wish.overwrite, progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if getattr(stop, "kept", ""):
@@ -81,6 +84,20 @@ def run(wish: RunOptions) -> int:
     elif not wish.quiet:
         print(describe(summary))
     return code
+
+
+def _tolerance(text: str, scene: Any) -> float:
+    """Return the tolerance that was typed, if the scene's method has one."""
+    from sim.running import tolerance
+
+    try:
+        rtol = float(text)
+    except ValueError:
+        raise Refusal(f"--rtol: {text!r} is not a number, as 1e-10 is") from None
+    try:
+        return tolerance(rtol, scene.simulate.method)
+    except ValueError as error:
+        raise Refusal(f"--{error}") from None
 
 
 def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: float | None) -> None:
@@ -118,7 +135,8 @@ def _film(recording: Path, film: Path, quiet: bool) -> int:
         code = exit_code(error)
         where = "" if code < 70 else f" (a report for the developers is in {write_report(error)})"
         say(f"no film: {error}{where}")
-        say(f"the recording is kept in {recording}; to film it: sim render {recording} -o {film}")
+        again = shlex.join(["sim", "render", str(recording), "-o", str(film)])
+        say(f"the recording is kept in {recording}; to film it: {again}")
         return NO_FILM
     return OK
 

@@ -10,9 +10,12 @@ from sim.kernels.dynamics import (
     move,
     solve_loops,
 )
-from sim.kernels.jit import chapter
+from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.system import RUB, ask, unpack
 from sim.model import Status
+
+# Where freedoms are lent inertia: of all forces, what may be left over; passes after which nothing is held to resist.
+ROUNDOFF, PASSES = 1e-12, 100
 
 
 @chapter
@@ -38,6 +41,66 @@ def respond(system):
     tables, _, work, _ = unpack(system)
     if tables.one.sliding[0] > 0:
         return ask(work.answers, RUB, system, 0.0, work.reply, work.reply)
+    if tables.one.lends[0]:
+        return respond_and_take_back(system)
     free_response(system)
     solve_loops(system)
     return Status.OK
+
+
+@story
+def respond_and_take_back(system):
+    """`respond` where freedoms are lent inertia E: with what E took given back, until that changes no more.
+
+    x_{n+1} of (M + E) x_{n+1} = tau + E x_n + J^T lambda; see `sim.lending`.  Returns a status.
+    """
+    tables, control, work, _ = unpack(system)
+    freedoms, own = tables.freedoms, work.freedoms
+    acts = tables.one.acts[0] or control.acts[0]
+    least = ROUNDOFF * forces_that_act(tables.one, tables.columns, acts, work.links, work.torque)
+    status = Status.MASS_SINGULAR
+    for k in range(own.back.size):
+        own.back[k] = 0.0
+    for _ in range(PASSES):
+        free_response(system)
+        solve_loops(system)
+        most = give_back(freedoms, tables.one, own, work.one)
+        if most <= least:
+            status = Status.OK
+            break
+    for k in range(own.back.size):
+        own.back[k] = 0.0
+    return status
+
+
+@kernel
+def give_back(freedoms, one, freedom_work, one_work):
+    """Fill what the inertia that is lent takes at vdot; returns by how much that changed at most [N]."""
+    most = 0.0
+    for k in range(freedoms.lent.size):
+        if freedoms.lent[k] > 0.0:
+            took = freedoms.lent[k] * freedom_work.vdot[k]
+            change = abs(took - freedom_work.back[k]) * (1.0 if freedoms.linear[k] else 1.0 / one.length[0])
+            if not change <= most:
+                most = change
+                one_work.worst[0] = k
+            freedom_work.back[k] = took
+    return most
+
+
+@kernel
+def forces_that_act(one, columns, acts, link_work, torque):
+    """Return the size of all forces at a state [N]: gravity and what turning asks for, what is applied, of joints."""
+    length, wrench, A = one.length[0], link_work.wrench, link_work.A
+    fastest = size = 0.0
+    for b in range(A.shape[0]):
+        turning = linear = moment = force = 0.0
+        for i in range(3):
+            turning, linear = turning + abs(A[b, i]), linear + abs(A[b, 3 + i])
+            moment, force = moment + abs(wrench[b, i]), force + abs(wrench[b, 3 + i])
+        fastest = max(fastest, linear + length * turning)
+        size += force + moment / length
+    if acts:
+        for c in range(torque.size):
+            size += abs(torque[c]) * (1.0 if columns.linear[c] else 1.0 / length)
+    return size + fastest / one.mobility[0]

@@ -254,6 +254,9 @@ def free_response(system):
         for b in range(1, vadr.size):
             for i in range(nv[b]):
                 y[vadr[b] + i] = work.torque[column[b] + i]
+    if tables.one.lends[0]:
+        for k in range(y.size):
+            y[k] += work.freedoms.back[k]
     if tables.one.along[0]:
         for s in range(work.one.rank[0]):
             r = work.rows.order[s]

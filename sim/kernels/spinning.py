@@ -42,8 +42,8 @@ def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
 
 @kernel
 def is_lone(links, blocks, b):
-    """Tell whether link b is a body that neither a joint nor a loop holds to anything."""
-    lone = links.kind[b] == FREE and links.leaf[b] == 1
+    """Tell whether link b is a body that neither a joint nor a loop holds, with no inertia but its own."""
+    lone = links.kind[b] == FREE and links.leaf[b] == 1 and links.ball[b] >= 0
     for n in range(blocks.a.size):
         lone = lone and blocks.a[n] != b and blocks.b[n] != b
     return lone

@@ -22,6 +22,7 @@ from sim.model import EDGE_ROW, FREE, RATES_ONLY, ROW_WORK, SLIPPING, SPHERICAL,
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 STEP = 1e-30  # of the complex step
+PASSES = 20  # where freedoms are lent inertia
 
 
 class Answer(NamedTuple):
@@ -126,6 +127,11 @@ class Equations:
         right = np.zeros((len(J), self.nv + m, 1 + inputs.shape[2]), np.result_type(left, tau))
         right[:, : self.nv, 0], right[:, self.nv :, 0], right[:, : self.nv, 1:] = tau, gamma, inputs
         found = np.linalg.solve(left, right)[:, : self.nv]
+        lent = np.asarray(self.tables.freedoms.lent)[:, None]
+        for _ in range(PASSES if lent.any() else 0):  # gives back what that inertia took; see `sim.lending`
+            more = right.astype(found.dtype)
+            more[:, : self.nv] += lent * found
+            found = np.linalg.solve(left, more)[:, : self.nv]
         return Answer(found[:, :, 0], found[:, :, 1:])
 
     def _gamma(self, blocks: list[Block], v: np.ndarray) -> np.ndarray:

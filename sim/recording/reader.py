@@ -453,7 +453,11 @@ def load_recording(path: str | os.PathLike[str]) -> Recording:
     ------
     RecordingError
         There is no file, it is not a recording, or it is of another version; the sentence says which.
+    ValueError
+        What was handed over is no path.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path: found {path!r}; expected the path of a recording")
     return Recording(path)
 
 

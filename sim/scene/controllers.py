@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from sim.scene.names import nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.reading import Reader
 from sim.scene.spec import ControllerUse
+from sim.scene.spoken import trusted
 
 # What comes with the program; found without asking what else is installed, which takes a while.
 BUILT_IN = {
@@ -90,7 +91,7 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
     if not is_file(path):
         raise ControllerError(f"there is no file '{file}' beside the scene")
     if not trust:
-        raise ControllerError(f"'{file}' is a program that the scene wants to run", "if you trust it, add --trust")
+        raise ControllerError(f"'{file}' is a program that the scene wants to run", f"if you trust it, {trusted()}")
     module_name = "scene_controller_" + "".join(c if c.isalnum() else "_" for c in str(path.resolve()))
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -134,7 +135,8 @@ def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse |
 
     declared = parameters_of(kind)
     values: dict[str, Any] = {}
-    for key, node in block.nodes.items():
+    # Joints first: what one formula for all of them has to be depends on which they are.
+    for key, node in sorted(block.nodes.items(), key=lambda item: item[0] != "joints"):
         if key in _OWN_KEYS:
             continue
         if key not in declared:
@@ -142,7 +144,9 @@ def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse |
             what = f"controller type '{block.get('type')}' has no parameter '{key}'"
             block.reader.problem(block.keys[key], f"{block.path}.{key}", what, hint)
             continue
-        value = _parameter(node, block.reader, f"{block.path}.{key}", declared[key].metadata, names)
+        value = _parameter(
+            node, block.reader, f"{block.path}.{key}", declared[key].metadata, names, values.get("joints")
+        )
         if value is not BAD:
             values[key] = value
     for key, declaration in declared.items():
@@ -165,8 +169,10 @@ def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse |
 # ---- parameters by kind ----
 
 
-def _parameter(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names) -> Any:
-    """Return the value of one parameter in SI, or BAD."""
+def _parameter(
+    node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names, controlled: Any = ()
+) -> Any:
+    """Return the value of one parameter in SI, or BAD; controlled: joints that one formula is for."""
     kind = meta["kind"]
     if kind in ("number", "integer"):
         schema = {"type": [kind], "x-unit": meta["unit"] if meta["unit"] != "auto" else "m or rad", "x-infinite": True}
@@ -197,7 +203,7 @@ def _parameter(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], n
         if isinstance(node, Sequence) and not node.items:
             reader.problem(node, path, "an empty list of joints")
         return tuple(expand(node, reader, path, "joint", names.cuttable, names.unreadable)) or BAD
-    return _by_joint(node, reader, path, meta, names)
+    return _by_joint(node, reader, path, meta, names, controlled or ())
 
 
 def _several(matched: list[str], node: Node, reader: Reader, path: str) -> Any:
@@ -206,7 +212,9 @@ def _several(matched: list[str], node: Node, reader: Reader, path: str) -> Any:
     return BAD
 
 
-def _by_joint(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names) -> Any:
+def _by_joint(
+    node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names, controlled: Iterable[str]
+) -> Any:
     """Return one value for all joints, or joint name to value: numbers, or expressions."""
     formulas = meta["kind"] == "expressions"
     if not isinstance(node, Map):
@@ -214,6 +222,11 @@ def _by_joint(node: Node, reader: Reader, path: str, meta: Mapping[str, Any], na
             reader.problem(node, path, "expected joint names and their values", "{knee_l: ..., knee_r: ...}")
             return BAD
         unit = unit_for(meta["unit"])
+        if meta["kind"] == "formulas" and isinstance(node, Scalar) and formula.is_live(node.text):
+            kinds = {names.directory.joints[joint] for joint in controlled}
+            units = {one for kind in kinds for one in formula.by_freedom(unit, kind)} or {unit.rpartition(" or ")[2]}
+            expressions = [_formula(node, one, path, reader, names) for one in sorted(units)]
+            return BAD if any(value is BAD for value in expressions) else expressions[0]
         value = reader.number(node, {"type": ["number"], "x-unit": unit, "x-infinite": True}, path)
         return value if value is BAD or isinstance(value, float) else value.value
     inner: dict[str, Any] = {"x-read": "later"}
@@ -251,15 +264,23 @@ def _item(
     node: Node, unit: str, path: str, reader: Reader, names: Names, formulas: bool, meta: Mapping[str, Any]
 ) -> Any:
     """Return one number or Expression of the given unit, or BAD."""
+    if meta["kind"] == "formulas" and isinstance(node, Scalar) and formula.is_live(node.text):
+        return _formula(node, unit, path, reader, names)
     if not formulas:
         schema = {"type": ["number"], "x-unit": unit, "x-infinite": True}
         if meta["minimum"] is not None:
             schema["minimum"] = meta["minimum"]
         return reader.number(node, schema, path)
-    text = reader.text(node, path) if isinstance(node, Scalar) else reader.read(node, {"type": "string"}, path)
+    if isinstance(node, Scalar):
+        return _formula(node, unit, path, reader, names)
+    return reader.read(node, {"type": "string"}, path)
+
+
+def _formula(node: Scalar, unit: str, path: str, reader: Reader, names: Names) -> Any:
+    """Return an Expression of the given unit, or BAD."""
+    text, scope = reader.text(node, path), reader.scope
     if text is BAD:
         return BAD
-    scope = reader.scope
     try:
         return formula.number(text, scope.names, names.directory, scope.prefix, node.place, unit)
     except ExpressionError as error:

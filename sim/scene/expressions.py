@@ -44,10 +44,13 @@ class ExpressionError(ValueError):
         The word that is wrong; empty for the whole expression.
     follows : bool
         It follows from another mistake, which is reported already.
+    units : bool
+        Dimensions do not go together.
     """
 
-    def __init__(self, what: str, hint: str = "", token: str = "", follows: bool = False):
+    def __init__(self, what: str, hint: str = "", token: str = "", follows: bool = False, units: bool = False):
         super().__init__(what)
+        self.units = units
         self.what, self.hint, self.token, self.follows = what, hint, token, follows
 
 
@@ -307,9 +310,17 @@ def run(evaluator: Evaluator, tree: ast.expr, text: str) -> Any:
     try:
         return evaluator.eval(text, previously_parsed=tree)
     except UnitError as error:
-        raise ExpressionError(str(error), error.hint) from None
+        raise ExpressionError(str(error), error.hint, units=True) from None
     except RecursionError:
         raise ExpressionError("an expression with too many levels") from None
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names that an expression reads; none where it cannot be parsed."""
+    try:
+        return {node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)}
+    except ExpressionError:
+        return set()
 
 
 def evaluate(text: str, names: Mapping[str, Quantity | str]) -> Quantity:

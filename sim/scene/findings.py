@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from sim.scene.blame import Doubt, Written, told_once
 from sim.scene.problem import Place, Problem, SceneError
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # where YAML ends a line
@@ -25,6 +26,8 @@ class Findings:
         self.lost: set[str] = set()  # prefixes under which not all names are known
         self._lines: dict[str, list[str]] = {}
         self._found: dict[tuple[Place | None, str], Problem] = {}
+        self._doubts: dict[tuple[Place | None, str], Doubt] = {}  # of those about dimensions
+        self._written: dict[str, dict[str, Written]] = {}  # file -> parameters
         self._context: dict[Place, str] = {}
 
     def open(self, file: str, text: str) -> None:
@@ -49,6 +52,15 @@ class Findings:
         )
         self._found.setdefault((place, what), problem)
 
+    def doubt(self, place: Place, what: str, doubt: Doubt) -> None:
+        """Note what is known of a problem about dimensions that was reported."""
+        self._doubts.setdefault((place, what), doubt)
+
+    def parameter(self, name: str, place: Place, text: str) -> None:
+        """Note where a parameter is declared, and as what if nothing overrides it."""
+        written = Written(place, self.line(place), text)
+        self._written.setdefault(place.file, {}).setdefault(name, written)
+
     def problems(self) -> list[Problem]:
         """Return all problems, sorted by file (in reading order), line and column."""
         order = {file: number for number, file in enumerate(self.sources)}
@@ -57,7 +69,7 @@ class Findings:
             where = problem.where
             return (order.get(where.file, -1), where.line, where.column) if where else (-1, 0, 0)
 
-        return sorted(self._found.values(), key=key)
+        return sorted(told_once(self._found, self._doubts, self._written), key=key)
 
     def failed(self) -> bool:
         """Return whether a problem forbids to run the scene."""

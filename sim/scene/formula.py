@@ -225,6 +225,16 @@ def _folded(text: str, names: Mapping[str, Quantity | str], evaluator: _FormulaE
     return result, ast.fix_missing_locations(folded)
 
 
+def is_live(text: str) -> bool:
+    """Tell whether a text reads time or the state, and so is a formula and no number."""
+    try:
+        nodes = list(ast.walk(parse(text)))
+    except ExpressionError:
+        return False
+    read = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return "t" in read or any(name in read for name in _FormulaEvaluator(Directory({}, (), ()), "").live_calls)
+
+
 def condition(
     text: str, names: Mapping[str, Quantity | str], directory: Directory, prefix: str, place: Place
 ) -> Expression:
@@ -302,4 +312,4 @@ def _measures(result: Any, unit: str) -> None:
         raise ExpressionError("a comparison or text where a number is wanted")
     if not result.bare and result.dimension != wanted:
         found = "a pure number or an angle" if result.dimension == ONE else describe(result.dimension)
-        raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT)
+        raise ExpressionError(f"expected {describe(wanted)}, found {found}", FACTOR_HINT, units=True)

@@ -20,6 +20,7 @@ from sim.scene.reading import Reader
 from sim.scene.scope import Scope
 from sim.scene.settings import build_render, build_simulate
 from sim.scene.spec import Constraint, Joint, Scene, Simulate
+from sim.scene.spoken import setting
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
 
@@ -42,6 +43,8 @@ def load(source: str | os.PathLike[str], *, set: Settings | None = None, trust: 
     ------
     SceneError
         With every problem found, sorted by place.
+    ValueError
+        When the source is no path, or `set` no mapping.
     """
     return load_checked(source, set=set, trust=trust)[0]
 
@@ -62,6 +65,10 @@ def load_checked(
     source: str | os.PathLike[str], *, set: Settings | None = None, trust: bool = False
 ) -> tuple[Scene, list[Problem]]:
     """Return the scene of a file and the warnings.  See `load`."""
+    if not isinstance(source, str | os.PathLike):
+        raise ValueError(f"source: found {source!r}; expected the path of a scene, or the name of one that is shipped")
+    if set is not None and not isinstance(set, Mapping):
+        raise ValueError(f"set: found {set!r}; expected names and values, as in {{'length': '2 m'}}")
     findings = Findings()
     path = find(os.fspath(source))
     label = os.fspath(source) if is_file(Path(source)) else str(path)
@@ -157,9 +164,9 @@ def _overrides(settings: Settings, findings: Findings) -> dict[str, Override]:
     reader = _Caller(Scope(Path()), findings)
     for name, value in settings.items():
         if isinstance(value, Quantity):
-            found[name] = Override(value, Scalar(str(value), True, Place("", 0, 0)), reader, f"--set {name}")
+            found[name] = Override(value, Scalar(str(value), True, Place("", 0, 0)), reader, setting(name))
             continue
-        path, written = f"--set {name}", str(value)
+        path, written = setting(name), str(value)
         node = Scalar(written, True, Place("", 0, 0))
         trap = number_trap(written, True)
         try:

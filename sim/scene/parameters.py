@@ -51,6 +51,8 @@ def read_parameters(node: Node | None, reader: Reader, overrides: Mapping[str, O
             continue
         scope = dataclasses.replace(reader.scope, names={**reader.scope.names, **found})
         own = _declared(value, _ParameterReader(scope, reader.findings, tuple(declared[number:])), path, key)
+        plain = value.get("value") if isinstance(value, Map) else value
+        reader.findings.parameter(name, key.place, "" if name in overrides else _text(plain))
         # What follows shall not fail because this did: an unreadable parameter still exists.
         found[name] = _overridden(own, overrides.get(name)) if own else Quantity(math.nan, live=True)
     for name, override in overrides.items():
@@ -146,7 +148,7 @@ def _from_block(block: Block) -> _Declared | None:
 _LOWEST, _HIGHEST = Quantity(-math.inf), Quantity(math.inf)
 
 
-def _text(node: Node) -> str:
+def _text(node: Node | None) -> str:
     return node.text if isinstance(node, Scalar) else ""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.scene import repeating
+from sim.scene.blame import Doubt
 from sim.scene.blocks import BAD, Block, Thing, misspelt
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
@@ -44,7 +45,10 @@ class Reader:
         """Report an expression that cannot be read, at the word that is wrong."""
         if error.follows:  # from a mistake that is reported where it was made
             return BAD
-        self.problem(self._token_place(node, error.token), path, error.what, error.hint)
+        place = self._token_place(node, error.token)
+        self.problem(place, path, error.what, error.hint)
+        if error.units and isinstance(node, Scalar):
+            self.findings.doubt(place, error.what, Doubt(node.text, self.scope.names, ()))
         return BAD
 
     def _token_place(self, node: Node, token: str) -> Place:
@@ -173,7 +177,10 @@ class Reader:
         unit = unit or "1"
         dimensions = [parse_unit(option).dimension for option in unit.split(" or ")]
         if not found.bare and found.dimension not in dimensions:
-            self.problem(node, path, f"expected {quantity(unit)}, found {describe(found.dimension)}")
+            what = f"expected {quantity(unit)}, found {describe(found.dimension)}"
+            self.problem(node, path, what)
+            if isinstance(node, Scalar):
+                self.findings.doubt(node.place, what, Doubt(node.text, self.scope.names, tuple(dimensions)))
             return BAD
         what = _out_of_range(found.value, schema, unit)
         if what:

@@ -133,7 +133,7 @@ class Witness:
         marks = tuple(seen.names[there[k]] for k in np.flatnonzero(recorded != answer.determinate))
         return Instant(
             row=row, time=float(recording.time[row]),
-            acceleration=_relative(engine - answer.acceleration, answer.acceleration),
+            acceleration=_relative(answer.difference(engine), answer.acceleration),
             constraint=answer.constraint(engine),
             force=float(np.max(np.abs(left), initial=0.0)) / max(size, 1.0),
             drive=drive / largest, springs=self._springs(row, outside),

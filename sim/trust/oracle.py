@@ -17,6 +17,8 @@ from sim.trust.joints import FREEDOMS, SLIDES, TURNS, Pair
 
 # Singular values below this, relative to the largest, are zero.
 RANK = 1e-9
+# An eigenvalue of the inertia that is left, scaled to a unit diagonal, which is roundoff.
+BARE = 1e-13
 # A joint of which no null vector moves more than this has a determinate force.
 CHOSEN = 1e-6
 
@@ -68,6 +70,7 @@ class Answer:
     rank : of all rows; nullity : rows that repeat others
     determinate : (joints,) whether the joint's force is the only possible one
     J, b : rows of all joints
+    loose : (directions, 6 bodies) orthonormal accelerations that nothing resists: turns of point masses that fly
     """
 
     acceleration: np.ndarray
@@ -76,6 +79,12 @@ class Answer:
     determinate: np.ndarray
     J: np.ndarray
     b: np.ndarray
+    loose: np.ndarray
+
+    def difference(self, acceleration: np.ndarray) -> np.ndarray:
+        """Return (bodies, 6) what other accelerations are beside these, but for what nothing resists."""
+        beside = (acceleration - self.acceleration).ravel()
+        return np.asarray(beside - self.loose.T @ (self.loose @ beside)).reshape(-1, 6)
 
     def constraint(self, acceleration: np.ndarray) -> float:
         """Return the largest |J x - b| of some accelerations (bodies, 6), relative to the largest term, at least 1."""
@@ -169,23 +178,33 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
                 rights.append(drift[follows] + joint.driven[follows])
                 owner += [k] * int(follows.sum())
     J, b = np.vstack(blocks), np.concatenate(rights)
-    x, U, rank = _saddle(M, J, f, b)
+    x, U, rank, loose = _saddle(M, J, f, b)
     moved = np.zeros(len(joints))
     np.maximum.at(moved, owner, np.abs(U[:, rank:]).max(axis=1, initial=0.0))
-    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, J, b)
+    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, J, b, loose)
 
 
-def _saddle(M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return x with J x = b that solves M x = f along the null space of J, the left singular vectors, the rank."""
+def _saddle(
+    M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """Return x with J x = b that solves M x = f along the null space of J, and what was found on the way.
+
+    Left singular vectors of J, its rank, and the rows of directions along which M is zero, where x is the least.
+    """
     U, s, Vt = np.linalg.svd(J)
     rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
     V, N = Vt[:rank].T, Vt[rank:].T
+    left = N.T @ M @ N
+    size = np.sqrt(np.where(np.diag(left) > BARE * np.max(np.abs(M), initial=0.0), np.diag(left), 1.0))
+    inertia, vectors = np.linalg.eigh(left / np.outer(size, size))
+    resists = inertia > BARE
+    vectors = N @ (vectors / size[:, None])
+    loose, N, inertia = np.linalg.qr(vectors[:, ~resists])[0].T, vectors[:, resists], inertia[resists]
     x = np.zeros(len(f))
     for _ in range(2):  # the second pass takes out roundoff
         x = x + V @ ((U[:, :rank].T @ (b - J @ x)) / s[:rank])
-        if N.shape[1]:
-            x = x + N @ np.linalg.solve(N.T @ M @ N, N.T @ (f - M @ x))
-    return x, U, rank
+        x = x + N @ ((N.T @ (f - M @ x)) / inertia)
+    return x, U, rank, loose
 
 
 def balance_of_bodies(

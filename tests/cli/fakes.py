@@ -53,7 +53,7 @@ class Engine:
                 ]
             )
         keys = [types.SimpleNamespace(key=key) for key in ("let go", "jump", None)]
-        settings = types.SimpleNamespace(duration=6.0)
+        settings = types.SimpleNamespace(duration=6.0, method="dop853")
         return types.SimpleNamespace(contacts=(), name=Path(path).stem, events=keys, simulate=settings, bodies=())
 
     def run(self, scene: Any, *, output: Path | None = None, progress: Any = None, **asked: Any) -> Any:

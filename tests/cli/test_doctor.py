@@ -39,6 +39,52 @@ def test_a_driver_that_fails_or_crashes_is_told(engine, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["findings"][0]["found"] == "ended by signal 9"
 
 
+NEEDS = [
+    "numpy>=2.0", "typer<0.29,>=0.26", "imageio[ffmpeg,pyav]>=2; python_version >= '3.0'",
+    "tomli~=2.0; python_version < '3'",
+    "Types_PyYAML", "pytest>=8; extra == 'test'", "pip!=1.0 ; extra == 'a' or extra == 'b'",
+]  # fmt: skip
+THERE = {"numpy": "2.4.6", "typer": "0.28.1rc1", "imageio": "2.37.0", "Types_PyYAML": "6.0"}
+
+
+def installed(monkeypatch, **versions):
+    """Let these needs be those of the package, and these versions what is installed."""
+    there = {**THERE, **versions}
+
+    def version(name):
+        if there.get(name) is None:
+            raise doctor.metadata.PackageNotFoundError(name)
+        return there[name]
+
+    monkeypatch.setattr(doctor.metadata, "requires", lambda name: NEEDS)
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    return doctor.libraries()
+
+
+def test_requirements_are_read_as_installers_read_them(monkeypatch):
+    finding = installed(monkeypatch)
+    assert finding.ok and finding.to_do == ""
+    assert finding.found == "numpy 2.4.6, typer 0.28.1rc1, imageio 2.37.0, Types_PyYAML 6.0"
+
+
+def test_what_is_absent_or_too_old_is_named_with_a_command_that_a_shell_reads(monkeypatch, tmp_path):
+    finding = installed(monkeypatch, numpy="1.26.4", typer="0.29.0", imageio=None)
+    assert not finding.ok
+    assert finding.found == (
+        "numpy 1.26.4 (expected >=2.0), typer 0.29.0 (expected <0.29,>=0.26), no imageio, Types_PyYAML 6.0"
+    )
+    echo = finding.to_do.replace("pip install", "printf '%s\\n'", 1)
+    shell = subprocess.run(["sh", "-c", echo], capture_output=True, text=True, cwd=tmp_path)
+    assert shell.stdout.splitlines() == ["numpy>=2.0", "typer<0.29,>=0.26", "imageio[ffmpeg,pyav]>=2"]
+    assert list(tmp_path.iterdir()) == []  # nothing was redirected into a file
+
+
+def test_the_needs_of_this_package_are_met():
+    finding = doctor.libraries()
+    assert finding.ok, finding.found
+    assert "typer" in finding.found
+
+
 def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setattr(jit, "interpreted", lambda: False)
     monkeypatch.setattr(jit, "is_cold", lambda: True)

@@ -29,6 +29,7 @@ def test_a_run_is_recorded_and_summed_up(engine, capsys):
 
 def test_every_option_arrives(engine, capsys):
     options = ["-o", "b.h5", "--duration", "2500 ms", "--set", "height=1.2 m", "--set", "n=3", "--seed", "7"]
+    options += ["--rtol", "1e-6"]
     flags = ["--trigger", "let go@2.5", "--trigger", "jump@1 s", "--overwrite", "--trust", "--quiet"]
     code = main(["run", "a.yaml", *options, *flags])
     assert code == 0
@@ -38,6 +39,7 @@ def test_every_option_arrives(engine, capsys):
         "output": Path("b.h5"),
         "duration": pytest.approx(2.5),
         "seed": 7,
+        "rtol": 1e-6,
         "triggers": [("jump", 1.0), ("let go", 2.5)],
         "overwrite": True,
     }
@@ -212,6 +214,9 @@ def test_a_film_that_fails_leaves_the_recording(engine, capsys, monkeypatch):
         "the recording is kept in swing.h5; to film it: sim render swing.h5 -o swing.mp4",
     ]
     assert "swing.h5" in out and Path("swing.h5").exists()
+    assert main(["run", "swing", "-o", "my swing.h5", "--video", "my swing.mp4"]) == 4
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.endswith("to film it: sim render 'my swing.h5' -o 'my swing.mp4'")
 
 
 def test_a_film_is_made_of_the_recording(engine, capsys, monkeypatch):

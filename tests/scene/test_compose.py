@@ -49,12 +49,12 @@ def test_set_overrides_a_parameter_and_bare_numbers_are_in_its_unit(value, heigh
 @pytest.mark.parametrize(
     ("settings", "path", "what"),
     [
-        ({"hight": 1}, "--set hight", "no parameter named 'hight'"),
-        ({"height": "2 kg"}, "--set height", "expected a length (m), found a mass (kg)"),
-        ({"height": "3 m"}, "--set height", "3 m is outside the range 50 to 250 of the parameter"),
-        ({"height": "2 mm m"}, "--set height", "expected a length (m), found m^2"),
-        ({"height": "1:30"}, "--set height", "1:30 counts in sixties in YAML"),
-        ({"height": "tall"}, "--set height", "no parameter or unit named 'tall'"),
+        ({"hight": 1}, "set['hight']", "no parameter named 'hight'"),
+        ({"height": "2 kg"}, "set['height']", "expected a length (m), found a mass (kg)"),
+        ({"height": "3 m"}, "set['height']", "3 m is outside the range 50 to 250 of the parameter"),
+        ({"height": "2 mm m"}, "set['height']", "expected a length (m), found m^2"),
+        ({"height": "1:30"}, "set['height']", "1:30 counts in sixties in YAML"),
+        ({"height": "tall"}, "set['height']", "no parameter or unit named 'tall'"),
     ],
 )
 def test_set_is_checked(settings, path, what):

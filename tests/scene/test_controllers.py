@@ -147,7 +147,7 @@ def test_a_file_is_run_only_when_trusted(folder):
     with pytest.raises(SceneError) as caught:
         scene_with("{type: ./own.py:Own, gain: 5}", folder, trust=False)
     (problem,) = caught.value.problems
-    assert "--trust" in problem.hint
+    assert "trust=True" in problem.hint
     assert "it ran" not in problem.what
 
 
