@@ -340,12 +340,12 @@ def _freedom_code(model: Model, joint: int, freedom: int) -> int:
 
 def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
     """Lay out the closed points of contact."""
-    out, place, rules = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}, model.scene.contacts
+    out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
     if touches:
         out[:] = [touch.features for touch in touches]
         out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
         out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
-        out.friction[:] = [rules[touch.rule].friction for touch in touches]
+        out.friction[:] = [model.friction(touch.pair, touch.rule) for touch in touches]
     return out
 
 

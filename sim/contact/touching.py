@@ -406,6 +406,9 @@ class Touching:
         """Return what a law says of each point; only friction in joints resists without being pressed."""
         if what == "resistance":
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
+        if what == "friction":  # what resists in a joint has a bound of its own
+            own = (0.0 if isinstance(touch, Bounded) else self.model.friction(touch.pair, touch.rule) for touch in law)
+            return np.array(list(own))
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
