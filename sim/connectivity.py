@@ -291,7 +291,10 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
 
 
 def _circle(spec: Constraint) -> tuple[float, float]:
-    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube."""
+    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube.
+
+    An ellipsoid has neither.
+    """
     return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
 
 
@@ -453,6 +456,7 @@ def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, se
     (blocks.ring[n], blocks.tube[n]), (blocks.code[n], blocks.beside[n]) = _circle(spec), (codes[0], codes[-1])
     if kind in (ROLLING, ROLLING_OPEN):
         blocks.beside[n] = codes[1]
+        blocks.radii[n] = spec.radii or (0.0, 0.0, 0.0)
         blocks.ground[n], blocks.bend[n] = _round(spec), spec.bend
     if kind == GEAR:
         tied, freedom = model.geared(joint)[second]

@@ -280,6 +280,8 @@ class Constraint:
     along: Vec3 | None  # unit, model pose: axis of a ground that is a cylinder
     radius: float  # m, of a disc, a sphere, or the centre line of a torus' tube
     tube: float  # m, radius of a torus' tube; 0: disc
+    radii: Vec3 | None  # m, half axes of an ellipsoid; None: a disc, a sphere or a torus
+    orientation: Quat | None  # axes of the ellipsoid to those of the file, model pose
     components: tuple[str, ...]  # same_velocity: of x y z rx ry rz, in axes of the model pose that turn with `on`
     joints: tuple[str, ...]  # gear: two; screw: one
     freedoms: tuple[int, ...]  # which freedom of each joint of a gear
