@@ -15,6 +15,7 @@ import numpy as np
 
 from sim.changes import Instant
 from sim.connectivity import build
+from sim.constrained import slips_by_choice
 from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hold import Hold
@@ -201,7 +202,9 @@ class Touching:
         """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
         for hold in flow.structure.holds:
             joint = int(self.model.columns.joint[hold.column])
-            if joint in self.model.constraints and flow.work.joints.determinate[joint] == 0.0:
+            if joint not in self.model.constraints or flow.work.joints.determinate[joint] == 1.0:
+                continue
+            if slips_by_choice(flow.mechanism, flow.structure.loops.index(joint)):
                 spec = self.model.constraints[joint]
                 return (
                     f"constraint {spec.name!r} ({spec.place}) lets go beyond a force (holds) that is not determined "
