@@ -68,7 +68,8 @@ UNITS_OF_COLUMNS = {
     "coordinate": "unit", "rate": "rate_unit", "torque": "torque_unit", "stop_torque": "torque_unit",
     "friction_torque": "torque_unit",
 }  # fmt: skip
-PAIRED = ("contact", "pressing", "friction", "cop", "zmp")  # of what touches: all that does, or one other
+# Of what touches: all that does, or one other; of a joint's force whether it is determinate, or one component.
+PAIRED = ("contact", "pressing", "friction", "cop", "zmp", "determinate")
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg, ast.UAdd: operator.pos,
@@ -97,6 +98,9 @@ class Signal:
             return [(self.text, self.values)]
         letters = "xyz" if len(self.values) == 3 else [str(k) for k in range(len(self.values))]
         return [(f"{self.text} {letter}", row) for letter, row in zip(letters, self.values, strict=True)]
+
+
+COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")  # of a joint's wrench: moment, force
 
 
 class Signals:
@@ -278,8 +282,15 @@ class Signals:
     def _of_force(self, key: str, name: Any) -> np.ndarray:
         return self.file[f"forces/{key}"][: self.rows, self._find("force", name, self.forces)]
 
-    def _determinate(self, joint: Any) -> np.ndarray:
-        return self.file["trust/determinate"][: self.rows, self._find("joint", joint, self.joints)].astype(float)
+    def _determinate(self, joint: Any, component: Any = None) -> np.ndarray:
+        """Return 1 where a joint's force, or one component of it (x, y, z, rx, ry, rz), is the only one possible."""
+        j = self._find("joint", joint, self.joints)
+        if component is None:
+            return self.file["trust/determinate"][: self.rows, j].astype(float)
+        k = self._find("component", component, COMPONENTS)
+        if "trust/components" not in self.file:
+            raise RenderError("the recording does not tell components: it was made by a program that knew whole forces")
+        return self.file["trust/components"][: self.rows, j, k].astype(float)
 
     def _touching(self, name: Any, by: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return rows (k,), points, normals and forces (k, 3) of contacts on `name`, of all bodies or of another one.

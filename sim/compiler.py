@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.arguments import scene_of
-from sim.contact.solids import Pair, Solid, pairs_of, solids_of
+from sim.contact.solids import Pair, Solid, friction_of, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
@@ -58,6 +58,11 @@ class Model:
     def one_sided(self) -> bool:
         """True where forces have bounds: of contacts, of rigid stops, of friction in joints."""
         return bool(self.pairs) or bool(np.any(self.stops.rigid)) or bool(np.any(self.columns.friction))
+
+    def friction(self, pair: int, rule: int) -> float:
+        """Return Coulomb's coefficient of a pair of shapes that follows a rule of contact."""
+        first, second = (self.solids[n] for n in (self.pairs[pair].first, self.pairs[pair].second))
+        return friction_of(self.scene.contacts[rule], first, second)
 
     def joint(self, name: str) -> int:
         """Return the row of a joint by name."""
@@ -291,7 +296,10 @@ def _refuse_what_is_not_there(
         if waits(constraint):
             both = {constraint.body, constraint.on}
             shared = [pair for pair in pairs if both == {body_names[solids[n].body] for n in (pair.first, pair.second)}]
-            what, hint = _why_it_never_rolls(constraint, [scene.contacts[n] for pair in shared for n in pair.rules])
+            rules = [
+                (scene.contacts[n], solids[pair.first], solids[pair.second]) for pair in shared for n in pair.rules
+            ]
+            what, hint = _why_it_never_rolls(constraint, rules)
             if what:
                 problems.append(Problem(where=constraint.place, path=f"{path}.keeps", what=what, hint=hint))
     if problems:
@@ -303,11 +311,14 @@ def slips_of(spec: Constraint) -> int:
     return 2 if spec.type == "rolling" else max(len(spec.components), 1)
 
 
-def _why_it_never_rolls(spec: Constraint, rules: Sequence[Contact]) -> tuple[str, str]:
-    """Return why a body cannot roll while it touches its ground, as these rules say, and a hint; or nothing."""
+def _why_it_never_rolls(spec: Constraint, rules: Sequence[tuple[Contact, Solid, Solid]]) -> tuple[str, str]:
+    """Return why a body cannot roll while it touches its ground, as these rules say, and a hint; or nothing.
+
+    rules : each with two shapes that follow it
+    """
     if not rules:
         return f"no contact is between '{spec.body}' and '{spec.on}': it never rolls", "give a contact, or keeps: true"
-    rough = [rule.name for rule in rules if rule.friction > 0.0]
+    rough = [rule.name for rule, first, second in rules if friction_of(rule, first, second) > 0.0]
     if rough:
         what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
         return what, "friction: 0 in that contact"

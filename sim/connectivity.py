@@ -292,7 +292,10 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, fl
 
 
 def _circle(spec: Constraint) -> tuple[float, float]:
-    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube."""
+    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube.
+
+    An ellipsoid has neither.
+    """
     return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
 
 
@@ -341,12 +344,12 @@ def _freedom_code(model: Model, joint: int, freedom: int) -> int:
 
 def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
     """Lay out the closed points of contact."""
-    out, place, rules = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}, model.scene.contacts
+    out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
     if touches:
         out[:] = [touch.features for touch in touches]
         out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
         out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
-        out.friction[:] = [rules[touch.rule].friction for touch in touches]
+        out.friction[:] = [model.friction(touch.pair, touch.rule) for touch in touches]
     return out
 
 
@@ -454,6 +457,7 @@ def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, se
     (blocks.ring[n], blocks.tube[n]), (blocks.code[n], blocks.beside[n]) = _circle(spec), (codes[0], codes[-1])
     if kind in (ROLLING, ROLLING_OPEN):
         blocks.beside[n] = codes[1]
+        blocks.radii[n] = spec.radii or (0.0, 0.0, 0.0)
         blocks.ground[n], blocks.bend[n] = _round(spec), spec.bend
     if kind == GEAR:
         tied, freedom = model.geared(joint)[second]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.compiler import slips_of
 from sim.drawing import rotation_of
 from sim.mechanism import Mechanism
 from sim.scene.problem import Problem
@@ -44,6 +45,8 @@ def directions(mechanism: Mechanism, n: int) -> list[Direction]:
     if spec.type != "rolling":
         return [(ONE_ROW[spec.type], np.ones(1))]
     frame = mechanism.work.blocks.frame[n]
+    if mechanism.structure.tables.blocks.rows[n] == 1:  # it slips: what keeps it on its ground is left
+        return [("along the normal", np.ones(1))]
     rows = np.eye(3 if spec.keeps else 2)
     x, y = rows[0], rows[1]
     if spec.axis is None:
@@ -124,18 +127,30 @@ def warnings(mechanism: Mechanism, bounded: Sequence[str] = ()) -> list[Problem]
     return [*_in_the_air(mechanism), *_idle(mechanism), *_locking(mechanism), *_chosen(mechanism, bounded)]
 
 
+def slips_by_choice(mechanism: Mechanism, n: int) -> bool:
+    """Tell whether constraint n may slip along a force that is one choice among many, as last looked at.
+
+    Where joints keep it, as one that lets it move in a plane only, it cannot slip, and it gives nothing there.
+    """
+    J, hard, block = mechanism.jacobian(), mechanism.hard(), _blocks_of_rows(mechanism)
+    blocks = mechanism.structure.tables.blocks
+    of_joints = hard & (blocks.touch[block] < 0) & ~np.isin(block, list(constraint_blocks(mechanism)))
+    of_joints &= np.asarray(mechanism.structure.tables.rows.low == mechanism.structure.tables.rows.high)
+    own = np.flatnonzero(block == n)[: slips_of(mechanism.model.constraints[mechanism.structure.loops[n]])]
+    repeats = _null(J[hard].T)[np.searchsorted(np.flatnonzero(hard), own)]
+    left = J[own] @ _null(J[of_joints]) if of_joints.any() else J[own]
+    return bool(np.abs(repeats.T @ left).max(initial=0.0) > RANK * float(np.abs(J[own]).max(initial=0.0)))
+
+
 def _chosen(mechanism: Mechanism, bounded: Sequence[str]) -> list[Problem]:
     """Constraints with a threshold whose force is one choice among many."""
-    block, locked = _blocks_of_rows(mechanism), mechanism.locked()
-    own = block[locked]
-    repeats = _null(mechanism.jacobian()[locked].T)
     return [
         _warning(
             spec, "it lets go beyond a force (holds) that is not determined: other rows repeat its own, so a run ends "
             "where it holds", "leave out 'holds', or what holds the same again",
         )
         for n, spec in constraint_blocks(mechanism).items()
-        if spec.name in bounded and np.abs(repeats[own == n]).max(initial=0.0) > RANK
+        if spec.name in bounded and slips_by_choice(mechanism, n)
     ]  # fmt: skip
 
 

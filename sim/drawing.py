@@ -236,7 +236,10 @@ class Drawing:
         bind(self.frames, i, joint, self.pose_of(joint.parent), self.pose_of(joint.child), self)
 
     def _bind_constraint(self, i: int, constraint: Constraint) -> None:
-        """Set F (z along the normal, on the ground) and M (the axle along y, the blade along x) of a constraint."""
+        """Set F (z along the normal, on the ground) and M of a constraint.
+
+        M has the axle along y, the blade along x, or the axes of the ellipsoid.
+        """
         frames = self.frames
         on, body = self.pose_of(constraint.on), self.pose_of(constraint.body)
         if constraint.position is not None:
@@ -248,6 +251,8 @@ class Drawing:
             F = Pose(F.p, _under(constraint, p - F.p))
         if constraint.type == "same_velocity":
             F = M
+        elif constraint.orientation is not None:
+            M = Pose(p, rotation_of(constraint.orientation))
         elif constraint.axis is not None:
             M = Pose(p, np.roll(frame_along(constraint.axis), 1 if constraint.type == "knife_edge" else -1, axis=1))
         F, M = on.inverse().of(F), body.inverse().of(M)

@@ -178,9 +178,9 @@ class Flow:
 
     def _state_laws(self) -> None:
         """Write what time steps need to know of each meeting."""
-        for m, rule in enumerate(self.structure.meetings.values()):
+        for m, (pair, rule) in enumerate(self.structure.meetings.items()):
             said = self.model.scene.contacts[rule]
-            self.work.laws[m] = said.friction, said.restitution, said.rest_speed
+            self.work.laws[m] = self.model.friction(pair, rule), said.restitution, said.rest_speed
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)

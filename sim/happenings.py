@@ -168,17 +168,24 @@ class Happenings:
         )
 
     def _refuse_chosen_forces(self) -> None:
-        """Refuse conditions on forces that are one choice among many in this structure, as last observed."""
+        """Refuse conditions on forces that are one choice among many in this structure, as last observed.
+
+        A component that is the only one possible may be read where others of the force are not.
+        """
         flow, events = self.s.flow, {event.name: event for event in self.s.model.scene.events}
         for condition in flow.conditions:
-            for joint in condition.joints if flow.watched(condition.event) else ():
-                if flow.work.joints.determinate[joint] == 0.0:
+            for joint, component in condition.reads if flow.watched(condition.event) else ():
+                sure = flow.work.joints.components[joint, :6]
+                if sure[component] == 0.0:
                     name = flow.model.joint_names[joint]
+                    others = [axis for axis, mark in zip("xyz", sure[3:], strict=True) if mark]
+                    hint = f" Those along {' and '.join(others)} are determined." if others else ""
                     where = f"event {condition.event!r} ({events[condition.event].place})"
                     raise SimulationError(
-                        f"t = {flow.t:.9g} s: {where}: force({name!r}) is not determined here: some rows of the loops "
-                        f"repeat others, so the force of joint {name!r} is one choice among many. Ask for a force that "
-                        "is determined (trust/determinate), or use joints that leave the repeated directions free"
+                        f"t = {flow.t:.9g} s: {where}: force({name!r}) is not determined here along "
+                        f"{'xyz'[component - 3]}: some rows of the loops repeat others, so this part of the force of "
+                        f"joint {name!r} is one choice among many.{hint} Ask for a force that is determined "
+                        "(trust/components), or use joints that leave the repeated directions free"
                     )
 
     def _sample_controllers(self, t: float) -> None:

@@ -20,6 +20,8 @@ from sim.model import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERI
 from sim.scratch import make_work
 from sim.tree import Frames
 
+RANK = 1e-7  # singular values below this, relative to the largest, are zero
+
 
 def make_control(model: Model, laws: int = 0) -> Control:
     """Return controls at rest."""
@@ -219,6 +221,22 @@ class Mechanism:
         """Return M (nv, nv), dense, as last looked at, with armatures and what freedoms are lent."""
         tables, work = self.structure.tables, self.work
         return inertia_of(tables.links, tables.freedoms, work.links, work.freedoms)
+
+    def determinate(self) -> np.ndarray:
+        """Return (joints, 12) 1 for components of joints' wrenches that are the only ones possible, as last looked at.
+
+        As `sim.kernels.observe.determinacy` has them; by dense linear algebra, for mechanisms that are not large.
+        """
+        tables, work, hard = self.structure.tables, self.work, self.hard()
+        U, s, _ = np.linalg.svd(self.jacobian()[hard])
+        rank = int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
+        N = np.zeros((hard.sum() - rank, len(hard)))
+        N[:, hard] = U[:, rank:].T
+        work.rows.acts[:] = 1  # those that the tree alone holds are in N
+        observe.determinacy(
+            tables.links, tables.blocks, tables.rows, N, len(N), work.links, work.blocks, work.rows, work.joints
+        )
+        return np.array(work.joints.components)
 
     def hard(self) -> np.ndarray:
         """Return the mask of hard rows: of loops and of drives."""

@@ -86,6 +86,7 @@ BLOCK = np.dtype(
         # Of a ground that is round: SPHERE about F, or CYLINDER along y_F, else 0; m, its radius, negative inside of it
         ("ground", "i8"), ("bend", "f8"),
         ("ring", "f8"), ("tube", "f8"),  # m: radius of the circle about that axis, and of the tube about this
+        ("radii", "f8", (3,)),  # m: half axes along those of M where b is an ellipsoid, else 0
         # Of gears, whose rate is the sum of two freedoms' rates, each times its factor: a block for each of the two.
         ("mate", "i8"),  # of the first: block of the second; else -1
         ("second", "i8"),  # of the second, whose row is that of the first, 1: of another joint, 2: of the same; else 0
@@ -454,6 +455,7 @@ JOINT_WORK = np.dtype(
         ("force", "f8", (6,)),  # moment about the joint and force of the parent on the child, world axes
         ("p_WJ", "f8", (3,)),  # m
         ("determinate", "f8"),  # 1: the only possible force, 0: chosen
+        ("components", "f8", (12,)),  # the same of each number of `force`, in world axes and in those of F
     ],
     align=True,
 )

@@ -33,13 +33,13 @@ class Condition:
     """A `when:` in the tables.
 
     forces : whether its program reads forces or torques
-    joints : those whose forces it reads
+    reads : forces of joints that it reads: the joint, and which of the six numbers of its wrench
     """
 
     event: str
     program: int
     forces: bool
-    joints: tuple[int, ...] = ()
+    reads: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass
@@ -77,10 +77,11 @@ class Programs:
         first, last = self.spans[program]
         return any(operation in (op.FORCE, op.PRESSING, op.TORQUE) for operation, _ in self.codes[first:last])
 
-    def forces_of(self, program: int) -> tuple[int, ...]:
-        """Return the joints whose forces a program reads."""
+    def forces_of(self, program: int) -> tuple[tuple[int, int], ...]:
+        """Return the joints whose forces a program reads, each with the number of their wrench that it reads."""
         first, last = self.spans[program]
-        return tuple(sorted({argument // 6 for operation, argument in self.codes[first:last] if operation == op.FORCE}))
+        read = {argument for operation, argument in self.codes[first:last] if operation == op.FORCE}
+        return tuple(divmod(argument, 6) for argument in sorted(read))
 
     def append(self, code: Code) -> int:
         """Store a program and return its number."""

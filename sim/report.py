@@ -19,6 +19,7 @@ from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV, RATES_ONLY
 from sim.oddities import oddities
+from sim.recording.layout import in_words
 from sim.redundancy import (
     RANK,
     Loop,
@@ -350,7 +351,25 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         "coordinates": structure.sizes.q, "rates": structure.sizes.v,
         "energy": float(mechanism.work.one.energy[0].sum()),
         "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
+        **({} if is_large(mechanism) else {"forces": forces_of(mechanism)}),
     }  # fmt: skip
+
+
+def forces_of(mechanism: Mechanism) -> list[dict[str, str]]:
+    """Return which components of joints' forces are determinate, in words, as last looked at; joints alike together.
+
+    In world axes, as forces are recorded, and in those of the joint on its parent.
+    """
+    marks, present = mechanism.determinate() == 1.0, [*mechanism.structure.carrier[1:], *mechanism.structure.loops]
+    alike: dict[tuple[str, str], list[str]] = {}
+    for joint in sorted(int(j) for j in present):
+        world, own = (
+            "all" if half.all() else in_words(half) or "none" for half in (marks[joint, :6], marks[joint, 6:])
+        )
+        alike.setdefault((world, own), []).append(mechanism.model.joint_names[joint])
+    return [
+        {"joints": ", ".join(names), "determinate": world, "in_own_axes": own} for (world, own), names in alike.items()
+    ]
 
 
 def check(scene: Scene | str | os.PathLike[str]) -> Report:

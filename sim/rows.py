@@ -10,7 +10,7 @@ from sim.compiler import Model
 from sim.connectivity import Structure
 from sim.model import DRAG, SLIP, STICK, TORSION, WRENCH
 
-BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 10, 8, 9
+BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 22, 8, 9
 
 
 class Rows:
@@ -59,6 +59,7 @@ class Rows:
             "joints/coordinate": column[:, 0], "joints/rate": column[:, 1], "joints/torque": column[:, 2],
             "joints/stop_torque": column[:, 3], "joints/friction_torque": column[:, 4],
             "joints/force": joint[:, :, 0:6], "joints/position": joint[:, :, 6:9], "trust/determinate": joint[:, :, 9],
+            "trust/components": joint[:, :, 10:16], "trust/own_components": joint[:, :, 16:22],
             "forces/length": force[:, :, 0], "forces/tension": force[:, :, 1], "forces/wrench": force[:, :, 2:8],
             "energy/kinetic": kinetic, "energy/potential": potential, "energy/dissipated": dissipated,
             "energy/input": put_in + extra, "energy/impact": np.full(k, impact), "energy/balance": balance,

@@ -192,9 +192,19 @@ def trust_lines(trust: dict[str, Any]) -> list[tuple[str, str]]:
     if chosen:
         names = ", ".join(chosen[:4]) + (", ..." if len(chosen) > 4 else "")
         lines.append(("forces of joints", f"{sure} determinate, {len(chosen)} chosen among many: {names}"))
+        lines += [("", f"determinate of {which}: {words}") for words, which in by_components(trust)]
     elif sure:
         lines.append(("forces of joints", f"all {sure} determinate"))
     return lines
+
+
+def by_components(trust: dict[str, Any], most: int = 4) -> list[tuple[str, str]]:
+    """Return in words which components of chosen forces are determinate, and of which joints, at most so many."""
+    alike: dict[str, list[str]] = {}
+    for name, words in trust.get("sure_of_chosen", {}).items():
+        if words not in ("", "none"):
+            alike.setdefault(words, []).append(name)
+    return [(words, ", ".join(names[:most]) + (", ..." if len(names) > most else "")) for words, names in alike.items()]
 
 
 def _events(events: Sequence[dict[str, Any]]) -> list[str]:

@@ -16,6 +16,7 @@ from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import DOUBTED, OK, counted, print_json, say
 from sim.cli.progress import run_progress
+from sim.cli.running import by_components
 
 if TYPE_CHECKING:
     from sim.trust.verdict import Verdict
@@ -212,7 +213,9 @@ def _forces(verdict: Verdict) -> list[tuple[str, str]]:
     always = [name for name, share in verdict.forces.items() if share == 1.0]
     at_times = [f"{name} ({share:.0%})" for name, share in verdict.forces.items() if 0.0 < share < 1.0]
     kinds = (("determinate", sure), ("chosen among many", always), ("chosen at times", at_times))
-    return [(f"{len(names)} {kind}", ", ".join(names)) for kind, names in kinds if names]
+    told = [(f"{len(names)} {kind}", ", ".join(names)) for kind, names in kinds if names]
+    parts = by_components({"sure_of_chosen": verdict.components}, most=len(verdict.components))
+    return [*told, *((f"determinate of {which}", words) for words, which in parts)]
 
 
 # --- plot -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 from sim.drawing import rotation_of
 from sim.model import BALL, FACE, HULL, LINE, table
 from sim.scene.hull import plane_of
-from sim.scene.spec import Hull, Scene, Shape
+from sim.scene.spec import Contact, Hull, Scene, Shape
+
+FRICTION = 0.5  # of two surfaces that nothing is said of
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class Solid:
     body : 0 is the world
     size : as in `sim.scene.spec.Shape`
     name : of a shape of the world, or empty
+    friction : of its surface, or None where it says none
     features : of a mesh its HULL, corners before edges before faces
     """
 
@@ -29,6 +33,7 @@ class Solid:
     R_B: np.ndarray
     size: tuple[float, float, float]
     name: str
+    friction: float | None = None
     features: Any = None
 
 
@@ -61,7 +66,30 @@ def solids_of(scene: Scene, origins: dict[str, np.ndarray]) -> tuple[Solid, ...]
 def _solid(body: int, shape: Shape, origin: np.ndarray) -> Solid:
     p = np.asarray(shape.position, float) - origin
     features = features_of(shape.hull) if shape.hull else None
-    return Solid(body, shape.kind, p, rotation_of(shape.orientation), shape.size, shape.name, features)
+    return Solid(body, shape.kind, p, rotation_of(shape.orientation), shape.size, shape.name, shape.friction, features)
+
+
+def friction_of(rule: Contact, first: Solid, second: Solid) -> float:
+    """Return Coulomb's coefficient of two solids that touch by a rule.
+
+    It is the rule's own where that has one, else what the rule makes of those of the two surfaces.  A surface that
+    says none leaves it to the other.
+    """
+    if rule.friction is not None:
+        return rule.friction
+    said = [solid.friction for solid in (first, second) if solid.friction is not None]
+    return combined(rule.combine, *said) if len(said) == 2 else said[0] if said else FRICTION
+
+
+def combined(how: str, a: float, b: float) -> float:
+    """Return the friction of a pair from those of its two surfaces, as a rule's `combine` says."""
+    if how in ("max", "min"):
+        return max(a, b) if how == "max" else min(a, b)
+    if how == "mean":
+        return 0.5 * (a + b)
+    if how == "harmonic":
+        return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0
+    return math.sqrt(a * b)
 
 
 def features_of(hull: Hull) -> Any:

@@ -45,7 +45,6 @@ class Bounded:
     resistance: float = 0.0
     mode: int = OPEN
     force: float = 0.0
-    friction: float = 0.0  # nothing of a stop goes along it
     both: bool = False
     beside: float = 0.0
 

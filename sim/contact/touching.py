@@ -15,6 +15,7 @@ import numpy as np
 
 from sim.changes import Instant
 from sim.connectivity import build
+from sim.constrained import slips_by_choice
 from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hold import Hold, key_of
@@ -207,7 +208,9 @@ class Touching:
         """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
         for hold in flow.structure.holds:
             joint = int(self.model.columns.joint[hold.column])
-            if joint in self.model.constraints and flow.work.joints.determinate[joint] == 0.0:
+            if joint not in self.model.constraints or flow.work.joints.determinate[joint] == 1.0:
+                continue
+            if slips_by_choice(flow.mechanism, flow.structure.loops.index(joint)):
                 spec = self.model.constraints[joint]
                 return (
                     f"constraint {spec.name!r} ({spec.place}) lets go beyond a force (holds) that is not determined "
@@ -412,6 +415,9 @@ class Touching:
         """Return what a law says of each point; only friction in joints resists without being pressed."""
         if what == "resistance":
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
+        if what == "friction":  # what resists in a joint has a bound of its own
+            own = (0.0 if isinstance(touch, Bounded) else self.model.friction(touch.pair, touch.rule) for touch in law)
+            return np.array(list(own))
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)

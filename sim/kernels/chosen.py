@@ -9,9 +9,12 @@ from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.forces import add_wrench
 from sim.kernels.jit import kernel, story
 from sim.kernels.system import unpack
+from sim.model import SLIPPING
 
 # Share of a row's wrench below which a freedom does not move it: roundoff.
 UNMOVED = 1e-12
+# Share of a vector of row forces below which a row has no part in it.
+TAKES_PART = 1e-6
 
 
 @story
@@ -131,12 +134,46 @@ def least_norm(N, count, row_work):
 
 
 @kernel
-def share_out(N, count, rows, row_work):
-    """Change the row forces by what does nothing, so that they are nearest to the shares [N]: least norm where none."""
+def share_out(N_out, count, blocks, rows, row_work):
+    """Change the row forces by what does nothing, so that they are nearest to the shares [N]: least norm where none.
+
+    What may slip, and does not where joints keep it, gives nothing there: its bound is for what it alone can hold.
+    """
     force, share = row_work.force, rows.share
     for p in range(count):
         dot = 0.0
         for r in range(force.size):
-            dot += N[p, r] * (share[r] - force[r])
+            dot += N_out[p, r] * (share[r] - force[r])
         for r in range(force.size):
-            force[r] += dot * N[p, r]
+            force[r] += dot * N_out[p, r]
+    first = 0
+    for n in range(blocks.rows.size):
+        r, holds = blocks.row[n], blocks.kind[n] == SLIPPING and blocks.second[n] == 0 and blocks.rows[n] > 0
+        if holds and first < count and rows.low[r] < rows.high[r]:
+            first = spare(N_out, first, count, r, r + blocks.freedoms[n] - 1, force)
+
+
+@kernel
+def spare(N_out, first, count, r, q, force_out):
+    """Take out of rows r to q, one or two, what vectors of N_out from `first` on can; returns the next that has none.
+
+    N_out stays orthonormal: it is turned until one vector has all of the larger of the two rows.
+    """
+    x = y = 0.0
+    for p in range(first, count):
+        x, y = x + N_out[p, r] ** 2, y + N_out[p, q] ** 2
+    if x + y < TAKES_PART**2:
+        return first
+    i = r if x > y else q
+    for p in range(first + 1, count):
+        size = math.sqrt(N_out[first, i] ** 2 + N_out[p, i] ** 2)
+        if size > 0.0:
+            c, s = N_out[first, i] / size, N_out[p, i] / size
+            for k in range(force_out.size):
+                a, b = N_out[first, k], N_out[p, k]
+                N_out[first, k], N_out[p, k] = c * a + s * b, c * b - s * a
+    x, y = N_out[first, r], N_out[first, q]
+    share = (x * force_out[r] + y * force_out[q]) / (x * x + y * y)
+    for k in range(force_out.size):
+        force_out[k] -= share * N_out[first, k]
+    return first + 1

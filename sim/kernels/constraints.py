@@ -75,7 +75,7 @@ def block_frames(blocks, link_work, block_work):
         frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
         if blocks.rolls[n]:
             stand_under(n, blocks.ground[n], blocks.bend[n], frame_out)
-            lowest_point(n, a, b, blocks.ring[n], blocks.tube[n], x, V, frame_out)
+            lowest_point(blocks, n, x, V, frame_out)
 
 
 @kernel
@@ -113,17 +113,26 @@ def stand_under(n, kind, bend, frame_out):
 
 
 @kernel
-def lowest_point(n, a, b, ring, tube, x, V, frame_out):
-    """Move M from the centre of a torus (or disc, or sphere) to where it comes nearest to the plane z_F of a.
+def lowest_point(blocks, n, x, V, frame_out):
+    """Move M from the centre of a torus (or disc, sphere, ellipsoid) to where it comes nearest to the plane z_F of a.
 
-    With z the normal and y the axis, p = C + ring d - tube z, where d = -(z - (z.y) y) / |...|.  The material at p has
-    no acceleration from p's own motion s along it but (w_b - w_a) x s.
+    With z the normal and y the axis, p = C + ring d - tube z, where d = -(z - (z.y) y) / |...|; of an ellipsoid
+    u.A^-1 u = 1 about its centre, p = C - A z / sqrt(z.A z).  The material at p has no acceleration from p's own motion
+    s along it but (w_b - w_a) x s.
     """
+    a, b, ring, tube = blocks.a[n], blocks.b[n], blocks.ring[n], blocks.tube[n]
     z, y = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11]), (frame_out[n, 13], frame_out[n, 16], frame_out[n, 19])
     w_a, w_b, C = three(V, a), three(V, b), three(frame_out, n)
     z_dot, y_dot = cross(plus(w_a, (frame_out[n, 33], frame_out[n, 34], frame_out[n, 35])), z), cross(w_b, y)
     arm, arm_dot = times(-tube, z), times(-tube, z_dot)
-    if ring > 0.0:
+    if blocks.radii[n, 0] > 0.0:
+        h = stretched(blocks, n, frame_out, z)
+        h_dot = plus(cross(w_b, h), stretched(blocks, n, frame_out, minus(z_dot, cross(w_b, z))))
+        size = math.sqrt(dot(h, z))
+        size_dot = (dot(h_dot, z) + dot(h, z_dot)) / (2.0 * size)
+        arm = times(-1.0 / size, h)
+        arm_dot = times(-1.0 / size, beyond(h_dot, -size_dot / size, h))
+    elif ring > 0.0:
         c = dot(z, y)
         h = beyond(z, -c, y)
         h_dot = beyond(beyond(z_dot, -(dot(z_dot, y) + dot(z, y_dot)), y), -c, y_dot)
@@ -139,6 +148,16 @@ def lowest_point(n, a, b, ring, tube, x, V, frame_out):
         frame_out[n, i], frame_out[n, 24 + i] = p[i], u[i]
         frame_out[n, 27 + i] += arm[i]
         frame_out[n, 30 + i] = extra[i]
+
+
+@kernel
+def stretched(blocks, n, frame, u):
+    """Return A u for the ellipsoid u.A^-1 u = 1 of block n, whose axes are those of M."""
+    out = (0.0, 0.0, 0.0)
+    for k in range(3):
+        axis = (frame[n, 12 + k], frame[n, 15 + k], frame[n, 18 + k])
+        out = beyond(out, blocks.radii[n, k] ** 2 * dot(axis, u), axis)
+    return out
 
 
 @door

@@ -142,7 +142,7 @@ def slide_points(system):
     f = work.feedback[work.feedback_order.size]
     status = slide_as_they_are(system, spare)
     for _ in range(TURNS if creeps(work.touches) else 0):
-        share_out(work.N, spare, tables.rows, work.rows)
+        share_out(work.N, spare, tables.blocks, tables.rows, work.rows)
         if status != Status.OK or not held_across(tables.blocks, work.touches, work.rows):
             break
         rub_all(work.touches, -1.0, f, work.links, work.points)
@@ -165,7 +165,7 @@ def slide_as_they_are(system, spare):
         work.rows.force[r] = 0.0
     free_response(system)
     solve_loops(system)
-    share_out(work.N, spare, tables.rows, work.rows)
+    share_out(work.N, spare, tables.blocks, tables.rows, work.rows)
     normal_forces(touches, blocks, work.rows, S[n])
     i = 0
     for k in range(touches.mode.size):

@@ -6,6 +6,7 @@ import math
 
 from sim.kernels.accelerations import respond
 from sim.kernels.chosen import null_vectors, share_out
+from sim.kernels.constraints import wrench_about
 from sim.kernels.dynamics import (
     apply_forces,
     body_poses,
@@ -18,11 +19,14 @@ from sim.kernels.dynamics import (
 )
 from sim.kernels.elements import spring_energy
 from sim.kernels.forces import add_wrench, backward, link_forces, stop_depth
-from sim.kernels.jit import chapter, door, entry, kernel
+from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
-from sim.kernels.spatial import quaternion_of
+from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
 from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
+
+# Of unit row forces that do nothing: what counts as a part of them; below it is roundoff.
+CHOSEN = 1e-7
 
 
 @kernel
@@ -81,20 +85,29 @@ def carry(links, link_work):
             F_out[p, 5] += f2
 
 
-@kernel
-def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_work):
-    """1 for joints whose force is the only one possible, 0 where a null vector passes through."""
-    F, determinate_out = link_work.F, joint_work.determinate
-    for j in range(determinate_out.size):
-        determinate_out[j] = 1.0
+@door
+def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, joint_work):
+    """Which components of joints' wrenches are the only ones possible: 1; 0 where row forces that do nothing have them.
+
+    Rows that the tree alone holds are such forces by themselves, the others are in N.  components: (joints, 12)
+    moment about the joint and force, in world axes, then in those of F; determinate: 1 where all of them are.
+    """
+    F, frame, sure_out = link_work.F, block_work.frame, joint_work.components
+    size = 1.0  # m: what a moment is to a force
+    for j in range(sure_out.shape[0]):
+        for i in range(12):
+            sure_out[j, i] = 1.0
+    for r in range(rows.scale.size):
+        if rows.compliance[r] == 0.0:
+            size = max(size, rows.scale[r])
     for n in range(blocks.rows.size):
+        row = row_work.mate if blocks.second[n] else row_work.row
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             if row_work.acts[r] < 0:
-                if blocks.touch[n] < 0:
-                    determinate_out[blocks.joint[n]] = 0.0
-                mark_path(links, blocks.a[n], blocks.fork[n], determinate_out)
-                mark_path(links, blocks.b[n], blocks.fork[n], determinate_out)
-                break
+                mark_path(links, link_work, frame, row, n, r, blocks.a[n], blocks.fork[n], size, sure_out)
+                mark_path(links, link_work, frame, row, n, r, blocks.b[n], blocks.fork[n], size, sure_out)
+                k = (row[r, 0], row[r, 1], row[r, 2], row[r, 3], row[r, 4], row[r, 5])
+                mark_loop(blocks, n, frame, k, size, sure_out)
     for p in range(count):
         for b in range(links.parent.size):
             for i in range(6):
@@ -102,23 +115,76 @@ def determinacy(links, blocks, N, count, link_work, block_work, row_work, joint_
         row_wrenches(blocks, N[p], link_work, block_work, row_work, F)
         carry(links, link_work)
         for b in range(1, links.parent.size):
-            size = 0.0
-            for i in range(6):
-                size += F[b, i] ** 2
-            if size > 1e-14:
-                determinate_out[links.joint[b]] = 0.0
+            k = (F[b, 0], F[b, 1], F[b, 2], F[b, 3], F[b, 4], F[b, 5])
+            if any_of(k):  # most links have nothing of most loops
+                mark(links.joint[b], axes_of(links, link_work, b), k, size, sure_out)
         for n in range(blocks.rows.size):
+            row, k = row_work.mate if blocks.second[n] else row_work.row, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
             for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
-                if abs(N[p, r]) > 1e-7 and blocks.touch[n] < 0:
-                    determinate_out[blocks.joint[n]] = 0.0
+                s = N[p, r]
+                k = (
+                    k[0] + s * row[r, 0], k[1] + s * row[r, 1], k[2] + s * row[r, 2],
+                    k[3] + s * row[r, 3], k[4] + s * row[r, 4], k[5] + s * row[r, 5],
+                )  # fmt: skip
+            if any_of(k):
+                mark_loop(blocks, n, frame, k, size, sure_out)
+    for j in range(sure_out.shape[0]):
+        all_sure = 1.0
+        for i in range(6):
+            all_sure = min(all_sure, sure_out[j, i])
+        joint_work.determinate[j] = all_sure
+
+
+@part
+def any_of(k):
+    """Tell whether a wrench is anything at all."""
+    return k[0] != 0.0 or k[1] != 0.0 or k[2] != 0.0 or k[3] != 0.0 or k[4] != 0.0 or k[5] != 0.0
 
 
 @kernel
-def mark_path(links, b, top, determinate_out):
-    """Mark the tree joints from link b up to its ancestor `top` as transmitting a chosen force."""
+def mark_path(links, link_work, frame, row, n, r, b, top, size, sure_out):
+    """Mark what the wrench of row r of block n has at the tree joints from link b up to its ancestor `top`."""
     while b != top:
-        determinate_out[links.joint[b]] = 0.0
+        k = wrench_about(frame, link_work.x, row, n, r, b)
+        mark(links.joint[b], axes_of(links, link_work, b), k, size, sure_out)
         b = links.parent[b]
+
+
+@kernel
+def mark_loop(blocks, n, frame, k, size, sure_out):
+    """Mark what wrench k has at the joint of block n: a motor pushes through its joint, a gear's force is on its first.
+
+    Points of contact are no joints.
+    """
+    if not blocks.motor[n] and blocks.touch[n] < 0 and blocks.second[n] != 1:
+        mark(blocks.joint[n], (
+            frame[n, 3], frame[n, 4], frame[n, 5], frame[n, 6], frame[n, 7], frame[n, 8],
+            frame[n, 9], frame[n, 10], frame[n, 11],
+        ), k, size, sure_out)  # fmt: skip
+
+
+@kernel
+def axes_of(links, link_work, b):
+    """Return R_WF of the joint that carries link b."""
+    R, F, p = link_work.R, links.R_PF, links.parent[b]
+    return multiply(
+        (R[p, 0], R[p, 1], R[p, 2], R[p, 3], R[p, 4], R[p, 5], R[p, 6], R[p, 7], R[p, 8]),
+        (F[b, 0], F[b, 1], F[b, 2], F[b, 3], F[b, 4], F[b, 5], F[b, 6], F[b, 7], F[b, 8]),
+    )
+
+
+@kernel
+def mark(j, R, k, size, sure_out):
+    """Mark the components that wrench k (moment, force) has at joint j, in world axes and in those of R."""
+    for i in range(3):
+        if abs(k[i]) > CHOSEN * size:
+            sure_out[j, i] = 0.0
+        if abs(k[3 + i]) > CHOSEN:
+            sure_out[j, 3 + i] = 0.0
+        if abs(R[i] * k[0] + R[3 + i] * k[1] + R[6 + i] * k[2]) > CHOSEN * size:
+            sure_out[j, 6 + i] = 0.0
+        if abs(R[i] * k[3] + R[3 + i] * k[4] + R[6 + i] * k[5]) > CHOSEN:
+            sure_out[j, 9 + i] = 0.0
 
 
 @kernel
@@ -216,11 +282,13 @@ def observe(system, tables, work, t, q, v):
     if tables.rows.block.size > 0:
         count = null_vectors(system)
     status = respond(system)
-    share_out(work.N, count, tables.rows, work.rows)
+    share_out(work.N, count, tables.blocks, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
     drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
-    determinacy(tables.links, tables.blocks, work.N, count, work.links, work.blocks, work.rows, work.joints)
+    determinacy(
+        tables.links, tables.blocks, tables.rows, work.N, count, work.links, work.blocks, work.rows, work.joints
+    )
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
     work.one.trust[0, 2] = (
@@ -259,7 +327,9 @@ def write_sample(work, layout, t, y, row_out):
         for i in range(3):
             row_out[a + 6 + i] = work.joints.p_WJ[j, i]
         row_out[a + 9] = work.joints.determinate[j]
-        a += 10
+        for i in range(12):
+            row_out[a + 10 + i] = work.joints.components[j, i]
+        a += 22
     a = layout[3]
     row_out[a], row_out[a + 1] = work.one.energy[0, 0], work.one.energy[0, 1]
     row_out[a + 2], row_out[a + 3] = y[y.size - 1], y[y.size - 2]

@@ -46,6 +46,7 @@ class Block:
         self.rolls, self.ring, self.tube = bool(block.rolls), float(block.ring), float(block.tube)
         A, B = motion.R[self.a], motion.R[self.b]
         self.F, self.M = A @ block.R_aF.reshape(3, 3), B @ block.R_bM.reshape(3, 3)
+        self.radii = np.asarray(block.radii, float)
         self.centre = motion.x[self.b] + B @ block.p_bM
         self.p, O = self.centre, motion.x[self.a] + A @ block.p_aF  # noqa: E741
         self.ground, self.bend, self.drawn = int(block.ground), float(block.bend), self.F
@@ -87,8 +88,15 @@ class Block:
         return w + dot(self.F[:, :, 1], t_dot)[:, None] * n
 
     def _arm(self) -> tuple[np.ndarray, ...]:
-        """Return from the centre of a torus to its lowest point, and unit and size of the way there in the disc."""
+        """Return from the centre of a torus to its lowest point, and unit and size of the way there in the disc.
+
+        Of an ellipsoid A z over its size, the unit -z, and that size.
+        """
         z, y = self.F[:, :, 2], self.M[:, :, 1]
+        if self.radii[0] > 0.0:
+            h = self._stretched(z)
+            size = dot(h, z) ** 0.5
+            return -h / size[:, None], -z, size
         arm = -self.tube * z
         if self.ring == 0.0:
             return arm, z, np.ones(len(z))
@@ -96,6 +104,11 @@ class Block:
         size = length(h)
         d = -h / size[:, None]
         return arm + self.ring * d, d, size
+
+    def _stretched(self, u: np.ndarray) -> np.ndarray:
+        """Return A u (k, 3) for the ellipsoid u.A^-1 u = 1."""
+        along = np.einsum("kij,ki->kj", self.M, u) * self.radii**2
+        return np.asarray(np.einsum("kij,kj->ki", self.M, along))
 
     def move(self) -> None:
         """Fill relative velocities; needs `Motion.move`."""
@@ -109,7 +122,12 @@ class Block:
             z, y = self.F[:, :, 2], self.M[:, :, 1]
             z_dot, y_dot = crossed(self._turning(), z), crossed(w_b, y)
             arm_dot = -self.tube * z_dot
-            if self.ring > 0.0:
+            if self.radii[0] > 0.0:
+                h = self._stretched(z)
+                h_dot = crossed(w_b, h) + self._stretched(z_dot - crossed(w_b, z))
+                size_dot = (dot(h_dot, z) + dot(h, z_dot)) / (2.0 * size)
+                arm_dot = (-h_dot + (size_dot / size)[:, None] * h) / size[:, None]
+            elif self.ring > 0.0:
                 tilt_dot = dot(z_dot, y) + dot(z, y_dot)
                 h_dot = z_dot - tilt_dot[:, None] * y - dot(z, y)[:, None] * y_dot
                 across = h_dot - dot(h_dot, d)[:, None] * d

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.layout import ENERGIES, ColumnEntry
+from sim.recording.layout import ENERGIES, ColumnEntry, in_words
 from sim.recording.ranks import stretches
 
 
@@ -73,6 +73,31 @@ class Trust:
     def __init__(self, read: Callable[[str], np.ndarray], joints: Mapping[str, int]):
         self._read = read
         self.determinate = ByName("joint", joints, lambda: read("trust/determinate"))
+        self.components = ByName("joint", joints, lambda: self._components("trust/components"))
+        self.own_components = ByName("joint", joints, lambda: self._components("trust/own_components"))
+
+    def _components(self, name: str) -> np.ndarray:
+        """Return (n, j, 6) marks; where a program told only whole forces, those of chosen ones are not known: -1."""
+        try:
+            return self._read(name)
+        except RecordingError:
+            return np.repeat(np.where(self.determinate.array == 1, 1, -1)[:, :, None], 6, axis=2)
+
+    def sure(self, joint: str) -> str:
+        """Return in words which components of a joint's force are the only ones possible in all rows that have it.
+
+        In world axes; in those of the joint where these have more of them.  Nothing where that was not recorded.
+        """
+        parts = []
+        for marks, where in ((self.components[joint], ""), (self.own_components[joint], " in its own axes")):
+            there = marks[np.any(marks >= 0, axis=1)]
+            if len(there):
+                sure = np.all(there == 1, axis=0)
+                parts.append((in_words(sure), where, int(sure.sum())))
+        if not parts:
+            return ""
+        words, where, count = max(parts, key=lambda part: part[2])
+        return f"{words}{where}" if count else "none"
 
     @property
     def position_residual(self) -> np.ndarray:
@@ -117,6 +142,7 @@ class Trust:
             "ranks": stretches(time, rank, self.rows),
             "determinate": present - len(chosen),
             "chosen": chosen,
+            "sure_of_chosen": {name: self.sure(name) for name in chosen},
         }
 
 

@@ -160,6 +160,13 @@ class RowField(NamedTuple):
     fill: float  # where nothing was recorded
 
 
+def in_words(sure: np.ndarray) -> str:
+    """Return the components (6,) of a wrench that are marked, in words."""
+    force, moment = ([axis for axis, mark in zip("xyz", sure[k : k + 3], strict=True) if mark] for k in (3, 0))
+    words = [f"force {', '.join(force)}"] if force else []
+    return " and ".join([*words, *([f"moment {', '.join(moment)}"] if moment else [])])
+
+
 def row_fields(layout: Layout) -> dict[str, RowField]:
     """Return name -> RowField of every dataset of a recording that has one value a row."""
     b, j, c, f = len(layout.bodies), len(layout.joints), len(layout.columns), len(layout.forces)
@@ -175,6 +182,7 @@ def row_fields(layout: Layout) -> dict[str, RowField]:
     # Whole numbers cannot be not-a-number: -1 stands for "absent".
     fields["trust/rank"] = fields["trust/rows"] = RowField((), np.dtype("<i8"), -1)
     fields["trust/determinate"] = RowField((j,), np.dtype("i1"), -1)
+    fields["trust/components"] = fields["trust/own_components"] = RowField((j, 6), np.dtype("i1"), -1)
     return fields
 
 

@@ -122,6 +122,10 @@ class Recording:
         """Return a dataset that has one value a row, cut to the complete rows: ``energy/kinetic``."""
         return self._store.array(name)
 
+    def tells(self, name: str) -> bool:
+        """Return whether it has a dataset: those of older versions have not all."""
+        return name in self._file
+
     def _get(self, name: str) -> Any:
         return self._store.get(name)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.colors import color_of
 from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume_of
@@ -44,7 +46,10 @@ def _mass_properties(block: Block, shapes: list[Shape], name: str) -> MassProper
     if block.wrote("inertia") and block.wrote("gyration"):
         block.problem("gyration", "'inertia' and 'gyration' at once; expected one of them")
     mass = block.get("mass", 0.0)
-    if block.get("density") is not None:
+    if any(shape.density is not None for shape in shapes):
+        shapes = _with_densities(block, shapes, name)
+        mass = sum(volume_of(shape) * (shape.density or 0.0) for shape in shapes)
+    elif block.get("density") is not None:
         if not shapes:
             block.problem("density", f"body '{name}' has a density but no shapes", "give its mass, or shapes")
         mass = block.get("density") * sum(volume_of(shape) for shape in shapes)
@@ -59,6 +64,24 @@ def _mass_properties(block: Block, shapes: list[Shape], name: str) -> MassProper
     if inertia is None:
         inertia = own.inertia if own and not block.wrote("inertia", "gyration") else _NONE
     return MassProperties(mass, com, inertia)
+
+
+def _with_densities(block: Block, shapes: list[Shape], name: str) -> list[Shape]:
+    """Return shapes of which some have a density with that of each: its own, else the body's; report what has none."""
+    blocks = block.get("shapes")
+    if block.wrote("mass"):
+        first = next(one for one in blocks if one.wrote("density"))
+        what = f"a shape has a density, and body '{name}' a mass"
+        first.problem("density", what, "give the mass, or densities; with densities the mass follows")
+        return shapes
+    bare = next((one for one in blocks if not one.wrote("density")), None)
+    if bare is not None and not block.wrote("density"):
+        what = f"this shape of body '{name}' has no density, others have one"
+        bare.problem(None, what, "give it one, 0 where it weighs nothing, or give the body one for all that have none")
+    return [
+        shape if shape.density is not None else dataclasses.replace(shape, density=block.get("density"))
+        for shape in shapes
+    ]
 
 
 def _inertia(block: Block, mass: float, name: str) -> Inertia | None:

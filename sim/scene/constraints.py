@@ -12,7 +12,7 @@ from sim.scene.events import Names, resolve_name
 from sim.scene.forces import body_of, point_of
 from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.nodes import Sequence
-from sim.scene.rotation import dot, norm, rotate, unit
+from sim.scene.rotation import dot, norm, orientation_of, rotate, unit
 from sim.scene.spec import Constraint, Quat, Shape, Vec3
 from sim.scene.units import Quantity
 from sim.scene.vocabulary import definition
@@ -20,17 +20,20 @@ from sim.scene.vocabulary import definition
 _COMMON = ("about", "type", "holds", "active")
 # What each type of constraint needs, and what else it may say.
 _NEEDS = {
-    "no_side_slip": ("body", "axis"), "knife_edge": ("body", "along"), "rolling": ("body", "radius"),
+    "no_side_slip": ("body", "axis"), "knife_edge": ("body", "along"), "rolling": ("body",),
     "same_velocity": ("bodies", "components"), "gear": ("joints", "ratio"), "screw": ("joint", "pitch"),
 }  # fmt: skip
 _MAY = {
     "no_side_slip": ("point", "position", "ground", "normal"),
     "knife_edge": ("point", "position", "ground", "normal"),
-    "rolling": ("point", "position", "axis", "tube", "ground", "normal", "level", "bend", "along", "inside", "keeps"),
+    "rolling": (
+        "radius", "radii", "orientation", "point", "position", "axis", "tube", "ground", "normal", "level", "bend",
+        "along", "inside", "keeps",
+    ),
     "same_velocity": ("point", "position"),
     "gear": ("freedoms",),
     "screw": (),
-}
+}  # fmt: skip
 _UP: Vec3 = (0.0, 0.0, 1.0)
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
 _PARALLEL = 1e-9  # sine of the angle below which an axle has no direction in the ground's plane
@@ -38,8 +41,8 @@ _PARALLEL = 1e-9  # sine of the angle below which an axle has no direction in th
 # What a type leaves open.
 _OPEN: Mapping[str, Any] = {
     "body": "", "on": "", "point": "", "position": None, "axis": None, "normal": _UP, "level": _ORIGIN, "bend": 0.0,
-    "along": None, "radius": 0.0, "tube": 0.0, "components": (), "joints": (), "freedoms": (), "ratio": 0.0,
-    "keeps": False, "holds": math.inf,
+    "along": None, "radius": 0.0, "tube": 0.0, "radii": None, "orientation": None, "components": (), "joints": (),
+    "freedoms": (), "ratio": 0.0, "keeps": False, "holds": math.inf,
 }  # fmt: skip
 
 
@@ -95,30 +98,53 @@ def _rolling(block: Block, known: Known) -> dict[str, Any] | None:
     axis, radius, tube = _direction(block, "axis"), block.get("radius"), block.get("tube", 0.0)
     if tube and block.absent("axis"):
         block.problem("tube", "a sphere has no tube", "give the axis of the torus, or leave 'tube' out")
-    if body is None or radius is None or place is None or ground is None or block.bad("axis"):
+    radii, orientation = _ellipsoid(block)
+    if body is None or (radius is None and radii is None) or place is None or ground is None or block.bad("axis"):
         return None
-    bend = _bend(block, ground.get("bend", 0.0), radius, round_thing=axis is None)
+    radius = 0.0 if radii is not None else radius
+    what = "an ellipsoid" if radii else "a disc or a torus" if axis else ""
+    bend = _bend(block, ground.get("bend", 0.0), radius, what)
     if bend is None:
         return None
     ground["bend"] = bend
     if axis is not None and bend == 0.0:
         _check_across(block, "axis", axis, ground["normal"])
     return {
-        "body": body, "axis": axis, "radius": radius, "tube": tube, **place, **ground,
+        "body": body, "axis": axis, "radius": radius, "tube": tube, "radii": radii, "orientation": orientation, **place,
+        **ground,
         "keeps": bool(block.get("keeps", True)), "holds": _number(block, "holds", "N", math.inf),
     }  # fmt: skip
 
 
-def _bend(block: Block, bend: float, radius: float, *, round_thing: bool) -> float | None:
-    """Return the radius of a round ground, negative inside of it, 0 of a plane; None: it does not fit (reported)."""
+def _ellipsoid(block: Block) -> tuple[Vec3 | None, Quat | None]:
+    """Return half axes and orientation of an ellipsoid; None, where it is none or they cannot be read (reported)."""
+    if not block.wrote("radii"):
+        if block.absent("radius") and block.absent("radii"):
+            block.problem(None, "key 'radius' is missing", "radius: 30 cm; of an ellipsoid radii: [20 cm, 3 cm, 2 cm]")
+        if block.wrote("orientation"):
+            block.problem("orientation", "only an ellipsoid has an orientation; found no 'radii'", "axis: [0, 1, 0]")
+        return None, None
+    for key in ("radius", "axis", "tube"):
+        if block.wrote(key):
+            block.problem(key, f"'{key}' beside 'radii', which say what rolls", "leave one of them out")
+    radii: Vec3 | None = block.get("radii")
+    return radii, orientation_of(block, "orientation") if radii is not None else None
+
+
+def _bend(block: Block, bend: float, radius: float, what: str) -> float | None:
+    """Return the radius of a round ground, negative inside of it, 0 of a plane; None: it does not fit (reported).
+
+    what : what rolls, where it is no sphere
+    """
     inside = bool(block.get("inside", False))
     if bend == 0.0:
         if inside:
             block.problem("inside", "a plane has no inside", "give bend, or a sphere, cylinder or capsule of the world")
         return None if inside else 0.0
-    if not round_thing:
-        what, hint = "a disc or a torus rolls on planes; found a ground that is round", "leave 'axis' out: a sphere"
-        block.problem("axis", what, hint)
+    if what:
+        key = "radii" if block.wrote("radii") else "axis"
+        hint = "give its radius: a sphere" if key == "radii" else "leave 'axis' out: a sphere"
+        block.problem(key, f"{what} rolls on planes; found a ground that is round", hint)
         return None
     if not block.get("keeps", True):
         what = "on a ground that is round, what rolls is kept on it; found false"

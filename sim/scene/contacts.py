@@ -51,8 +51,10 @@ def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Con
             block.problem("between", what, "name a body, a pattern, or world", item=i)
     if all(sides):
         _check_pairs(block, sides[0], sides[1], known)
+    said = block.get("friction")
+    friction, combine = (None, said.get("combine")) if isinstance(said, Block) else (said, "geometric")
     return Contact(
-        name=thing.full, between=(sides[0], sides[1]), friction=block.get("friction"),
+        name=thing.full, between=(sides[0], sides[1]), friction=friction, combine=combine,
         restitution=block.get("restitution"), rest_speed=block.get("rest_speed"),
         active=bool(block.get("active")) and not block.wrote("from", "when"),
         place=thing.key.place,

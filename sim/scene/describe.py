@@ -43,6 +43,7 @@ _BLOCKS = (
     ("impulse", "#/$defs/impulse"),
     ("forces", "#/$defs/force"),
     ("contacts", "#/$defs/contact"),
+    ("friction of contacts", "#/$defs/contact/properties/friction/oneOf/1"),
     ("constraints", "#/$defs/constraint"),
     ("controllers", "#/$defs/controller"),
     ("simulate", "#/$defs/simulate"),

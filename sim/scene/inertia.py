@@ -102,16 +102,19 @@ def shifted(inertia: Inertia, mass: float, offset: Vec3) -> Inertia:
 
 
 def of_shapes(shapes: Sequence[Shape], mass: float) -> MassProperties:
-    """Return the mass properties of shapes of one density that have this mass together.
+    """Return the mass properties of shapes that have this mass together.
 
-    Shapes that overlap count twice where they do.
+    The mass is shared out by volume times density; a shape that has none counts as one of density 1.  Shapes that
+    overlap count twice where they do.
     """
-    volumes = [volume_of(shape) for shape in shapes]
-    total = sum(volumes)
-    com = tuple(sum(v * s.position[k] for v, s in zip(volumes, shapes, strict=True)) / total for k in range(3))
+    weights = [volume_of(shape) * (1.0 if shape.density is None else shape.density) for shape in shapes]
+    if not any(weights):  # nothing weighs anything: the middle of the volumes
+        weights = [volume_of(shape) for shape in shapes]
+    total = sum(weights)
+    com = tuple(sum(w * s.position[k] for w, s in zip(weights, shapes, strict=True)) / total for k in range(3))
     inertia = (0.0,) * 6
-    for v, shape in zip(volumes, shapes, strict=True):
-        share = mass * v / total
+    for w, shape in zip(weights, shapes, strict=True):
+        share = mass * w / total
         own = moments_of(shape, share)
         offset = (shape.position[0] - com[0], shape.position[1] - com[1], shape.position[2] - com[2])
         inertia = tuple(a + b for a, b in zip(inertia, shifted(own, share, offset), strict=True))  # type: ignore[assignment]

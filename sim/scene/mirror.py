@@ -126,6 +126,7 @@ class Mirror:
             point=self.name(constraint.point),
             position=None if constraint.position is None else self.vector(constraint.position),
             axis=None if constraint.axis is None else self.vector(constraint.axis),
+            orientation=None if constraint.orientation is None else self.quaternion(constraint.orientation),
             normal=self.vector(constraint.normal) if "normal" in ground else constraint.normal,
             level=self.vector(constraint.level) if "level" in ground else constraint.level,
             along=self.vector(constraint.along) if constraint.along and "along" in ground else constraint.along,

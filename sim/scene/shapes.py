@@ -26,6 +26,8 @@ def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shap
     """
     built = []
     for block in blocks or ():
+        if still and block.wrote("density"):
+            block.problem("density", "what stands still has no mass", "leave the density out")
         if not still and block.wrote("plane"):
             block.problem("plane", "a plane stands still", "write it under world.shapes, or give the body a box")
         elif not still and block.wrote("name"):
@@ -37,7 +39,14 @@ def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shap
 
 def build_shape(block: Block, color: Color) -> Shape | None:
     """Return one shape, or None if it cannot be read (reported)."""
-    own = color_of(block, default=color)
+    solid = _solid(block, color_of(block, default=color))
+    if solid is None or block.bad("friction", "density"):
+        return None
+    return dataclasses.replace(solid, friction=block.get("friction"), density=block.get("density"))
+
+
+def _solid(block: Block, own: Color) -> Shape | None:
+    """Return what kind of solid a shape is, where it is and how it looks; None if it cannot be read (reported)."""
     kind = next((kind for kind in _KINDS if block.wrote(kind)), None)
     solid = block.get(kind) if kind else None
     if kind is None or solid is None or solid.bad(*solid.nodes):

@@ -64,6 +64,8 @@ class Shape:
     size: Vec3
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]; not-a-number: the film chooses
     name: str = ""  # of a shape of the world, for contacts
+    friction: float | None = None  # 1; of its surface, for rules that give none; None: that of what it touches
+    density: float | None = None  # kg/m^3; None: that of the body's other shapes
     hull: Hull | None = None  # of a mesh, in the shape's axes
 
 
@@ -258,7 +260,8 @@ class Contact:
     name: str
     # Two sides: names of bodies, and of shapes of the world: "world" (all of them) or "world.ground".
     between: tuple[tuple[str, ...], tuple[str, ...]]
-    friction: float  # 1
+    friction: float | None  # 1; None: that of the two shapes
+    combine: str  # how the friction of two shapes is combined: geometric, max, min, mean, harmonic
     restitution: float  # 1
     rest_speed: float  # m/s
     active: bool  # from the start
@@ -284,6 +287,8 @@ class Constraint:
     along: Vec3 | None  # unit, model pose: axis of a ground that is a cylinder
     radius: float  # m, of a disc, a sphere, or the centre line of a torus' tube
     tube: float  # m, radius of a torus' tube; 0: disc
+    radii: Vec3 | None  # m, half axes of an ellipsoid; None: a disc, a sphere or a torus
+    orientation: Quat | None  # axes of the ellipsoid to those of the file, model pose
     components: tuple[str, ...]  # same_velocity: of x y z rx ry rz, in axes of the model pose that turn with `on`
     joints: tuple[str, ...]  # gear: two; screw: one
     freedoms: tuple[int, ...]  # which freedom of each joint of a gear

@@ -131,6 +131,9 @@ class Witness:
         largest = max(float(np.max(np.abs(wrenches[:, :3]), initial=0.0)), size * min(length, 1.0), 1.0)
         recorded = recording.array("trust/determinate")[row, there] == 1
         marks = tuple(seen.names[there[k]] for k in np.flatnonzero(recorded != answer.determinate))
+        told = recording.trust.components.array[row, there]  # -1: not told
+        other = np.any((told >= 0) & ((told == 1) != answer.components), axis=1)
+        marks += tuple(seen.names[there[k]] for k in np.flatnonzero(other) if seen.names[there[k]] not in marks)
         return Instant(
             row=row, time=float(recording.time[row]),
             acceleration=_relative(answer.difference(engine), answer.acceleration),

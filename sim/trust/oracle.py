@@ -69,6 +69,7 @@ class Answer:
     acceleration : (bodies, 6) of the centre of mass, angular
     rank : of all rows; nullity : rows that repeat others
     determinate : (joints,) whether the joint's force is the only possible one
+    components : (joints, 6) the same of moment and force about its point, world axes
     J, b : rows of all joints
     loose : (directions, 6 bodies) orthonormal accelerations that nothing resists: turns of point masses that fly
     """
@@ -77,6 +78,7 @@ class Answer:
     rank: int
     nullity: int
     determinate: np.ndarray
+    components: np.ndarray
     J: np.ndarray
     b: np.ndarray
     loose: np.ndarray
@@ -181,7 +183,30 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
     x, U, rank, loose = _saddle(M, J, f, b)
     moved = np.zeros(len(joints))
     np.maximum.at(moved, owner, np.abs(U[:, rank:]).max(axis=1, initial=0.0))
-    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, J, b, loose)
+    parts = _components(joints, coms, J, U[:, rank:], np.array(owner, int))
+    return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, parts, J, b, loose)
+
+
+def _components(
+    joints: Sequence[Joint], coms: Sequence[np.ndarray], J: np.ndarray, null: np.ndarray, owner: np.ndarray
+) -> np.ndarray:
+    """Return (joints, 6) whether no combination of rows without effect (rows, k) has that part of a joint's wrench.
+
+    What a joint gives to a body follows from its columns of J, and is moved from the centre of mass to the joint.
+    """
+    out = np.ones((len(joints), 6), bool)
+    for k, joint in enumerate(joints):
+        body, sign = (joint.b, 1.0) if joint.b >= 0 else (joint.a, -1.0)
+        pushes = sign * J[owner == k][:, 6 * body : 6 * body + 6].T @ null[owner == k]  # force and moment at the com
+        arm = (joint.at.P - coms[body])[:, None]
+        moments = pushes[3:] - np.cross(arm, pushes[:3], axis=0)
+        if joint.lever is not None:
+            moments, pushes = (np.abs(half)[:, None] * np.ones(null.shape[1]) for half in np.split(joint.lever, 2))
+            moved = np.abs(null[owner == k]).max(axis=0, initial=0.0)
+            moments, pushes = moments * moved, pushes * moved
+        out[k, :3] = np.abs(moments).max(axis=1, initial=0.0) < CHOSEN
+        out[k, 3:] = np.abs(pushes[:3]).max(axis=1, initial=0.0) < CHOSEN
+    return out
 
 
 def _saddle(

@@ -63,9 +63,9 @@ def compare_tolerances(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun
 def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
     """Whether the rerun gives the recorded numbers: to the bit, or within their error bars."""
     recording = seen.recording
-    recorded = {name: recording.array(name) for name in row_names()}
+    recorded = {name: recording.array(name) for name in row_names() if recording.tells(name)}
     n = recording.rows
-    again = {name: _typed(values[:n], recorded[name]) for name, values in same.values.items()}
+    again = {name: _typed(same.values[name][:n], recorded[name]) for name in recorded}
     different = [
         name for name in recorded if not _same_bits(recorded[name], again[name])
     ]  # fmt: skip

@@ -92,6 +92,8 @@ def look_at_forces(seen: Seen, verdict: Verdict) -> None:
         there = seen.present[:, j]
         if there.any():
             verdict.forces[name] = float(np.mean(marks[there, j] == 0))
+            if verdict.forces[name]:
+                verdict.components[name] = seen.recording.trust.sure(name)
     verdict.curves["chosen forces"] = np.sum(seen.present & (marks == 0), axis=1).astype(float)
 
 

@@ -71,6 +71,7 @@ class Verdict:
     balance: float = 0.0
     peak: float = 0.0
     forces: dict[str, float] = field(default_factory=dict)
+    components: dict[str, str] = field(default_factory=dict)
     instants: list[Instant] = field(default_factory=list)
     curves: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -122,5 +123,6 @@ class Verdict:
             "forces": {
                 name: {"determinate": share == 0.0, "chosen_share": share} for name, share in self.forces.items()
             },
+            "determinate_components": self.components,
             "oracle": [asdict(instant) for instant in self.instants],
         }  # fmt: skip

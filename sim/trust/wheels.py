@@ -19,12 +19,16 @@ STEP = 1e-30  # of the complex time in which derivatives are taken
 def touching(spec: Constraint, at: Pair) -> Pair:
     """Return the pair at the point where a rolling body is nearest to its ground; others as they are.
 
-    It lies under the centre by the tube's radius, and under the highest slope of the disc by its radius.
+    It lies under the centre by the tube's radius, and under the highest slope of the disc by its radius; of an
+    ellipsoid where its normal is that of the ground.
     """
     if spec.type != "rolling":
         return at
     z = surface(spec, at)[..., 2]
-    if spec.axis is None:
+    if spec.radii is not None:  # m . A m = 1 with A m along the normal
+        stretched = np.asarray(spec.radii) * turn(np.swapaxes(at.M, -1, -2), z)
+        arm = -turn(at.M, np.asarray(spec.radii) * _unit(stretched))
+    elif spec.axis is None:
         arm = -spec.radius * z
     else:
         y = at.M[..., 1]

@@ -81,7 +81,7 @@ class Run:
         flow.observe()
         touches, p = flow.structure.touches, flow.work.points
         assert all(touch.mode != OPEN for touch in touches)
-        mu = np.array([self.scene.contacts[touch.rule].friction for touch in touches])
+        mu = np.array([self.simulator.model.friction(touch.pair, touch.rule) for touch in touches])
         force, n = p.force.reshape(-1, 3).copy(), p.n.reshape(-1, 3).copy()
         normal = np.sum(force * n, axis=1)
         friction = np.linalg.norm(force - normal[:, None] * n, axis=1)

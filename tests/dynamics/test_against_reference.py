@@ -78,6 +78,22 @@ def determinate_links(bodies: Sequence[ref.Body], links: Sequence[ref.Link]) -> 
     return np.array([np.max(np.abs(null[a:b]), initial=0.0) < 1e-7 for a, b in itertools.pairwise(counts)])
 
 
+def determinate_components(
+    bodies: Sequence[ref.Body], links: Sequence[ref.Link], axes: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Tell (links, 12) of moment and force of each link, in world axes and in those given: no null vector has any."""
+    J, _ = ref.constraint_rows(bodies, links)
+    rank, _ = ref.constraint_rank(bodies, links)
+    null = np.linalg.svd(J)[0][:, rank:]
+    chosen = np.zeros((len(links), 12))
+    for vector in null.T:
+        world = ref.link_wrenches(bodies, links, vector)
+        own = [(wrench.reshape(2, 3) @ R).ravel() for wrench, R in zip(world, axes, strict=True)]
+        chosen = np.maximum(chosen, np.abs(np.hstack([world, np.reshape(own, (-1, 6))])))
+    assert not np.any((chosen > 1e-9) & (chosen < 1e-5))  # there is no doubt about any of them
+    return chosen < 1e-7
+
+
 def assert_agrees(mechanism: Mechanism, tolerance: float = TOLERANCE, controllers: str = "") -> sim.Simulator:
     """Hold accelerations of all bodies and forces of all determinate joints against the oracle."""
     simulator = simulator_for(mechanism, extra=controllers)
@@ -94,7 +110,15 @@ def assert_agrees(mechanism: Mechanism, tolerance: float = TOLERANCE, controller
     determinate = determinate_links(bodies, links)
     flags = simulator.flow.work.joints.determinate[[simulator.model.joint_names.index(n) for n in mechanism.joints]]
     assert flags.astype(bool).tolist() == determinate.tolist()
+    drawn = simulator.flow.frames.R_PF  # on parents' axes
+    axes = [
+        (np.eye(3) if link.a < 0 else bodies[link.a].R_WB) @ drawn[simulator.model.joint(name)]
+        for link, name in zip(links, mechanism.joints, strict=True)
+    ]
+    sure = simulator.flow.work.joints.components[[simulator.model.joint_names.index(n) for n in mechanism.joints]]
+    assert sure.astype(bool).tolist() == determinate_components(bodies, links, axes).tolist()
     scale = max(np.max(np.abs(wrenches)), 1.0)
+    assert np.max(np.abs(forces - wrenches)[sure[:, :6] == 1.0], initial=0.0) < tolerance * scale
     assert np.max(np.abs(forces - wrenches)[determinate], initial=0.0) < tolerance * scale
     assert_forces_carry_the_motion(mechanism, bodies, links, forces, (found_a, found_alpha), tolerance * scale)
     return simulator

@@ -215,6 +215,21 @@ def test_a_condition_on_a_force_that_is_not_determined_is_refused():
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize(("part", "read"), [("[0]", True), ("[2]", True), ("[1]", False)])
+def test_a_condition_may_read_the_components_of_a_force_that_are_determined(part, read):
+    """Four-bars that lie in x and z: those in their plane are, the one across is not."""
+    text = (SCENES / "four_bar.yaml").read_text()
+    simulator = simulator_of(text + f"\nevents: {{strong: {{when: \"force('link'){part} > 1e9 N\", caption: strong}}}}")
+    if read:
+        simulator.advance(0.1)
+        assert simulator.t == 0.1
+        return
+    with pytest.raises(sim.SimulationError) as caught:
+        simulator.advance(0.1)
+    for said in ("force('link') is not determined here along y", "Those along x and z are determined"):
+        assert said in str(caught.value)
+
+
 def test_an_event_belongs_to_the_interval_that_ends_with_it():
     text = BALL.format(events=f"  push: {{at: 0.2 s, {PUSH}}}", duration=1)
     simulator = simulator_of(text)

@@ -203,6 +203,12 @@ LOOSE = "initial: {c: {rate: [0.1, 0.2, 0.3, 1, 2, 0.5]}}"
             "{type: rolling, body: c, position: [0.5, 0, 0.3], axis: [0, 1, 0], radius: 0.2, tube: 0.1, ground: world}",
         ),
         (NECK, "{type: rolling, body: c, position: [0.5, 0, 0.3], radius: 0.3, ground: world}"),
+        (NECK, "{type: rolling, body: c, position: [0.5, 0, 0.3], radii: [0.4, 0.2, 0.3], ground: world}"),
+        (
+            LOOSE,
+            "{type: rolling, body: c, position: [0.5, 0, 0.3], radii: [0.2, 0.15, 0.1], "
+            "orientation: {rpy: [0.1, 0.2, 0.3]}, ground: b, normal: [0.1, 0, 1], level: [0, 0, 0.2]}",
+        ),
         (
             LOOSE,
             "{type: rolling, body: c, position: [0.5, 0, 0.3], axis: [0, 1, 0], radius: 0.1, ground: b, "

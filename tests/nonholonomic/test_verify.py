@@ -32,6 +32,7 @@ bodies:
   table: {mass: 5 kg, com: [0, 0, 0], inertia: [1, 1, 2]}
   hoop: {mass: 1 kg, com: [0.5, 0, 0.35], inertia: [0.05, 0.1, 0.05]}
   ball: {mass: 1 kg, com: [-0.4, 0.2, 0.1], inertia: [0.004, 0.004, 0.004]}
+  egg: {mass: 1 kg, com: [0.4, -0.3, 0.1], inertia: [0.004, 0.005, 0.003]}
   skate: {mass: 2 kg, com: [0.1, 0.3, 0.05], inertia: [0.1, 0.1, 0.1]}
   cart: {mass: 2 kg, com: [0, -0.5, 0.05], inertia: [0.1, 0.1, 0.1]}
   nut: {mass: 1 kg, com: [0, 1, 0.5], inertia: [0.01, 0.01, 0.02]}
@@ -44,6 +45,9 @@ joints:
 constraints:
   rim: {type: rolling, body: hoop, axis: [0.1, 1, 0.2], radius: 30 cm, tube: 5 cm, GROUND, level: [0, 0, 0]}
   rolls: {type: rolling, body: ball, radius: 0.1, GROUND, level: [0, 0, 0]}
+  shell:
+    {type: rolling, body: egg, radii: [0.15, 0.08, 0.1], orientation: {rpy: [0.3, 0.2, 0.1]},
+    position: [0.4, -0.3, 0.09], GROUND, level: [0, 0, 0]}
   blade: {type: knife_edge, body: skate, position: [0, 0.3, 0], along: [1, 0.2, 0.1], GROUND}
   axle: {type: no_side_slip, body: cart, position: [0.1, -0.5, 0], axis: [0.1, 1, 0.3], GROUND}
   screw: {type: screw, joint: thread, pitch: 5 cm}
@@ -56,6 +60,7 @@ events:
     impulse:
       - {body: hoop, linear: [0.3, 0.1, 0], angular: [0.1, 0.2, 0.05]}
       - {body: ball, linear: [0.1, -0.4, 0], angular: [0.004, 0.008, 0.012]}
+      - {body: egg, linear: [0.2, 0.1, 0], angular: [0.004, 0.008, 0.002]}
       - {body: skate, linear: [2, 0.2, 0.1], angular: [0.05, -0.03, 0.1]}
       - {body: cart, linear: [0.6, 0, 0], angular: [0, 0, 0.08]}
       - {body: pulled, linear: [0.1, 0.2, 0.3], angular: [0.05, 0.1, 0.06]}
@@ -87,12 +92,12 @@ def test_engine_and_oracle_agree(name: str) -> None:
 
 def test_recordings_tell_the_types_of_constraints() -> None:
     assert {joint.name: joint.type for joint in run("all").joints if joint.type not in KIND} == {
-        "rim": "rolling", "rolls": "rolling", "blade": "knife_edge", "axle": "no_side_slip", "screw": "screw",
-        "tied": "same_velocity",
+        "rim": "rolling", "rolls": "rolling", "shell": "rolling", "blade": "knife_edge", "axle": "no_side_slip",
+        "screw": "screw", "tied": "same_velocity",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["rim", "blade", "axle", "tied"])
+@pytest.mark.parametrize("name", ["rim", "shell", "blade", "axle", "tied"])
 def test_a_direction_that_is_wrong_by_a_little_is_seen_by_residuals_and_rows(name: str) -> None:
     recording = run("all")
     seen, row = _seen(recording), 30

@@ -41,7 +41,7 @@ def test_a_rule_says_what_touches_and_how():
 def test_what_a_rule_does_not_say():
     rule = contacts_of("all: {between: ['*', world]}")["all"]
     assert rule.between == (("foot_l", "foot_r", "head"), ("world",))
-    assert (rule.friction, rule.restitution, rule.rest_speed, rule.active) == (0.5, 0.0, 0.0, True)
+    assert (rule.friction, rule.restitution, rule.rest_speed, rule.active) == (None, 0.0, 0.0, True)
 
 
 @pytest.mark.parametrize(
