@@ -12,6 +12,7 @@ import numpy as np
 from sim import snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
+from sim.blame import culprit
 from sim.compiler import Model
 from sim.connectivity import build
 from sim.controllers import Controllers
@@ -165,7 +166,7 @@ class Simulator:
             if isinstance(fault.error, KeyboardInterrupt):
                 raise fault.error
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
-        return SimulationError(sentence(status, index, self.flow))
+        return SimulationError(culprit(self.flow, self.controllers) or sentence(status, index, self.flow))
 
     # --- what is told ---------------------------------------------------------------------------
 
