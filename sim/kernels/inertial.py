@@ -68,7 +68,7 @@ def take_middle(system, tables, work, v, h, v_out):
         look(system, tables, work, work.moved)
         hold_turning(tables.rows, work.rows)
         status = respond(system)
-        change = take_over(
+        change = close_in(
             tables.links, tables.blocks, tables.freedoms, tables.one.length[0], h, share, v, work.freedoms.vdot, v_out
         )  # fmt: skip
         if status != Status.OK or change <= ENOUGH:
@@ -93,7 +93,7 @@ def look(system, tables, work, v):
 
 
 @kernel
-def take_over(links, blocks, freedoms, length, h, share, v, vdot, v_out):
+def close_in(links, blocks, freedoms, length, h, share, v, vdot, v_out):
     """Bring v_out by a share nearer to v + h vdot, lone bodies excepted; returns by how much, the share aside."""
     worst = 0.0
     for b in range(1, links.kind.size):
@@ -132,7 +132,7 @@ def turn_half(system, h, v_out):
 
 
 @kernel
-def go_on(links, h, v_out, q_out):
+def move_on(links, h, v_out, q_out):
     """q <- q (+) h v, free bodies about their centres of mass; the rates of their origins are those at the new pose."""
     kind, qadr, vadr = links.kind, links.q, links.v
     for sign in (1.0, -1.0):
@@ -149,4 +149,4 @@ def go_on(links, h, v_out, q_out):
             add_freedoms(links, v_out, h, q_out)
 
 
-__all__ = ["go_on", "turn_on"]
+__all__ = ["move_on", "turn_on"]

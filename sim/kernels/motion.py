@@ -8,7 +8,7 @@ from sim.kernels.accelerations import forward_dynamics, respond
 from sim.kernels.constraints import mismatch
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.forces import go_on_rubbing
-from sim.kernels.inertial import go_on, turn_on
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import bring_near, project
@@ -135,7 +135,7 @@ def leap(system, t, h, y, slope, y_out):
     for i in range(nq, y.size):
         y_out[i] = y[i] + h * slope[i]
     status = turn_on(system, v, h, y_out[nq : nq + nv])
-    go_on(tables.links, h, y_out[nq : nq + nv], y_out[:nq])
+    move_on(tables.links, h, y_out[nq : nq + nv], y_out[:nq])
     return status
 
 

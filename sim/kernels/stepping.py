@@ -25,7 +25,7 @@ from sim.kernels.dynamics import columns, factorise, move
 from sim.kernels.features import place_touch
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
-from sim.kernels.inertial import go_on, turn_on
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
@@ -103,7 +103,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     points = work.stepped.points[0]
     if points > 0:
         y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
-    go_on(tables.links, h, v_out, y_out[:nq])
+    move_on(tables.links, h, v_out, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
