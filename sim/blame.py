@@ -30,6 +30,10 @@ RUN_AWAY = 1e100
 SHARES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 2.0, 10.0)  # of a failed step, where sources are asked
 
 
+class NotFinite(ArithmeticError):
+    """Accelerations of an instant are no finite numbers; `culprit` tells what made them so."""
+
+
 def culprit(flow: Flow, controllers: Controllers) -> str:
     """Return a sentence on the source of what is not finite near the last accepted state; empty where there is none."""
     with np.errstate(all="ignore"):
@@ -152,4 +156,4 @@ def _said(expression: Expression | None) -> str:
     return "" if expression is None else f": {expression.text} ({expression.place})"
 
 
-__all__ = ["culprit"]
+__all__ = ["NotFinite", "culprit"]

@@ -12,7 +12,7 @@ import numpy as np
 from sim import snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
-from sim.blame import culprit
+from sim.blame import NotFinite, culprit
 from sim.compiler import Model
 from sim.connectivity import build
 from sim.controllers import Controllers
@@ -116,6 +116,12 @@ class Simulator:
         SimulationError
             With a sentence: when, where, why.  The state is then the last good one.
         """
+        try:
+            self._advance(until, progress)
+        except NotFinite as error:
+            raise self._failure(Status.NOT_FINITE, -1) from error
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
         if not self._began:
             self._began = True
             self._tell_epoch()

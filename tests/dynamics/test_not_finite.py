@@ -126,7 +126,7 @@ def test_a_controller_in_python_is_named(
     assert abs(time_of(said) - 0.05) < 2.1e-3
 
 
-@pytest.mark.parametrize("value", ["1 N*" + ROOT, "1 N*exp(1000*t/1 s)^9", "1 N*sqrt(-1 - t/1 s)"])
+@pytest.mark.parametrize("value", ["1 N*" + ROOT, "1 N*sqrt(-1 - t/1 s)"])
 @pytest.mark.parametrize("friction", [0.0, 0.5])
 def test_where_bodies_touch_it_is_named_too(value: str, friction: float) -> None:
     rest = f"""contacts: {{floor: {{between: [block, world], friction: {friction}}}}}
