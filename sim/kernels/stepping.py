@@ -21,7 +21,7 @@ import math
 from sim.kernels.articulated import outward
 from sim.kernels.augmented import bounded
 from sim.kernels.constraints import block_frames
-from sim.kernels.dynamics import columns, factorise, move
+from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.features import place_touch
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
@@ -80,7 +80,9 @@ def step_pressed(system, t, h, y, slope, y_out):
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v = y[:nq], y[nq : nq + nv]
     if work.one.intact[0] != SETTLED:
+        follow(system, t)
         move(system, q, v)
+        apply_forces(system, t, q, v)
         status = factorise(system, 0)
         if status != Status.OK:
             return status

@@ -166,3 +166,18 @@ def test_the_motion_is_right_to_first_order(method: str) -> None:
         run.advance(0.5)
         off.append(float(np.linalg.norm(run.q - exact.q)))
     assert 1.6 < off[0] / off[1] < 2.5 and 1.6 < off[1] / off[2] < 2.5 and off[0] < 0.1
+
+
+@pytest.mark.parametrize("method", ["semi_implicit", "stepping"])
+def test_how_often_is_recorded_changes_no_bit(method: str) -> None:
+    """Rows between steps look at other states; a step takes inertia and forces at its own start nevertheless."""
+    push = """controllers: {push: {type: torque, torques: {elbow: ["1 N*m*sin(30*t/1 s)", "-1 N*m*coordinate('elbow')[0]"]}}}
+"""
+    how = f"method: {method}" if method != "stepping" else "contact: stepping"
+    rule = "contacts: {far: {between: [touches, world]}}\n" if method == "stepping" else ""
+    text = HEAD + TREES["figure"].replace("TOUCHES", TOUCHES.rstrip()) + push + rule
+    ends = []
+    for rate in (10, 730):
+        recording = sim.run(load_text(f"{text}simulate: {{duration: 0.1 s, {how}, step: 4 ms, record: {rate} Hz}}\n"))
+        ends.append(np.concatenate([recording.epochs[-1].q[-1], recording.epochs[-1].v[-1]]))
+    assert np.array_equal(*ends)
