@@ -357,7 +357,7 @@ def _enter_motions(specs: list[Joint | None], joints: Any, columns: Any, program
     for i, spec in enumerate(specs):
         for k, expression in enumerate(spec.motion if spec else ()):
             if expression is not None:
-                columns.motion[int(joints.column[i]) + k] = programs.add(expression.tree)
+                columns.motion[int(joints.column[i]) + k] = programs.enter(expression)
 
 
 def _fill(out: Any, names: tuple[str, ...], rows: list[tuple[float, ...]]) -> None:

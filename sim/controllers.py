@@ -39,11 +39,11 @@ class Sampled:
 
 
 class ControllerFault(RuntimeError):
-    """A controller raised; `use` is the one, `error` what it raised."""
+    """A controller raised, or gave no finite number; `use` is the one, `error` what it raised."""
 
-    def __init__(self, use: ControllerUse, error: BaseException):
+    def __init__(self, use: ControllerUse, what: str, error: BaseException | None = None):
         self.use, self.error = use, error
-        super().__init__(f"controller {use.name!r} ({use.place}): {type(error).__name__}: {error}")
+        super().__init__(f"controller {use.name!r} ({use.place}): {what}")
 
 
 class Controllers:
@@ -151,9 +151,13 @@ class Controllers:
             programs.law_constants.extend(constants.tolist())
             self.slots.setdefault(use.name, []).append(slot)
         for slot, (use, column, expression) in enumerate(formulas, start=len(laws)):
-            programs.applied.append((programs.add(expression.tree), column))
+            programs.applied.append((programs.enter(expression), column))
             self.slots.setdefault(use.name, []).append(slot)
         programs.acts = programs.acts or bool(laws or formulas or self.sampled)
+
+    def names(self) -> dict[int, str]:
+        """Return place in Control.enabled -> name of the controller."""
+        return {slot: name for name, slots in self.slots.items() for slot in slots}
 
     def enabled(self) -> np.ndarray:
         """Return what Control.enabled holds at the start."""
@@ -169,7 +173,7 @@ class Controllers:
         Raises
         ------
         ControllerFault
-            When one of them raises.
+            When one of them raises, or gives no finite number.
         """
         held_out[:] = 0.0
         for item in self.sampled:
@@ -181,9 +185,16 @@ class Controllers:
                 try:
                     item.controller.sample(t, self.state, item.torque, item.memory)
                 except Exception as error:
-                    raise ControllerFault(item.use, error) from error
+                    raise ControllerFault(item.use, f"{type(error).__name__}: {error}", error) from error
+                self._refuse_endless(item)
                 item.calls += 1
             held_out += item.torque
+
+    def _refuse_endless(self, item: Sampled) -> None:
+        """Refuse torques that are no finite numbers."""
+        for column in np.flatnonzero(~np.isfinite(item.torque)):
+            joint = self.model.column_names[column]
+            raise ControllerFault(item.use, f"it gives {item.torque[column]} to joint {joint!r}")
 
     def next_sample(self) -> float:
         """Return the time of the next call [s]; infinite without sampled controllers."""
@@ -193,5 +204,5 @@ class Controllers:
         """Return what a continuous plain-Python controller raised, if one did."""
         for use, law in self.plain:
             if law.error is not None:
-                return ControllerFault(use, law.error)
+                return ControllerFault(use, f"{type(law.error).__name__}: {law.error}", law.error)
         return None

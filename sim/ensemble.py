@@ -55,7 +55,7 @@ REASONS = {
     Status.OK: "",
     Status.STEP_TOO_SMALL: "the step fell too low, so the motion cannot be followed",
     Status.NOT_FINITE: "a number of the state is no longer finite",
-    Status.MASS_SINGULAR: "nothing resists the motion of a body in this pose",
+    Status.MASS_SINGULAR: "nothing resists the motion of a body in this pose, or what acts on it is no finite number",
     Status.INCONSISTENT: "redundant rows of a loop contradict each other, so no motion continues this one",
     Status.NO_CLOSURE: "a loop cannot be closed",
     Status.NOT_SOLVED: "the equations of a step could not be solved; take a shorter one",

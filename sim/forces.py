@@ -51,5 +51,5 @@ def _programs(vector: tuple[Expression, ...] | Expression | None, programs: Prog
     if vector is None:
         return [-1, -1, -1]
     if isinstance(vector, Expression):
-        return [programs.append(code) for code in programs.vector(vector.tree)]
-    return [programs.add(expression.tree) for expression in vector]
+        return [programs.source(programs.append(code), vector) for code in programs.vector(vector.tree)]
+    return [programs.enter(expression) for expression in vector]

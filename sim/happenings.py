@@ -76,7 +76,7 @@ class Happenings:
         out = []
         for event in self.s.model.scene.events:
             if event.when is not None:
-                program = programs.add(event.when.tree)
+                program = programs.enter(event.when)
                 out.append(Condition(event.name, program, programs.reads_forces(program), programs.forces_of(program)))
         return out
 

@@ -88,7 +88,7 @@ class Mechanism:
             constraints.residuals(tables.blocks, tables.rows, work.coordinate, work.blocks, work.rows)
         dynamics.body_poses(tables.links, work.links, work.bodies)
         observe.energies(
-            tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
+            tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
             work.coordinate, work.rate, work.links, work.one,
         )  # fmt: skip
 

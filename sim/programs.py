@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sim.kernels import programs as op
+from sim.scene.spec import Expression
 
 # What `<` and `>` ask for beyond equality: nothing that any other difference of two numbers is changed by.
 EQUAL = 1e-300
@@ -56,7 +57,10 @@ class Names:
 
 @dataclass
 class Programs:
-    """The programs of a model, growing while it is compiled."""
+    """The programs of a model, growing while it is compiled.
+
+    sources : program number -> the formula of the scene that it was made from
+    """
 
     names: Names
     codes: Code = field(default_factory=list)
@@ -67,6 +71,16 @@ class Programs:
     law_constants: list[float] = field(default_factory=list)
     acts: bool = False
     views: bool = False
+    sources: dict[int, Expression] = field(default_factory=dict)
+
+    def enter(self, expression: Expression) -> int:
+        """Compile a formula of the scene and return its program number; `sources` keeps where it came from."""
+        return self.source(self.add(expression.tree), expression)
+
+    def source(self, program: int, expression: Expression) -> int:
+        """Note which formula a program was made from; returns the program."""
+        self.sources[program] = expression
+        return program
 
     def add(self, tree: ast.expr) -> int:
         """Compile a formula and return its program number."""

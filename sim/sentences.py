@@ -95,6 +95,8 @@ def _fastest(flow: Flow) -> str:
 def sentence(status: int, index: int, flow: Flow) -> str:
     """Return why a run ended, in one paragraph."""
     when = f"t = {flow.t:.9g} s: "
+    if status == Status.MASS_SINGULAR and not np.isfinite(flow.work.links.I).all():
+        status = Status.NOT_FINITE  # of which no inertia is above zero
     driven = _driven(flow)
     if status == Status.INCONSISTENT:
         joint, constraint = _joint_of_row(flow, index), _constraint_of_row(flow, index)

@@ -12,6 +12,7 @@ import numpy as np
 from sim import arguments, snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
+from sim.blame import NotFinite, culprit
 from sim.compiler import Model
 from sim.connectivity import build
 from sim.controllers import Controllers
@@ -125,6 +126,12 @@ class Simulator:
             raise ValueError(
                 f"until: found {until:.9g} s, and the run is at {self.t:.9g} s; reset() or restore(snapshot) goes back"
             )
+        try:
+            self._advance(until, progress)
+        except NotFinite as error:
+            raise self._failure(Status.NOT_FINITE, -1) from error
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
         if not self._began:
             self._began = True
             self._tell_epoch()
@@ -175,7 +182,7 @@ class Simulator:
             if isinstance(fault.error, KeyboardInterrupt):
                 raise fault.error
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
-        return SimulationError(sentence(status, index, self.flow))
+        return SimulationError(culprit(self.flow, self.controllers) or sentence(status, index, self.flow))
 
     # --- what is told ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,14 @@ from sim.cli.drawing import PLOTS
 from sim.cli.outcome import OK, Refusal, print_json, say
 
 if TYPE_CHECKING:
+    from sim.linear.crossings import Crossing
     from sim.linear.study import Linearization, RootLocus
     from sim.scene.units import Quantity
 
 MOST = 10000  # values of a parameter
 SHOWN = 12  # states up to which matrices are printed
+POSE = 6  # coordinates of a pose that a line holds
+SAME = 1e-6  # m or rad: poses that differ by less are one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,7 @@ def _alone(model: Linearization) -> RootLocus:
     """Return a model as a root locus of one value."""
     from sim.linear.study import RootLocus
 
-    return RootLocus("", np.zeros(1), (model,), model.eigenvalues[None, : len(model.fed)])
+    return RootLocus("", np.zeros(1), (model,), model.roots[None])
 
 
 def parameter_values(text: str) -> tuple[str, list[Quantity]]:
@@ -128,6 +132,7 @@ def _print_model(name: str, model: Linearization) -> None:
 
     about = "steady motion" if model.steady else f"motion that is not steady ({model.remark})"
     print(f"{name}: linear model at t = {model.t:.6g} s about a {about}")
+    print(f"  {_posed(model.pose)}")
     for what, rate in model.follows.items():
         print(f"  runs on: {what} at {rate:.9g}")
     for note in model.notes:
@@ -139,7 +144,7 @@ def _print_model(name: str, model: Linearization) -> None:
         print("nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself")
         return
     head = ("real part [1/s]", "+- imaginary [rad/s]", "damping ratio", "mostly in")
-    print_table("", head, [_row(model, k) for k in range(len(model.fed)) if model.eigenvalues[k].imag > -1e-12])
+    print_table("", head, [_row(model, k) for k in range(len(model.fed)) if model.rounded[k].imag >= 0.0])
     if 0 < len(model.fed) <= SHOWN:
         A, B = model.reduced()
         states = [model.states[k] for k in model.fed]
@@ -154,31 +159,66 @@ def _print_model(name: str, model: Linearization) -> None:
 
 def _row(model: Linearization, k: int) -> tuple[str, ...]:
     """Return what is said of an eigenvalue: real and imaginary part, damping, states that its mode is largest in."""
-    value, mode = complex(model.eigenvalues[k]), np.abs(model.modes[:, k])
+    value, mode = complex(model.rounded[k]), np.abs(model.modes[:, k])
     largest = ", ".join(model.states[i] for i in np.argsort(-mode)[:2])
     if not value.imag:
         return f"{round(value.real, 10) + 0.0:.10f}", "", "", largest
     return f"{round(value.real, 10) + 0.0:.10f}", f"{abs(value.imag):.10f}", f"{-value.real / abs(value):.4g}", largest
 
 
-def _shown(value: complex) -> str:
-    return f"{round(value.real, 10) + 0.0:.10f}" + (f" +- {abs(value.imag):.10f}i" if value.imag else "")
+def _shown(model: Linearization) -> str:
+    values = [complex(value) for value in model.rounded if value.imag >= 0.0]
+    return ", ".join(f"{value.real:.10f}" + (f" +- {value.imag:.10f}i" if value.imag else "") for value in values)
+
+
+def _posed(pose: Mapping[str, float]) -> str:
+    """Return where a motion is, as far as a line holds it."""
+    told = ", ".join(f"{name} {_near(value)}" for name, value in list(pose.items())[:POSE])
+    return f"pose: {told}" + (f", and {len(pose) - POSE} more (--json has them)" if len(pose) > POSE else "")
+
+
+def _near(coordinate: float) -> str:
+    """Return a coordinate as far as a steady motion is found, so that a zero is told as one."""
+    return f"{round(coordinate, 9) + 0.0:.9g}"
 
 
 def _print_locus(name: str, found: RootLocus) -> None:
     from sim.cli.tables import print_table
 
     print(f"{name}: eigenvalues [1/s] over {found.parameter}")
+    first = found.models[0].pose
+    moves = {c for model in found.models for c, x in model.pose.items() if abs(x - first.get(c, np.inf)) > SAME}
+    still = {c: x for c, x in first.items() if c not in moves}
+    if still:
+        print(f"  {_posed(still)}" + ("" if moves else ", at all values"))
+    shown = sorted(moves)[:POSE]
     rows = []
     for value, model in zip(found.values, found.models, strict=True):
-        shown = [_shown(complex(x)) for x in model.eigenvalues[: len(model.fed)] if x.imag > -1e-12]
-        rows.append((f"{value:.9g}", "" if model.steady else "not steady", ", ".join(shown)))
-    print_table("", (found.parameter, "", "eigenvalues"), rows)
+        at = (_near(model.pose[c]) if c in model.pose else "" for c in shown)
+        rows.append((f"{value:.9g}", "" if model.steady else "not steady", *at, _shown(model)))
+    print_table("", (found.parameter, "", *shown, "eigenvalues"), rows)
     for crossing in found.crossings:
-        kind = f"oscillating at {abs(crossing.eigenvalue.imag):.9g} rad/s" if crossing.eigenvalue.imag else "monotonic"
-        way = "becomes unstable" if crossing.rising else "becomes stable"
-        print(f"{found.parameter} = {crossing.value:.12g}: a mode, {kind}, {way}")
+        print(f"{found.parameter} = {_value(crossing.value, found.values)}: {_crossing(crossing)}")
+    for value in found.leaps:
+        print(f"{found.parameter} = {value:.9g}: the motions found on both sides do not go on into one another")
     loose = [(value, model) for value, model in zip(found.values, found.models, strict=True) if not model.steady]
     if loose:
         value, model = loose[0]
         print(f"{len(loose)} of {len(found.values)} motions are not steady; at {value:.9g} {model.remark}")
+
+
+def _crossing(crossing: Crossing) -> str:
+    """Return a sentence on what happens at a crossing."""
+    frequency = abs(crossing.eigenvalue.imag)
+    how = {
+        "buckling": "a root passes zero",
+        "flutter": f"two oscillations meet at {frequency:.9g} rad/s",
+        "Hopf": f"the damping of an oscillation at {frequency:.9g} rad/s passes zero",
+    }[crossing.kind]
+    who = "a mode becomes" if crossing.modes == 1 else f"{crossing.modes} modes become"
+    return f"{crossing.kind}: {how}; {who} {'unstable' if crossing.rising else 'stable'}"
+
+
+def _value(value: float, values: np.ndarray) -> str:
+    """Return a value of the parameter; zero where it is as near to zero as roundoff of the range."""
+    return f"{0.0 if abs(value) <= 1e-14 * float(np.abs(values).max()) else value:.12g}"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim.blame import NotFinite
 from sim.changes import Instant
 from sim.connectivity import build
 from sim.constrained import slips_by_choice
@@ -369,6 +370,8 @@ class Touching:
     ) -> tuple[ContactSolution, Centre]:
         """Return what holds, and the forces it is to hold with."""
         status, vdot = _free(flow)
+        if not np.isfinite(vdot).all():
+            raise NotFinite
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
         ways = self.ways.go_on(kinetics, law, v)

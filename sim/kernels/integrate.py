@@ -13,7 +13,7 @@ import math
 from sim.kernels.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
 from sim.kernels.system import CLASSICAL, LEAP, NORM, RADAU, SLOPE, VARIATIONAL, WATCH, ask
-from sim.model import FOLLOWS, RTOL, Status
+from sim.model import FOLLOWS, RTOL, Status, T
 
 DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
 # Nodes of Radau IIA and the real eigenvalue of the inverse of its matrix; see `sim.kernels.radau`.
@@ -138,7 +138,7 @@ def keeps_rates(answers):
 def asked_step(answers, question, system, t, h, stepper):
     """Ask for a step of a method that is solved behind an address, into y_new; k[0] is the slope at the start.
 
-    CLASSICAL or STEPPING.  Returns a status.
+    CLASSICAL, LEAP or STEPPING.  Returns a status.
     """
     n = stepper.y.size
     stepper.rows[5 * n] = h
@@ -150,10 +150,8 @@ def asked_step(answers, question, system, t, h, stepper):
 
 @chapter
 def semi_implicit_step(answers, system, h, stepper):
-    """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29))."""
-    for i in range(stepper.y.size):
-        stepper.y_new[i] = stepper.y[i]
-    return ask(answers, LEAP, system, h, stepper.y_new, stepper.k[0])
+    """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29)); see `sim.kernels.inertial`."""
+    return asked_step(answers, LEAP, system, stepper.clock[T], h, stepper)
 
 
 @chapter

@@ -8,9 +8,10 @@ from sim.kernels.accelerations import forward_dynamics, respond
 from sim.kernels.constraints import mismatch
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.forces import go_on_rubbing
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
-from sim.kernels.project import add_freedoms, bring_near, project
+from sim.kernels.project import bring_near, project
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
 from sim.model import (
     ARMED,
@@ -66,11 +67,8 @@ def motion(question, system, t, a, b):
             work.reply[0] = max(work.reply[0], work_norm(tables.one, y[nq + nv], e[nq + nv]))
         return Status.OK
     if question == LEAP:
-        k = vector(b, nq + nv + 2)
-        for i in range(nq, nq + nv + 2):
-            y[i] += t * k[i]
-        add_freedoms(tables.links, v, t, q)
-        return Status.OK
+        k = vector(b, 16 * y.size)
+        return leap(system, t, k[5 * y.size], y, k[: y.size], k[y.size : 2 * y.size])
     if question == TURNS:
         if tables.blocks.rows.size > 0:
             columns(system, q, v)
@@ -115,6 +113,29 @@ def slope(system, t, a, b):
     write_slope(tables, work, at[:nq], at[nq : nq + nv], k_out)
     if control.failed[0]:
         return Status.CALLBACK
+    return status
+
+
+@story
+def leap(system, t, h, y, slope, y_out):
+    """One semi-implicit step of h from y with its slope, into y_out.  Returns a status."""
+    tables, control, _, _ = unpack(system)
+    nq, nv = tables.one.nq[0], tables.one.nv[0]
+    q, v = y[:nq], y[nq : nq + nv]
+    follow(system, t)
+    move(system, q, v)
+    apply_forces(system, t, q, v)
+    status = factorise(system, 0)
+    if status != Status.OK:
+        return status
+    if control.failed[0]:
+        return Status.CALLBACK
+    for i in range(nq):
+        y_out[i] = q[i]
+    for i in range(nq, y.size):
+        y_out[i] = y[i] + h * slope[i]
+    status = turn_on(system, v, h, y_out[nq : nq + nv])
+    move_on(tables.links, h, y_out[nq : nq + nv], y_out[:nq])
     return status
 
 

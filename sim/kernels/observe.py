@@ -22,7 +22,9 @@ from sim.kernels.forces import add_wrench, backward, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
+from sim.kernels.spinning import inertia_of, product
 from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
+from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
 from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
 
 # Of unit row forces that do nothing: what counts as a part of them; below it is roundoff.
@@ -221,18 +223,21 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
 
 
 @door
-def energies(columns, stops, forces, points, gravity_W, coordinate, rate, link_work, one_work):
-    """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J]."""
+def energies(links, columns, stops, forces, points, gravity_W, coordinate, rate, link_work, one_work):
+    """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J].
+
+    Each link's about its centre of mass: about its origin, large parts cancel where a heavy link hangs on a light one
+    that whirls.
+    """
     kinetic, potential = 0.0, 0.0
-    I, V, x, g = link_work.I, link_work.V, link_work.x, gravity_W  # noqa: E741
+    I, V, R, x, g = link_work.I, link_work.V, link_work.R, link_work.x, gravity_W  # noqa: E741
     for b in range(1, x.shape[0]):
-        w0, w1, w2, u0, u1, u2 = V[b, 0], V[b, 1], V[b, 2], V[b, 3], V[b, 4], V[b, 5]
-        m, hx, hy, hz = I[b, 0], I[b, 1], I[b, 2], I[b, 3]
-        kinetic += 0.5 * m * (u0 * u0 + u1 * u1 + u2 * u2)
-        kinetic += u0 * (w1 * hz - w2 * hy) + u1 * (w2 * hx - w0 * hz) + u2 * (w0 * hy - w1 * hx)
-        kinetic += 0.5 * (I[b, 4] * w0 * w0 + I[b, 5] * w1 * w1 + I[b, 6] * w2 * w2)
-        kinetic += I[b, 7] * w0 * w1 + I[b, 8] * w0 * w2 + I[b, 9] * w1 * w2
-        potential -= g[0, 0] * (m * x[b, 0] + hx) + g[0, 1] * (m * x[b, 1] + hy) + g[0, 2] * (m * x[b, 2] + hz)
+        w, m = three(V, b), I[b, 0]
+        arm, turn = outward_axes(R, b, three(links.com_K, b)), inward_axes(R, b, w)
+        u = plus((V[b, 3], V[b, 4], V[b, 5]), cross(w, arm))
+        kinetic += 0.5 * (m * dot(u, u) + dot(turn, product(inertia_of(links, b), turn)))
+        for i in range(3):
+            potential -= g[0, i] * m * (x[b, i] + arm[i])
     for c in range(rate.size):
         kinetic += 0.5 * columns.armature[c] * rate[c] ** 2
         if columns.stiffness[c] != 0.0:
@@ -397,7 +402,7 @@ def observation(question, system, t, a, b):
     columns(system, q, v)
     body_poses(tables.links, work.links, work.bodies)
     energies(
-        tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
+        tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
     if question == SAMPLE or guards.forces[0]:

@@ -21,10 +21,11 @@ import math
 from sim.kernels.articulated import outward
 from sim.kernels.augmented import bounded
 from sim.kernels.constraints import block_frames
-from sim.kernels.dynamics import answer_rows, columns, factorise, move
+from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.features import place_touch
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.pressing import (
@@ -39,7 +40,6 @@ from sim.kernels.pressing import (
     wake,
 )
 from sim.kernels.project import add_freedoms
-from sim.kernels.spinning import spin_on
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.kernels.vectors import dot, three
 from sim.model import SETTLED, Status
@@ -80,7 +80,9 @@ def step_pressed(system, t, h, y, slope, y_out):
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v = y[:nq], y[nq : nq + nv]
     if work.one.intact[0] != SETTLED:
+        follow(system, t)
         move(system, q, v)
+        apply_forces(system, t, q, v)
         status = factorise(system, 0)
         if status != Status.OK:
             return status
@@ -94,37 +96,20 @@ def step_pressed(system, t, h, y, slope, y_out):
     for i in range(nq, y.size):
         y_out[i] = y[i] + h * slope[i]
     v_out = y_out[nq : nq + nv]
-    spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
-    if tables.rows.block.size > 0:
-        turn_half(system, h, v_out)
+    status = turn_on(system, v, h, v_out)
+    if status != Status.OK:
+        return status
     status = press_on(system, q, v, h, v_out)
     if status != Status.OK:
         return status
     points = work.stepped.points[0]
     if points > 0:
         y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
-    add_freedoms(tables.links, v_out, h, y_out[:nq])
+    move_on(tables.links, h, v_out, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
     return Status.OK
-
-
-@chapter
-def turn_half(system, h, v_out):
-    """Take back half of what rows do to v because they turn: J v_out = -h J' v / 2.
-
-    The way back to the rows at the end of the step turns v by the other half.  With the whole, v would be longer by the
-    square of the turn, and positions short of their circle.
-    """
-    tables, _, work, _ = unpack(system)
-    rows, row_work = tables.rows, work.rows
-    for r in range(row_work.rhs.size):
-        free = rows.compliance[r] > 0.0 or rows.motion[r] >= 0
-        row_work.rhs[r] = 0.0 if free else -0.5 * row_work.gamma[r]
-    answer_rows(system)
-    for i in range(v_out.size):
-        v_out[i] += h * work.freedoms.vdot[i]
 
 
 @story

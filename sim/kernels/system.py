@@ -30,7 +30,7 @@ from sim.model import Control, Guards, Tables, Work
     PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size; -1: no place to end a step
     TURNS,  # remember the angles of loop joints at y
     NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
-    LEAP,  # one semi-implicit step of length t on y with the slope b: v first, then q with it
+    LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.inertial`
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
     # The others need their addresses only where a scene asks for them.

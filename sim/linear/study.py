@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sim.compiler import Model, compile
+from sim.flow import Flow
 from sim.kernels.system import SETTLE, START
 from sim.linear.acting import Acting, LinearError
+from sim.linear.crossings import Crossing, crossings
 from sim.linear.equations import STEP, Equations
 from sim.linear.laws import Laws
+from sim.linear.motion import Motion
+from sim.linear.roots import ROUNDOFF, roots, spread
 from sim.linear.steady import Frame, Looker, States, choose_states, freedom_names
-from sim.linear.symmetry import turns
+from sim.linear.symmetry import fields, turns
 from sim.scene.spec import Scene
 from sim.simulator import Simulator
 
 SECOND_STEP = 1e-20  # of the complex step that the first is held against
 # Entries of a column below this, over the largest entry of A, are zero: that state feeds nothing back.
 NOTHING = 1e-12
-PASSES = 1e-9  # of the largest eigenvalue: real part at which one passes through zero
+OFF = 1e-6  # of a motion: part of it that is off the symmetries, below which it is one
+OF_DIFFERENCES = 1e-8  # of A's entries, by central differences
 DOUBTFUL = 1e-6  # of the largest acceleration: what is farther from the engine is not to be trusted
 RUNS = 1e-9  # m/s or rad/s: what is slower is not said to run on
-STILL = 1e-6  # eigenvalues below this over the largest one, at all values of a parameter, are zero: something is kept
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,15 @@ class Linearization:
     A : (n, n); B : (n, inputs)
     inputs : columns whose torques (N or N m) are inputs
     eigenvalues : (n,) 1/s, those of the states that feed back first, by real part; then a zero for each other one
+    spread : (fed,) 1/s, below which a real or imaginary part of the former cannot be told from zero
     modes : (n, fed) eigenvectors of the former, zero in states that are ignored
     fed : indices of the states that feed back; ignored : the others, on which nothing depends
     q, v : the state that was linearised about
+    pose : name -> coordinate of every freedom of the tree there; rotations in space are rotation vectors
     steady : whether the motion is steady; remark : if not, what keeps it from being so
     follows : name -> rate, of the freedoms and turns that run on steadily
     notes : what was not differentiated exactly, or held still
+    size, error : sizes (n, n) of the terms that entries of A were summed from, and the error of the entries over these
     trust : `steps`, largest difference of A between two complex steps, relative to its largest entry; `engine`,
         largest difference between the accelerations here and those of the kernels, relative to the largest
     """
@@ -54,15 +61,36 @@ class Linearization:
     B: np.ndarray
     inputs: tuple[str, ...]
     eigenvalues: np.ndarray
+    spread: np.ndarray
     modes: np.ndarray
     fed: np.ndarray
     q: np.ndarray
     v: np.ndarray
+    pose: dict[str, float]
     steady: bool
     remark: str
     follows: dict[str, float]
     notes: tuple[str, ...]
     trust: dict[str, float]
+    size: np.ndarray
+    error: float
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Eigenvalues of the states that feed back (fed,) [1/s]."""
+        return self.eigenvalues[: len(self.fed)]
+
+    @property
+    def rounded(self) -> np.ndarray:
+        """The same, with real and imaginary parts that cannot be told from zero as zero."""
+        real, imag = (np.where(np.abs(part) > self.spread, part, 0.0) for part in (self.roots.real, self.roots.imag))
+        out: np.ndarray = real + 1j * imag
+        return out
+
+    def sized(self, size: np.ndarray) -> Linearization:
+        """Return the same model with the spread that entries of A have which were summed from larger terms (n, n)."""
+        fed = np.ix_(self.fed, self.fed)
+        return replace(self, size=size, spread=spread(self.A[fed], self.roots, size[fed], self.error))
 
     @property
     def ignored(self) -> np.ndarray:
@@ -78,11 +106,11 @@ class Linearization:
         pairs = np.stack([self.eigenvalues.real, self.eigenvalues.imag], axis=-1)
         return {
             "time": self.t, "states": list(self.states), "inputs": list(self.inputs), "A": self.A.tolist(),
-            "B": self.B.tolist(), "eigenvalues": pairs.tolist(),
+            "B": self.B.tolist(), "eigenvalues": pairs.tolist(), "spread": self.spread.tolist(),
             "modes": np.stack([self.modes.real, self.modes.imag], axis=-1).tolist(),
             "ignored": [self.states[k] for k in self.ignored], "q": self.q.tolist(), "v": self.v.tolist(),
-            "steady": self.steady, "remark": self.remark, "follows": self.follows, "notes": list(self.notes),
-            "trust": self.trust,
+            "pose": self.pose, "steady": self.steady, "remark": self.remark, "follows": self.follows,
+            "notes": list(self.notes), "trust": self.trust,
         }  # fmt: skip
 
 
@@ -216,11 +244,12 @@ def _model(
     answer = looker.equations.answer(q[None], v[None])
     B = np.zeros((len(rows), len(columns)))
     B[len(choice.positions) :] = answer.inputs[0][choice.rates][:, columns].real
-    fed = feeding_back(A)
-    eigenvalues, vectors = np.linalg.eig(A[np.ix_(fed, fed)])
-    order = np.lexsort((-eigenvalues.imag, np.round(eigenvalues.real, 9)))
+    fed = feeding_back(A, _changes(looker, q, v, frame, choice))
+    inner = np.ix_(fed, fed)
+    eigenvalues, vectors = roots(A[inner])
     modes = np.zeros((len(rows), len(fed)), complex)
-    modes[fed] = vectors[:, order]
+    modes[fed] = vectors
+    size, error = _sizes(flow, A, choice), _error(v, frame, laws, steady)
     zeros = np.zeros(len(rows) - len(fed))
     engine, here = _of_engine(simulator, q, v), answer.vdot[0].real
     trust = {
@@ -230,21 +259,59 @@ def _model(
     states = [names[k] for k in choice.positions] + [f"rate({names[k]})" for k in choice.rates]
     return Linearization(
         t=flow.t, states=tuple(states), A=A, B=B, inputs=tuple(flow.model.column_names[c] for c in columns),
-        eigenvalues=np.concatenate([eigenvalues[order].astype(complex), zeros]), modes=modes, fed=fed, q=q, v=v,
-        steady=steady, remark=remark, follows=_followed(looker, frame) if steady else {},
-        notes=_notes(simulator, laws, trust["engine"]), trust=trust,
+        eigenvalues=np.concatenate([eigenvalues, zeros]), spread=spread(A[inner], eigenvalues, size[inner], error),
+        modes=modes, fed=fed, q=q, v=v, pose=_pose(looker, q, v), steady=steady,
+        remark=remark, follows=_followed(looker, frame) if steady else {},
+        notes=_notes(simulator, laws, trust["engine"]), trust=trust, size=size, error=error,
     )  # fmt: skip
 
 
-def feeding_back(A: np.ndarray) -> np.ndarray:
-    """Return the states on which others depend, or they themselves; leaves out as many as can be left out."""
+def feeding_back(A: np.ndarray, changes: np.ndarray) -> np.ndarray:
+    """Return the states on which others depend, or they themselves; leaves out as many as can be left out.
+
+    changes : mask of states that stay, since they change the motion, if not to first order
+    """
     fed, nothing = np.arange(len(A)), NOTHING * np.abs(A).max(initial=0.0)
     while len(fed):
-        idle = np.all(np.abs(A[np.ix_(fed, fed)]) <= nothing, axis=0)
+        idle = np.all(np.abs(A[np.ix_(fed, fed)]) <= nothing, axis=0) & ~changes[fed]
         if not idle.any():
             break
         fed = fed[~idle]
     return fed
+
+
+def _changes(looker: Looker, q: np.ndarray, v: np.ndarray, frame: Frame, at: States) -> np.ndarray:
+    """Return the mask of positions off the symmetries: a root of theirs that is zero is not so by nature."""
+    N_p, _ = looker.tangents(q, at)
+    Z = fields(looker.equations, q[None], v[None]).moved[0] @ frame.basis
+    rest = N_p - Z @ np.linalg.lstsq(Z, N_p, rcond=1e-10)[0] if Z.shape[1] else N_p
+    moved = np.linalg.norm(rest, axis=0) > OFF * np.linalg.norm(N_p, axis=0)
+    return np.concatenate([moved, np.zeros(len(at.rates), bool)])
+
+
+def _sizes(flow: Flow, A: np.ndarray, at: States) -> np.ndarray:
+    """Return (n, n) sizes of the terms in A: at least its own entries, and what weight does at a metre's mechanism."""
+    length, linear = flow.model.length, np.asarray(flow.structure.tables.freedoms.linear, bool)
+    weight = float(np.linalg.norm(flow.structure.tables.one.gravity_W[0])) / length
+    n, unit = len(at.positions), np.where(linear, length, 1.0)
+    out: np.ndarray = np.abs(A)
+    out[n:, :n] = np.maximum(out[n:, :n], weight * np.outer(unit[at.rates], 1.0 / unit[at.positions]))
+    return out
+
+
+def _error(v: np.ndarray, frame: Frame, laws: Laws, steady: bool) -> float:
+    """Return the error of A's entries: roundoff, what the steady motion is off, differences of laws in Python."""
+    off = frame.off / (1.0 + float(np.abs(v).max(initial=0.0))) if steady else 0.0
+    return max(ROUNDOFF, off, OF_DIFFERENCES if laws.acting else 0.0)
+
+
+def _pose(looker: Looker, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
+    """Return the coordinates of the tree's freedoms by name."""
+    equations, tables = looker.equations, looker.flow.structure.tables
+    motion = Motion(tables, equations.links, q[None])
+    coordinate, _ = equations.acting.columns(motion, [], q[None], v[None])
+    of = [link.column + i for link in equations.links[1:] for i in range(link.nv)]
+    return dict(zip(freedom_names(looker.flow), coordinate[0, of].tolist(), strict=True))
 
 
 def _followed(looker: Looker, frame: Frame) -> dict[str, float]:
@@ -280,23 +347,13 @@ def _notes(simulator: Simulator, laws: Laws, engine: float) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Crossing:
-    """A value of the parameter at which the real part of an eigenvalue is zero.
-
-    eigenvalue : there, with a positive imaginary part where it oscillates; rising : whether it becomes unstable
-    """
-
-    value: float
-    eigenvalue: complex
-    rising: bool
-
-
-@dataclass(frozen=True)
 class RootLocus:
     """Linear models over the values of a parameter.
 
     branches : (values, most states that feed back) eigenvalues in the order of the branches, not-a-number where a
         model has fewer
+    crossings : where modes begin or cease to grow
+    leaps : values between which the motions that were found do not go on into one another
     """
 
     parameter: str
@@ -304,6 +361,7 @@ class RootLocus:
     models: tuple[Linearization, ...]
     branches: np.ndarray
     crossings: tuple[Crossing, ...] = field(default=())
+    leaps: tuple[float, ...] = field(default=())
 
     def as_data(self) -> dict[str, Any]:
         """Return everything as plain data; eigenvalues as [real, imaginary]."""
@@ -311,9 +369,13 @@ class RootLocus:
         return {
             "parameter": self.parameter, "values": self.values.tolist(), "branches": pairs.tolist(),
             "crossings": [
-                {"value": c.value, "eigenvalue": [c.eigenvalue.real, c.eigenvalue.imag], "rising": c.rising}
+                {
+                    "value": c.value, "eigenvalue": [c.eigenvalue.real, c.eigenvalue.imag], "rising": c.rising,
+                    "kind": c.kind, "modes": c.modes,
+                }
                 for c in self.crossings
             ],
+            "leaps": list(self.leaps),
             "models": [model.as_data() for model in self.models],
         }  # fmt: skip
 
@@ -322,7 +384,7 @@ def root_locus(
     make: Callable[[float], Scene | Model], values: Sequence[float], *, parameter: str = "parameter",
     at: float | str | None = None, inputs: Sequence[str] | None = None, states: Sequence[str] = (),
 ) -> RootLocus:  # fmt: skip
-    """Return the eigenvalues of a scene over a parameter, and where their real parts pass through zero.
+    """Return the eigenvalues of a scene over a parameter, and where modes begin or cease to grow.
 
     Parameters
     ----------
@@ -343,9 +405,21 @@ def root_locus(
             raise LinearError(f"{parameter} = {value:.9g}: {error}") from error
 
     models = tuple(model_at(float(value)) for value in values)
-    branches = _branches([model.eigenvalues[: len(model.fed)] for model in models])
-    found = _crossings(model_at, np.asarray(values, float), branches)
-    return RootLocus(parameter, np.asarray(values, float), models, branches, found)
+    size = _largest(models)
+    models = tuple(_sized(model, size) for model in models)
+    branches = _branches([model.roots for model in models])
+    found, leaps = crossings(lambda value: _sized(model_at(value), size), [float(value) for value in values], models)
+    return RootLocus(parameter, np.asarray(values, float), models, branches, found, leaps)
+
+
+def _largest(models: Sequence[Linearization]) -> np.ndarray:
+    """Return the largest of the sizes of each entry of A over the models, if all have the same states."""
+    alike = len({model.states for model in models}) == 1
+    return np.max([model.size for model in models], axis=0) if alike else np.zeros((0, 0))
+
+
+def _sized(model: Linearization, size: np.ndarray) -> Linearization:
+    return model.sized(size) if size.shape == model.size.shape else model
 
 
 def _branches(found: Sequence[np.ndarray]) -> np.ndarray:
@@ -365,33 +439,3 @@ def _branches(found: Sequence[np.ndarray]) -> np.ndarray:
         out[n, rows] = values[columns]
         before, last = last, np.where(np.isfinite(out[n]), out[n], last)
     return out
-
-
-def _crossings(
-    model_at: Callable[[float], Linearization], values: np.ndarray, branches: np.ndarray
-) -> tuple[Crossing, ...]:
-    """Find where real parts pass through zero between values; one of two conjugates is told."""
-    from scipy.optimize import brentq
-
-    out: list[Crossing] = []
-    still = np.nanmax(np.abs(branches), axis=0, initial=0.0) <= STILL * np.nanmax(np.abs(branches), initial=0.0)
-    resting = int(still.sum())
-    for k in range(branches.shape[1]):
-        for n in range(len(values) - 1):
-            a, b = branches[n, k], branches[n + 1, k]
-            if still[k] or not a.real * b.real < 0.0 or max(a.imag, b.imag) < 0.0:
-                continue  # of two conjugates that pass together one is told
-            ends = (values[n], values[n + 1])
-
-            def nearest(value: float, a: complex = a, b: complex = b, ends: tuple[float, float] = ends) -> complex:
-                share = (value - ends[0]) / (ends[1] - ends[0])
-                there = model_at(value)
-                known = there.eigenvalues[: len(there.fed)]
-                known = known[np.argsort(np.abs(known))][resting:]
-                return complex(known[np.argmin(np.abs(known - (a + share * (b - a))))])
-
-            root = float(brentq(lambda value, at=nearest: at(value).real, *ends, xtol=1e-13, rtol=4e-15))
-            there = nearest(root)
-            if abs(there.real) <= PASSES * np.nanmax(np.abs(branches)):  # else branches met, and it leapt between them
-                out.append(Crossing(root, there, bool(b.real > a.real)))
-    return tuple(sorted(out, key=lambda crossing: crossing.value))

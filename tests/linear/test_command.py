@@ -59,6 +59,24 @@ def test_a_parameter_gives_a_root_locus(pole: str, capsys: pytest.CaptureFixture
     assert "8" in capsys.readouterr().out and "<svg" in Path("locus.svg").read_text()
 
 
+def test_crossings_poses_and_zeros_are_told(pole: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pole falls from k = m g l / 2 = 9.81 N m/rad down, and at it both roots are zero."""
+    assert main(["linearize", pole, "--at", "steady", "--param", "k=8 N m/rad:12 N m/rad:1 N m/rad"]) == 0
+    out = capsys.readouterr().out
+    assert "k = 9.81: buckling: a root passes zero; a mode becomes stable\n" in out
+    assert "pose: foot 0, at all values" in out and out.count("k = ") == 1
+    assert main(["linearize", pole, "--at", "steady", "--set", "k=9.81 N m/rad"]) == 0
+    out = capsys.readouterr().out
+    assert "pose: foot 0\n" in out and out.count("\n0.0000000000 ") == 2
+    start = POLE + "initial: {foot: 40 deg}\n"
+    Path("leaning.yaml").write_text(start)
+    assert main(["linearize", "leaning.yaml", "--at", "steady", "--set", "k=9 N m/rad"]) == 0
+    found = float(capsys.readouterr().out.split("pose: foot ")[1].split()[0])
+    assert found > 0.5 and abs(9 * found - 9.81 * np.sin(found)) < 1e-7
+    assert main(["linearize", "leaning.yaml", "--at", "steady", "--param", "k=8:9:0.5", "--overwrite"]) == 0
+    assert f"{found:.6f}" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
