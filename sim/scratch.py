@@ -40,6 +40,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     row: numbers of a recorded row, where rows are wanted.
     """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
+    late = len(tables.late)
     room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
     if room is None:
         jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
@@ -61,7 +62,8 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
         basis=np.zeros((8, 6)),
-        stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
+        stack=np.zeros(64), late=np.zeros((late + 1, late)), late_order=np.zeros(late, np.int64),
+        jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
         **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
@@ -141,7 +143,7 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     k = np.zeros((16, n))
     return Stepper(
         y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=k, rows=k.reshape(-1),
-        dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
+        dense=np.zeros((8, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         clock=np.zeros(18), count=np.zeros(16, np.int64),
     )  # fmt: skip
 

@@ -40,6 +40,9 @@ from sim.model import Control, Guards, Tables, Work
     STEPPING,  # a time step with contacts from y; see `sim.kernels.stepping`
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
+    # values of formulas that read forces or energies, at coordinates a and rates b, where rows are factorised; see
+    # `sim.kernels.feedback`
+    FEED,
     # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
@@ -47,8 +50,8 @@ from sim.model import Control, Guards, Tables, Work
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-) = range(21)
-QUESTIONS = 21
+) = range(22)
+QUESTIONS = 22
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -56,7 +59,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (21,) i8: address of the function that answers each question
+    answers: Any  # (22,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 
