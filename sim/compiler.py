@@ -16,9 +16,12 @@ from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
 from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
+from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Body, Constraint, Contact, Joint, Limits, Scene
 from sim.tree import Frames
+
+FAR = 1e7  # sizes of the bodies from the origin: farther out, the spacing of floats comes near to the default of rtol
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,8 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
             {contact.name: i for i, contact in enumerate(scene.contacts)},
         )
     )
+    length = _length(scene, origins)
+    _refuse_what_is_too_far(scene, poses, length)
     forces = compile_forces(scene, poses, points, programs)
     _enter_motions(specs, joints, columns, programs)
     solids = solids_of(scene, origins)
@@ -148,7 +153,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
         forces=forces, constraints=constraints,
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=_connected(scene, constraints),
-        gravity_W=np.array(scene.world.gravity, float), length=_length(scene, origins), programs=programs,
+        gravity_W=np.array(scene.world.gravity, float), length=length, programs=programs,
         solids=solids, pairs=pairs,
     )  # fmt: skip
     for joint in constraints:
@@ -284,6 +289,31 @@ def _joint_tables(
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
     return joints, columns, stop_table, tuple(column_names)
+
+
+def _refuse_what_is_too_far(scene: Scene, poses: Sequence[Pose], length: float) -> None:
+    """Refuse places so far out that floats do not tell them well enough for bodies of this size."""
+    far = FAR * length
+    places = [
+        (body.place, f"bodies.{body.name}", float(np.linalg.norm(pose.p)))
+        for body, pose in zip(scene.bodies, poses[1:], strict=True)
+    ]
+    types = {joint.name: joint.type for joint in scene.joints}
+    for name, value in scene.initial.items():
+        units = FREEDOM_UNITS[types.get(name, "free")]
+        slides = [x for x, unit in zip(value.coordinate or (), units, strict=False) if unit == "m"]
+        places.append((value.place, f"initial.{name}", float(np.linalg.norm(slides))))
+    problems = [
+        Problem(
+            where=place, path=path,
+            what=f"{away:.3g} m from the origin, where places are told to {np.spacing(away):.1g} m only: too coarse "
+            f"for bodies of about {length:.3g} m",
+            hint=f"build the scene within {far:.1g} m of its origin",
+        )
+        for place, path, away in places if away > far
+    ]  # fmt: skip
+    if problems:
+        raise SceneError(problems)
 
 
 def _refuse_what_is_not_there(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from sim.connectivity import Structure
 from sim.contact.hold import key_of
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.system import PROJECT, SAMPLE, START, WATCH, System, address
+from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
 from sim.mechanism import Mechanism
 from sim.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.model import (
@@ -63,9 +64,11 @@ from sim.model import (
 from sim.programs import Condition
 from sim.rows import Rows
 from sim.scratch import make_stepper, make_work, stepping_work, with_scratch
+from sim.sentences import SimulationError, sentence
 from sim.tree import Frames
 
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
+FOLLOWED = 1e-9  # of the largest: by less what formulas give that read forces has not changed
 ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
@@ -100,6 +103,8 @@ class Flow:
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.iterations = 0  # of the last decision on what touches; time steps make none
+        programs = model.programs  # joints, and components of their forces, that torques and wrenches read
+        self.reads = sorted({read for late in programs.late() for read in programs.forces_of(late)})
         self.rows = Rows(model)
         self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
@@ -287,6 +292,33 @@ class Flow:
         self.ask(WATCH, self.stepper.y, values)
         forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE, GUARD_HOLD))
         return bool(np.any(values[forces] > ROUNDOFF * self._largest_force()))
+
+    def foresee(self) -> None:
+        """Let contacts press as they will in the next time step, where none of this structure went before."""
+        y, n, stepped = self.stepper.y.copy(), len(self.stepper.y), self.work.stepped.copy()
+        rows = np.zeros(16 * n)
+        rows[5 * n] = self.stepper.clock[STEP_FIXED]
+        for question, out in ((START, self.stepper.error.copy()), (SETTLE, rows[:n]), (STEPPING, rows)):
+            if self.ask(question, y, out) != Status.OK:
+                break  # what is wrong is told by the step itself
+        stepped.before[:] = self.work.stepped.before
+        self.work.stepped[:] = stepped
+
+    def follow_forces(self) -> bool:
+        """Find anew what formulas give that read forces; tells whether that has changed."""
+        fed = self.control.fed
+        before = fed.copy()
+        self.observe()
+        return bool(np.any(np.abs(fed - before) > FOLLOWED * np.max(np.abs(fed), initial=0.0)))
+
+    @contextmanager
+    def forces_read(self) -> Iterator[None]:
+        """Let formulas that read forces keep what they give, while it is decided which forces there are."""
+        self.control.acts[2] = 1
+        try:
+            yield
+        finally:
+            self.control.acts[2] = 0
 
     def _largest_force(self) -> float:
         """Return the largest force or torque of contacts, stops and friction, as last observed."""
@@ -484,12 +516,20 @@ class Flow:
     # --- what is read ---------------------------------------------------------------------------
 
     def observe(self) -> np.ndarray:
-        """Bring everything about the present state into `work`; returns its row."""
+        """Bring everything about the present state into `work`; returns its row.
+
+        Raises
+        ------
+        SimulationError
+            Where formulas that read forces, and these forces, have not one answer.
+        """
         self._refresh_wrenches()
         row = np.zeros(self.rows.buffer.shape[1])
         told = int(self.work.stepped.told[0])
-        self.ask(SAMPLE, self.stepper.y, row)
+        status = self.ask(SAMPLE, self.stepper.y, row)
         self.work.stepped.told[0] = told
+        if status == Status.ENTANGLED:
+            raise SimulationError(sentence(status, 0, self))
         return row
 
     def sample_now(self) -> None:
@@ -557,6 +597,11 @@ class Flow:
                 f"{stepped.residual[0]:.1e} of their speeds, overlaps of {stepped.overlap[0]:.1e} m at most"
             )
         return lines
+
+    def taken(self) -> dict[str, float]:
+        """Return what contacts took in time steps that neither collided nor slid [J]; empty without such steps."""
+        stepped = self.work.stepped
+        return {"taken_by_contacts": float(stepped.taken[0])} if stepped.steps[0] else {}
 
     @property
     def method(self) -> str:

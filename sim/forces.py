@@ -43,6 +43,7 @@ def compile_forces(scene: Scene, poses: tuple[Pose, ...], points: Any, programs:
     for f, force in enumerate(scene.forces):  # their formulas may read any spring
         if isinstance(force, Wrench):
             out.programs[f] = [*_programs(force.torque, programs), *_programs(force.force, programs)]
+            programs.pushing += [program for program in out.programs[f].tolist() if program >= 0]
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from sim.controllers import ControllerFault
 from sim.impulses import joint_impulses
 from sim.programs import Condition, Programs
 from sim.scene.spec import Action, Event
-from sim.sentences import SimulationError
+from sim.sentences import SimulationError, late_places
 from sim.tree import Frames
 
 if TYPE_CHECKING:
@@ -83,8 +84,11 @@ class Happenings:
     # --- entry points ---------------------------------------------------------------------------
 
     def at_start(self) -> None:
-        """Serve what is due at t = 0: timed events, conditions that hold, controllers."""
-        self._pass(self._holding({}), (), True)
+        """Serve what is due at t = 0: contacts, timed events, conditions that hold, controllers."""
+        decided = self.s.model.one_sided and any(condition.forces for condition in self.s.flow.conditions)
+        if decided:  # conditions read what presses
+            self._tell_around(self._decide_contacts)
+        self._pass(self._holding({}), (), not decided)
 
     def due(self) -> None:
         """Serve what is due by time or key now."""
@@ -143,10 +147,22 @@ class Happenings:
             raise SimulationError(f"t = {t:.9g} s: events {names} set each other off without end at this instant")
         self._sample_controllers(t)
 
+    def _tell_around(self, change: Callable[[], list[Happening]]) -> None:
+        """Make a change, and tell of it between rows x- and x+."""
+        s = self.s
+        s.flow.sample_now()
+        s._tell_rows()
+        lines = change()
+        s.flow.sample_now()
+        s._tell_rows()
+        if s.journal is not None:
+            for line in lines:
+                s.journal.event(line)
+
     def _values(self) -> dict[str, float]:
         """Values of all conditions now."""
         flow = self.s.flow
-        if not flow.conditions:
+        if not flow.conditions and not flow.reads:
             return {}
         from sim.kernels.programs import evaluate
         from sim.kernels.system import address
@@ -168,19 +184,25 @@ class Happenings:
         )
 
     def _refuse_chosen_forces(self) -> None:
-        """Refuse conditions on forces that are one choice among many in this structure, as last observed.
+        """Refuse formulas of forces that are one choice among many in this structure, as last observed.
 
         A component that is the only one possible may be read where others of the force are not.
         """
         flow, events = self.s.flow, {event.name: event for event in self.s.model.scene.events}
-        for condition in flow.conditions:
-            for joint, component in condition.reads if flow.watched(condition.event) else ():
+        readers = [
+            (f"event {condition.event!r} ({events[condition.event].place})", condition.reads)
+            for condition in flow.conditions
+            if flow.watched(condition.event)
+        ]
+        if flow.reads:
+            readers.append((late_places(flow), tuple(flow.reads)))
+        for where, reads in readers:
+            for joint, component in reads:
                 sure = flow.work.joints.components[joint, :6]
                 if sure[component] == 0.0:
                     name = flow.model.joint_names[joint]
                     others = [axis for axis, mark in zip("xyz", sure[3:], strict=True) if mark]
                     hint = f" Those along {' and '.join(others)} are determined." if others else ""
-                    where = f"event {condition.event!r} ({events[condition.event].place})"
                     raise SimulationError(
                         f"t = {flow.t:.9g} s: {where}: force({name!r}) is not determined here along "
                         f"{'xyz'[component - 3]}: some rows of the loops repeat others, so this part of the force of "
@@ -249,6 +271,23 @@ class Happenings:
         return bool(np.any(np.abs((flow.work.points.p[of_both] - level) @ normal) < IN_PLANE))
 
     def _decide(self) -> list[Happening]:
+        """Let bodies collide, stick, slide and part, until formulas agree with the forces that they read."""
+        flow = self.s.flow
+        if not len(flow.control.fed):
+            return self._decide_once()
+        flow.follow_forces()
+        lines: list[Happening] = []
+        for _ in range(ROUNDS):
+            with flow.forces_read():
+                lines += self._decide_once()
+            if not flow.follow_forces():
+                return lines
+        raise SimulationError(
+            f"t = {flow.t:.9g} s: {late_places(flow)} read forces of contacts, and make these contacts change, without "
+            "end at this instant: weaken what they give"
+        )
+
+    def _decide_once(self) -> list[Happening]:
         """Let bodies collide, stick, slide and part; returns what is told of it."""
         flow = self.s.flow
         done = self.s.touching.decide(flow)
@@ -288,13 +327,7 @@ class Happenings:
         s = self.s
         if s.model.scene.simulate.contact != "auto" or not s.model.one_sided or s.flow.time_stepping:
             return False
-        s.flow.sample_now()
-        s._tell_rows()
-        line = self.turn_to_steps("the step fell to nothing")
-        s.flow.sample_now()
-        s._tell_rows()
-        if s.journal is not None:
-            s.journal.event(line)
+        self._tell_around(lambda: [self.turn_to_steps("the step fell to nothing")])
         return True
 
     def _touch(self, stop: int) -> Happening:

@@ -30,7 +30,7 @@ def make_control(model: Model, laws: int = 0) -> Control:
         held=np.zeros(len(model.columns)), rubbing=np.zeros(len(model.columns)),
         wrench=np.zeros((len(model.bodies), 6)),
         arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
-        acts=np.zeros(2, np.int64), failed=np.zeros(1, np.int64),
+        acts=np.zeros(3, np.int64), fed=np.zeros(len(model.programs.late())), failed=np.zeros(1, np.int64),
     )  # fmt: skip
 
 

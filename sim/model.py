@@ -51,6 +51,7 @@ class Status(IntEnum):
     NOT_SOLVED = 10  # Newton's iteration for the stages of an implicit step did not converge
     JAMMED = 11  # friction of sliding points has no finite answer: Painleve's paradox
     CROWDED = 12  # more points may press within a time step than there is room for
+    ENTANGLED = 13  # formulas that read forces, and these forces, have not one answer together
 
 
 LINK = np.dtype(
@@ -417,6 +418,7 @@ PRESS = np.dtype(
         ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
+        ("struck", "i8"),  # 1: bodies came together there with speed
     ],
     align=True,
 )  # fmt: skip
@@ -437,6 +439,8 @@ STEPPED = np.dtype(
         ("points", "i8"), ("before", "i8"), ("told", "i8"),  # presses of this step; of the one before; kept for rows
         ("most", "i8"), ("sweeps", "i8"), ("steps", "i8"),  # largest number of points; sweeps and steps in all
         ("residual", "f8"), ("overlap", "f8"),  # worst of any step: of the law, as share of its speeds; m
+        ("struck", "i8"),  # 1: bodies came together with speed in this step
+        ("taken", "f8"),  # J: what contacts took that neither collided nor slid, in all; their law takes nothing
     ],
     align=True,
 )  # fmt: skip
@@ -544,6 +548,8 @@ class Tables(NamedTuple):
     applied: Annotated[Any, "i8", 2]  # (torque programs, 2) program, column
     laws: Annotated[Any, "i8", 2]  # (laws, 3) address of the function, first constant, number of constants
     law_constants: Annotated[Any, "f8"]
+    late: Annotated[Any, "i8"]  # (late programs,) of torques and wrenches that read forces or energies
+    slots: Annotated[Any, "i8"]  # (programs,) which of the late ones each is, or -1
 
 
 class Control(NamedTuple):
@@ -556,7 +562,8 @@ class Control(NamedTuple):
     wrench: Annotated[Any, "f8", 2]  # (bodies + 1, 6) moment about the body's origin, force; world axes: the caller's
     arms: Annotated[Any, "f8", 2]  # (bodies + 1, 9) N m: sum of p f^T, forces f (world) at points p (body axes)
     turn: Annotated[Any, "f8"]  # (columns,) rad: angle of loop joints at the last accepted step, to count turns
-    acts: Annotated[Any, "i8"]  # (2,) held torques or a wrench act; a wrench acts
+    acts: Annotated[Any, "i8"]  # (3,) held torques or a wrench act; a wrench acts; what is fed back stays as it is
+    fed: Annotated[Any, "f8"]  # (late programs,) N or N m: their values, found together with the forces they read
     failed: Annotated[Any, "i8"]  # (1,) set by a Python controller that raised
 
 
@@ -608,6 +615,8 @@ class Work(NamedTuple):
     basis: Annotated[Any, "f8", 2]  # (8, 6) wrenches; whose they are
     N: Annotated[Any, "f8", 2]  # (rows, rows) row forces that do nothing
     stack: Annotated[Any, "f8"]  # (64,)
+    late: Annotated[Any, "f8", 2]  # (late programs + 1, late programs) what each answers to each; what is left
+    late_order: Annotated[Any, "i8"]  # (late programs,)
     jets: Annotated[Any, "f8", 2]  # (64, 3) the same with first and second time derivatives
     moved: Annotated[Any, "f8"]  # (nv,) rates that a time step comes to
     saved: Annotated[Any, "f8"]  # (nq,)
@@ -696,7 +705,7 @@ class Stepper(NamedTuple):
     error: Any
     k: Any  # (16, n) slopes
     rows: Any  # (16 n,) the same numbers
-    dense: Any  # (7, n)
+    dense: Any  # (8, n) the last: what is added at once in the middle of the step
     guard_old: Any  # (guards,)
     guard_new: Any
     guard_mid: Any

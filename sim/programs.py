@@ -29,6 +29,9 @@ _UNARY = {
 }  # fmt: skip
 
 
+_FORCES = (op.FORCE, op.PRESSING, op.TORQUE)
+
+
 @dataclass(frozen=True)
 class Condition:
     """A `when:` in the tables.
@@ -69,6 +72,7 @@ class Programs:
     applied: list[tuple[int, int]] = field(default_factory=list)
     laws: list[tuple[int, int, int]] = field(default_factory=list)
     law_constants: list[float] = field(default_factory=list)
+    pushing: list[int] = field(default_factory=list)  # programs of wrenches
     acts: bool = False
     views: bool = False
     sources: dict[int, Expression] = field(default_factory=dict)
@@ -88,8 +92,16 @@ class Programs:
 
     def reads_forces(self, program: int) -> bool:
         """Tell whether a program reads forces or torques."""
+        return self._reads(program, _FORCES)
+
+    def _reads(self, program: int, operations: tuple[int, ...]) -> bool:
         first, last = self.spans[program]
-        return any(operation in (op.FORCE, op.PRESSING, op.TORQUE) for operation, _ in self.codes[first:last])
+        return any(operation in operations for operation, _ in self.codes[first:last])
+
+    def late(self) -> list[int]:
+        """Return the programs of torques and wrenches that read what is known only once all that acts is."""
+        acting = {*(program for program, _ in self.applied), *self.pushing}
+        return sorted(program for program in acting if self._reads(program, (*_FORCES, op.ENERGY)))
 
     def forces_of(self, program: int) -> tuple[tuple[int, int], ...]:
         """Return the joints whose forces a program reads, each with the number of their wrench that it reads."""
@@ -114,7 +126,11 @@ class Programs:
         integer, first = np.int64, len(self.codes)
         codes = [*self.codes, *((op.CONSTANT, len(self.constants) + n) for n in range(len(numbers)))]
         spans = [*self.spans, *((first + n, first + n + 1) for n in range(len(numbers)))]
+        late = self.late()
+        slots = np.full(len(spans), -1)
+        slots[late] = np.arange(len(late))
         return {
+            "late": np.array(late, integer), "slots": slots,
             "codes": np.array(codes, integer).reshape(-1, 2), "constants": np.array([*self.constants, *numbers], float),
             "programs": np.array(spans, integer).reshape(-1, 2),
             "applied": np.array(self.applied, integer).reshape(-1, 2),

@@ -215,6 +215,7 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
             "wall_time": time.perf_counter() - began,
             **simulator.flow.counts(),
             "methods": "\n".join(simulator.flow.methods()),
+            **simulator.flow.taken(),
             "host_cores": os.cpu_count() or 0,
         },
     )

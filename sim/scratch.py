@@ -43,6 +43,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     row: numbers of a recorded row, where rows are wanted.
     """
     blocks, m, c = tables.blocks, sizes.rows, sizes.columns
+    late = len(tables.late)
     room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
     if room is None:
         jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
@@ -64,7 +65,8 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
         rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
         basis=np.zeros((8, 6)),
-        stack=np.zeros(64), jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
+        stack=np.zeros(64), late=np.zeros((late + 1, late)), late_order=np.zeros(late, np.int64),
+        jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
         saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
         spans=table(SPAN, sizes.links), span_q=np.zeros(sizes.q), span_v=np.zeros(sizes.v), span_off=np.zeros(sizes.v),
         span_most=np.zeros(sizes.v), ranges=np.zeros((c, 5)), rate_ranges=np.zeros((c, 5)), bounds=np.zeros((64, 5)),
@@ -147,7 +149,7 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
     k = np.zeros((16, n))
     return Stepper(
         y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=k, rows=k.reshape(-1),
-        dense=np.zeros((7, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
+        dense=np.zeros((8, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         curve=np.zeros(15 * n), span=np.zeros(15 * n), told=np.zeros(SPAN_HEADER + guards), ends=np.zeros(LEVELS + 1),
         ahead=np.zeros((LEVELS + 2, guards)),
         clock=np.zeros(18), count=np.zeros(17, np.int64),

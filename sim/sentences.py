@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.model import Status
+from sim.scene.late import late_formulas
 
 if TYPE_CHECKING:
     from sim.flow import Flow
@@ -19,6 +20,12 @@ class SimulationError(RuntimeError):
     """
 
     kept: str = ""
+
+
+def late_places(flow: Flow) -> str:
+    """Return which formulas read forces, as the subject of a sentence."""
+    places = [f"{path} ({formula.place})" for path, formula in late_formulas(flow.model.scene)]
+    return ", ".join(places[:4]) + (", ..." if len(places) > 4 else "")
 
 
 def _loops(flow: Flow) -> str:
@@ -158,4 +165,9 @@ def sentence(status: int, index: int, flow: Flow) -> str:
         )
     if status == Status.JAMMED:
         return f"{when}friction and normal forces of sliding points drive each other up without end"
+    if status == Status.ENTANGLED:
+        return (
+            f"{when}{late_places(flow)} read forces that depend on what they give, and the two have not one answer "
+            "together here: change how strongly they follow the forces"
+        )
     return f"{when}the run ended with status {Status(status).name}"

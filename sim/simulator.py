@@ -97,7 +97,7 @@ class Simulator:
         conditions = self.happenings.enter_conditions(programs)
         self._model = replace(model, programs=programs)
         structure = build(self._model, start.frames, model.connected, start.structure.carrier)
-        control = mechanism.control._replace(enabled=self.controllers.enabled())
+        control = mechanism.control._replace(enabled=self.controllers.enabled(), fed=np.zeros(len(programs.late())))
         self.flow = Flow(
             self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
         )

@@ -68,6 +68,7 @@ forces:
   strut: {type: spring, from: a.tip, to: b.com, stiffness: 1 N/m}
 controllers:
   push: {type: torque, torques: {top: "1 N m*cos(t/1 s)"}}
+  feel: {type: torque, torques: {hinge: "0.1*torque('top')"}}
   hold: {type: pd, joints: [hinge], kp: 1, kd: 1}
   stop: {type: limits, joints: [top]}
   pump: {type: swing_pump, joints: [hinge], amplitude: 0.1}

@@ -16,6 +16,7 @@ from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, wr
 from sim.cli.progress import film_progress, run_progress
 
 MOST_EVENTS = 12  # that have a line of their own in the summary
+VISIBLE = 0.01  # of the peak kinetic energy: what contacts may take by the error of steps without a warning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +168,9 @@ def describe(summary: dict[str, Any]) -> str:
         moves = peak is not None and peak > abs(balance)  # else nothing moves, and a share of it says nothing
         share = f", {balance / peak:.2g} of the peak kinetic energy" if moves else ""
         line("energy balance", f"{balance:.2g} J{share}")
+    taken = summary.get("taken_by_contacts")
+    if taken is not None:
+        line("contacts took", _taken(taken, float(summary["lost_by_steps"]), peak))
     for k, text in enumerate(_events(summary.get("events", ()))):
         line("events" if k == 0 else "", text)
     for k, told in enumerate(summary.get("told", ())):
@@ -175,6 +179,18 @@ def describe(summary: dict[str, Any]) -> str:
     if summary.get("film"):
         line("film", str(summary["film"]))
     return "\n".join(lines)
+
+
+def _taken(taken: float, lost: float, peak: float | None) -> str:
+    """Return what contacts of time steps took that neither collided nor slid, and a warning where much is lost so.
+
+    lost : what is gone of the energy, this less the balance: the rest of a step may give some of it back
+    """
+    text = f"{taken:.2g} J without colliding or sliding, by the error of steps"
+    if not peak or min(abs(taken), abs(lost)) < VISIBLE * peak:
+        return text
+    share = f"{lost:.2g} J in all, {lost / peak:.2g} of the peak kinetic energy"
+    return f"{text}: warning, they lose {share}; shorter ones (dt) lose less"
 
 
 def trust_lines(trust: dict[str, Any]) -> list[tuple[str, str]]:

@@ -141,7 +141,7 @@ class Touching:
         self.ways.note(flow)
         rules = meetings(now.mechanism, self.active)
         if flow.time_stepping:
-            self._prepare_steps(flow, now, rules)
+            out.failure = self._prepare_steps(flow, now, rules)
             return out
         bare = _with(now, (), rules)
         closed, gaps = closed_points(bare.mechanism, rules)
@@ -198,12 +198,25 @@ class Touching:
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
-    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> None:
-        """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves."""
+    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
+        """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.
+
+        Returns which bodies are inside one another that may touch from now on, or which joint starts beyond its limits;
+        or nothing.
+        """
+        begin = {pair: rule for pair, rule in rules.items() if pair not in now.structure.meetings}
+        bare = _with(now, (), begin)
+        law, gaps = closed_points(bare.mechanism, begin)
+        stops, more = at_stops(bare.mechanism) if flow.t == 0.0 else ([], [])
+        inside = self._overlap([*law, *stops], [*gaps, *more])
+        if inside:
+            return inside
         if not flow.model.step:
             flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
             flow.take(_with(flow.instant(), (), rules), now.v)
             flow.rub(np.zeros(len(self.model.columns)))
+            flow.foresee()
+        return ""
 
     def _chosen_grip(self, flow: Flow) -> str:
         """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""

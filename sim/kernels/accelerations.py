@@ -11,7 +11,7 @@ from sim.kernels.dynamics import (
     solve_loops,
 )
 from sim.kernels.jit import chapter, kernel, story
-from sim.kernels.system import RUB, ask, unpack
+from sim.kernels.system import FEED, RUB, ask, unpack
 from sim.model import Status
 
 # Where freedoms are lent inertia: of all forces, what may be left over; passes after which nothing is held to resist.
@@ -26,12 +26,24 @@ def forward_dynamics(system, tables, work, t, q, v):
     `sim.formulation` and both are tested against each other.
     """
     move(system, q, v)
-    apply_forces(system, t, q, v)
     status = factorise(system, 0)
+    if status == Status.OK:
+        status = act(system, t, q, v)
     if status != Status.OK:
         return status
     status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
+    return status
+
+
+@chapter
+def act(system, t, q, v):
+    """Apply all forces; needs `factorise` where formulas read forces.  Returns a status."""
+    tables, control, work, _ = unpack(system)
+    status = Status.OK
+    if tables.late.size > 0 and control.acts[2] == 0:
+        status = ask(work.answers, FEED, system, t, q, v)
+    apply_forces(system, t, q, v)
     return status
 
 

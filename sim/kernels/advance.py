@@ -286,7 +286,7 @@ def stride(answers, system, reply, stepper, t_stop):
         elif count[METHOD] == RADAU_IIA:
             radau_dense(stepper.y, stepper.y_new, stepper.k, stepper.dense)
         elif count[METHOD] == PRESSED:
-            straight(stepper.y, stepper.y_new, stepper.dense)
+            straight(stepper.y, stepper.y_new, reply[2] > 0.0, stepper.dense)
         else:
             hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
     count[CROSSED] = -1

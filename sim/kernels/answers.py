@@ -11,6 +11,7 @@ from sim.kernels.system import (
     CLASSICAL,
     CLEAR_GAPS,
     CLEARANCE,
+    FEED,
     PLACE,
     QUESTIONS,
     RADAU,
@@ -28,7 +29,8 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
     """Return the mechanism as an integrator sees it; the arrays must outlive it.
 
     The kernels of the implicit method, of the variational one, of the classical one where rows bind rates and of time
-    stepping are compiled, or loaded, where `work` has room for them.
+    stepping are compiled, or loaded, where `work` has room for them; those of formulas that read forces where there are
+    such formulas.
     """
     answers = [motion.address if question < WATCH else observation.address for question in range(QUESTIONS)]
     if len(work.turning):
@@ -51,6 +53,10 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.spans import spans
 
         answers[CLEARANCE] = spans.address
+    if len(tables.late):
+        from sim.kernels.feedback import feedback
+
+        answers[FEED] = feedback.address
     if len(tables.meetings):
         from sim.kernels.clearance import clearance
         from sim.kernels.contact import contact

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.accelerations import respond
-from sim.kernels.dynamics import apply_forces, drive_power, follow, rows_now
+from sim.kernels.accelerations import act, respond
+from sim.kernels.dynamics import drive_power, follow, rows_now
 from sim.kernels.jit import chapter, entry, kernel
 from sim.kernels.motion import write_slope
 from sim.kernels.project import bring_near, bring_rates
@@ -106,9 +106,10 @@ def stage_slope(system, t, y_out, slope_out):
         status = bring_rates(system, tables, work, q, v)
     if status != Status.OK:
         return status
-    apply_forces(system, t, q, v)
     rows_now(system, tables, work, 0)
-    status = respond(system)
+    status = act(system, t, q, v)
+    if status == Status.OK:
+        status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     write_slope(tables, work, q, v, slope_out)
     slopes_into_child(tables.links, q, v, slope_out[nq : nq + nv])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import kernel, story
-from sim.kernels.programs import run_program
+from sim.kernels.programs import acting_value
 from sim.kernels.system import unpack
 from sim.model import DRAG, SPRING, TORSION, WRENCH
 
@@ -62,7 +62,7 @@ def point_forces(system, t):
 
     work.forces.wrench: (forces, 6) torque about the point and force, world axes.
     """
-    tables, _, work, _ = unpack(system)
+    tables, control, work, _ = unpack(system)
     forces, points = tables.forces, tables.points
     for f in range(forces.kind.size):
         kind, a, b = forces.kind[f], forces.a[f], forces.b[f]
@@ -78,7 +78,7 @@ def point_forces(system, t):
                 program = forces.programs[f, i]
                 work.forces.wrench[f, i] = 0.0
                 if program >= 0:
-                    work.forces.wrench[f, i] = run_program(tables, work, program, t)
+                    work.forces.wrench[f, i] = acting_value(tables, control, work, program, t)
             if forces.turned[f]:
                 turn(tables.links, points.body[a], f, work.links, work.forces)
             work.one.power[0, 0] += push(points, f, 1.0, a, a, work.links, work.forces)

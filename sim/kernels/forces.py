@@ -11,7 +11,7 @@ import math
 from sim.kernels.callback import call_law
 from sim.kernels.constraints import direction, geared, pushes
 from sim.kernels.jit import chapter, door, kernel, part
-from sim.kernels.programs import run_program
+from sim.kernels.programs import acting_value
 from sim.kernels.spatial import relative_rotation, rotation_vector
 from sim.kernels.touches import STILL, going_on
 from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
@@ -233,7 +233,7 @@ def control_torques(tables, control, work, t):
     laws = tables.laws.shape[0]
     for n in range(tables.applied.shape[0]):
         if control.enabled[laws + n]:
-            out[tables.applied[n, 1]] += run_program(tables, work, tables.applied[n, 0], t)
+            out[tables.applied[n, 1]] += acting_value(tables, control, work, tables.applied[n, 0], t)
     for n in range(laws):
         if control.enabled[n]:
             call_law(

@@ -108,6 +108,8 @@ def interpolate(y, dense, theta, y_out):
         s = 0.0
         for m in range(6, -1, -1):
             s = (s + dense[m, i]) * (theta if m % 2 == 0 else 1.0 - theta)
+        if theta >= 0.5:
+            s += dense[7, i]
         y_out[i] = y[i] + s
 
 
@@ -171,12 +173,15 @@ def rattle_step(answers, system, reply, t, h, stepper):
 
 
 @kernel
-def straight(y, y_new, dense_out):
-    """Interpolate linearly: speeds jump within a time step with contacts."""
+def straight(y, y_new, struck, dense_out):
+    """Interpolate linearly within a time step with contacts; where bodies came together, the nearer end holds.
+
+    Speeds before and after a collision have no mean that the bodies ever have, nor its energy.
+    """
     for i in range(y.size):
-        dense_out[0, i] = y_new[i] - y[i]
-        for m in range(1, 7):
+        for m in range(8):
             dense_out[m, i] = 0.0
+        dense_out[7 if struck else 0, i] = y_new[i] - y[i]
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.accelerations import forward_dynamics, respond
+from sim.kernels.accelerations import act, forward_dynamics, respond
 from sim.kernels.constraints import mismatch
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.forces import go_on_rubbing
@@ -178,7 +178,11 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
     if tables.touches.mode.size > 0:
         ask(work.answers, GO_ON, system, 0.0, work.reply, work.reply)
     go_on_rubbing(tables.columns, work.rate, work.rubbing, control.rubbing)
-    status = respond(system)
+    status = Status.OK
+    if tables.late.size > 0:
+        status = act(system, t, q, v)
+    if status == Status.OK:
+        status = respond(system)
     drive_power(tables.rows, work.keeps, work.rows, work.one)
     worst = 0.0
     if work.one.rank[0] < tables.rows.block.size:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.accelerations import respond
+from sim.kernels.accelerations import act, respond
 from sim.kernels.chosen import null_vectors, share_out
 from sim.kernels.constraints import wrench_about
 from sim.kernels.dynamics import (
-    apply_forces,
     body_poses,
     columns,
     factorise,
@@ -272,17 +271,15 @@ def plain_residuals(system, tables, work):
 
 
 @chapter
-def observe(system, tables, work, t, q, v):
-    """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
-    centres(tables.links, work.links, work.bodies)
+def find_forces(system, tables, work, t):
+    """Forces of contacts and joints, and torques, once all that acts was applied; needs `factorise`.
+
+    Returns a status and the number of row forces in work.N that do nothing.
+    """
     for c in range(work.contacts.force.shape[0]):
         work.contacts.force[c, 0] = work.contacts.force[c, 1] = work.contacts.force[c, 2] = 0.0
-    apply_forces(system, t, q, v)
     if work.pressed.h.size > 0:
         ask(work.answers, PUSH, system, t, work.reply, work.reply)
-    status = factorise(system, 1)
-    if status != Status.OK:
-        return status
     count = 0
     if tables.rows.block.size > 0:
         count = null_vectors(system)
@@ -291,10 +288,23 @@ def observe(system, tables, work, t, q, v):
     if tables.touches.mode.size > 0:
         ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
     drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
+    joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
+    return status, count
+
+
+@chapter
+def observe(system, tables, work, t, q, v):
+    """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
+    centres(tables.links, work.links, work.bodies)
+    status = factorise(system, 1)
+    if status == Status.OK:
+        status = act(system, t, q, v)
+    if status != Status.OK:
+        return status
+    status, count = find_forces(system, tables, work, t)
     determinacy(
         tables.links, tables.blocks, tables.rows, work.N, count, work.links, work.blocks, work.rows, work.joints
     )
-    joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     plain_residuals(system, tables, work)
     work.one.trust[0, 2] = (
         math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan

@@ -146,6 +146,17 @@ def run_program(tables, work, program, t):
     return stack_work[0]
 
 
+@chapter
+def acting_value(tables, control, work, program, t):
+    """Value of a formula of what acts; of one that reads forces, what was found together with them."""
+    slot = tables.slots[program]
+    if slot >= 0:
+        value = control.fed[slot]
+    else:
+        value = run_program(tables, work, program, t)
+    return value
+
+
 @story_door
 def evaluate(system, programs, t, values_out):
     """Evaluate several programs at the state that the system's scratch holds."""

@@ -105,6 +105,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     points = work.stepped.points[0]
     if points > 0:
         y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
+    note_struck(work, points)
     move_on(tables.links, h, v_out, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
@@ -313,6 +314,52 @@ def lost_in(stops, points, h, press, P, z):
             old, new = min(press.gap[k], 0.0), min(press.gap[k] + h * rate, 0.0)
             lost -= 0.5 * stops.stiffness[press.key[k, 0]] * (new * new - old * old)
     return lost
+
+
+@chapter
+def note_struck(work, points):
+    """Note whether bodies came together in this step, and what contacts took that neither did so nor slid.
+
+    Reply: whether they did.
+    """
+    stepped = work.stepped
+    stepped.struck[0] = 0
+    for k in range(points):
+        work.presses.struck[k] = 0
+        if not (work.press_P[k, 0] > 0.0 and work.presses.soft[k] == 0.0 and work.presses.low[k] == 0.0):
+            continue
+        if comes(work.presses, k) and not rolls_on(work.pressed, stepped.before[0], work.presses, k):
+            work.presses.struck[k] = stepped.struck[0] = 1
+        else:
+            stepped.taken[0] += taken_at(work.presses, work.press_P, work.press_z, k)
+    work.reply[2] = stepped.struck[0]
+
+
+@kernel
+def comes(press, k):
+    """Tell whether the bodies of press k come together with a speed of their own, not that of this step's forces."""
+    return press.before[k, 0] < OWN * min(press.free[k, 0] - press.shift[k, 0], 0.0)
+
+
+@kernel
+def rolls_on(pressed, before, press, k):
+    """Tell whether press k pressed in the step before, too, and no collision began there: this one would end it."""
+    on = False
+    for j in range(before):
+        same = pressed.key[j, 0] == press.key[k, 0] and pressed.key[j, 1] == press.key[k, 1]
+        same = same and pressed.meeting[j] == press.meeting[k]
+        on = on or (same and pressed.impulse[j, 0] > 0.0 and pressed.struck[j] == 0)
+    return on
+
+
+@kernel
+def taken_at(press, P, z, k):
+    """Energy that press k takes [J] where its law takes none: along its normal; where it sticks, across it, too."""
+    taken = -0.5 * P[k, 0] * (press.before[k, 0] + z[k, 0] - press.shift[k, 0])
+    sticks = math.sqrt(P[k, 1] ** 2 + P[k, 2] ** 2) < (1.0 - SLIDES) * press.friction[k] * P[k, 0]
+    for r in range(1, press.rows[k] if sticks else 1):
+        taken -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r] - press.shift[k, r])
+    return taken
 
 
 @chapter

@@ -41,6 +41,9 @@ from sim.model import Control, Guards, Tables, Work
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
     CLEARANCE,  # which guards are clear within a span, a: the state there, into b; see `sim.kernels.spans`
+    # values of formulas that read forces or energies, at coordinates a and rates b, where rows are factorised; see
+    # `sim.kernels.feedback`
+    FEED,
     # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
@@ -49,8 +52,8 @@ from sim.model import Control, Guards, Tables, Work
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
     CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.clearance`
-) = range(23)
-QUESTIONS = 23
+) = range(24)
+QUESTIONS = 24
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -58,7 +61,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (23,) i8: address of the function that answers each question
+    answers: Any  # (24,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

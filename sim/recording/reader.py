@@ -393,6 +393,7 @@ class Recording:
         run = self.run
         wall = run.get("wall_time")
         span = float(self.time[-1] - self.time[0]) if self.rows else 0.0
+        taken = run.get("taken_by_contacts") if self.rows else None
         return {
             "scene": self.scene,
             "complete": self.complete,
@@ -403,6 +404,8 @@ class Recording:
             "methods": str(run.get("methods", "")).splitlines(),
             "wall_time": wall,
             "real_time_factor": span / wall if wall else None,
+            "taken_by_contacts": taken,
+            "lost_by_steps": None if taken is None else taken - float(self.energy.balance[-1]),
             "largest_residual": _largest(self.trust.position_residual),
             "trust": self.trust.summary(self.time),
             "energy_balance": _largest(self.energy.balance),

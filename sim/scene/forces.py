@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +36,6 @@ _UNITS = {
     "torsion_spring": {"stiffness": "N m/rad", "damping": "N m s/rad"},
 }
 # Known only once all forces are: a formula of a force cannot use them.
-_LATER = {"force": "forces of joints follow from what acts", "energy": "energies are not followed inside a step"}
 
 
 def build_force(thing: Thing, names: Names) -> Force | None:
@@ -216,15 +214,10 @@ def _formula(
     if text is BAD:
         return None
     try:
-        found = read(text, reader.scope.names, names.directory, reader.scope.prefix, node.place, unit)
-        for call in ast.walk(found.tree):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _LATER:
-                word = call.func.id
-                raise ExpressionError(f"a force cannot be a function of {word}(...)", _LATER[word], word)
+        return read(text, reader.scope.names, names.directory, reader.scope.prefix, node.place, unit)
     except ExpressionError as error:
         reader.fail(node, path, error)
         return None
-    return found
 
 
 def _drag(thing: Thing, block: Block, names: Names) -> Drag | None:

@@ -12,6 +12,7 @@ from sim.scene.check import check_events
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
+from sim.scene.late import check_late
 from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
 from sim.scene.parameters import Override
@@ -106,6 +107,7 @@ def _load(
     if constraints:
         _check_way(constraints, simulate, findings)
     _check_steps(joints, simulate, findings)
+    check_late(controllers, forces, [rule.name for rule in contacts], simulate, findings)
     warnings = findings.close()
     scene = Scene(
         name=draft.name or Path(label).stem,

@@ -324,7 +324,15 @@ def _out_of_range(value: float, schema: Schema, unit: str) -> str:
         return f"expected more than {schema['exclusiveMinimum']:g}, found {shown}"
     if "maximum" in schema and value > schema["maximum"]:
         return f"expected at most {schema['maximum']:g}, found {shown}"
+    if abs(value) > LARGEST and math.isfinite(value) and _MEASURES.issuperset(unit.split(" or ")):
+        coarse = f"{math.ulp(value):.1g}{shown[shown.find(' ') :] if ' ' in shown else ''}"
+        return f"found {shown}: numbers of this size are told to {coarse} only; expected at most {LARGEST:g}"
     return ""
+
+
+# m, rad, s, and per second: beyond, the spacing of floats is above the default of rtol, and motion below it is lost.
+LARGEST = 1e8
+_MEASURES = {"m", "rad", "s", "m/s", "rad/s"}
 
 
 def default(schema: Schema) -> Any:

@@ -13,6 +13,7 @@ from sim.scene.reading import default
 from sim.scene.spec import Simulate
 from sim.scene.vocabulary import definition
 
+SHARE = 1e-6  # of the time between two samples or steps: as much may be lost to roundoff of times
 _CAMERA = ("follow", "target", "distance", "azimuth", "elevation", "fov")
 
 
@@ -23,7 +24,24 @@ def build_simulate(block: Block | None) -> Simulate:
     if block is not None:
         values.update({name: block.get(name) for name in properties if block.get(name) is not None})
         _warn_of_idle_keys(block, values["method"], values["contact"])
+        _refuse_lost_times(block, values)
     return Simulate(**values)
+
+
+def _refuse_lost_times(block: Block, values: dict[str, Any]) -> None:
+    """Report a run so long that floats no longer tell its samples or its fixed steps apart as they should."""
+    finest, what = 1.0 / values["record"], "samples"
+    fixed = {"stepping": "dt", "auto": "dt"}.get(values["contact"])
+    if fixed is None and values["method"] in ("rk4", "semi_implicit", "variational"):
+        fixed = "step"
+    if fixed is not None and values[fixed] < finest:
+        finest, what = values[fixed], "steps"
+    coarse = math.ulp(values["duration"])
+    if coarse > SHARE * finest:
+        told = f"times of {values['duration']:.3g} s are told to {coarse:.1g} s only"
+        block.problem(
+            "duration", f"{told}, and {what} are {finest:.3g} s apart", "simulate a shorter time, or take longer ones"
+        )
 
 
 def _warn_of_idle_keys(block: Block, method: str, contact: str) -> None:
