@@ -23,6 +23,7 @@ from sim.trust.missed import Missed
 WATCHED = (GUARD_PROGRAM, GUARD_STOP, GUARD_GAP)
 # m, rad, or of the largest value of a condition: what goes no deeper is not told.
 DEEP = 1e-6
+ROUGH = 1e-3 * DEEP  # what comes up no further than this at any look is roundoff about zero
 LEAST, MOST = 5, 200  # looks in a step
 NEAREST = 1e-7  # of a step: looks are no nearer to each other
 STEEPER = 2.0  # how much faster a value may change than between two looks
@@ -85,15 +86,18 @@ class Looks:
         self._close([g for g in self._open if g not in which])
         if not len(which):
             return
-        kept, guards = Kept(flow), table.copy()
+        # Decisions on contacts read what was last observed; else nobody trusts what a look leaves behind.
+        kept, guards, forces = Kept(flow) if flow.model.one_sided else None, table.copy(), flow.guards.forces.copy()
         try:
             table.armed[self._blind] = ARMED
+            flow.guards.forces[0] = any(flow.conditions[g].forces for g in which if table.kind[g] == GUARD_PROGRAM)
             step = _Step(self, y, t, which)
             self._follow(step, fired)
             self.count += len(step.theta)
         finally:
-            table[:] = guards
-            kept.restore()
+            table[:], flow.guards.forces[:] = guards, forces
+            if kept is not None:
+                kept.restore()
 
     def _follow(self, step: _Step, fired: bool) -> None:
         """Go through the looks at a step, and note what crosses zero, how deep it gets, and what is back."""
@@ -102,7 +106,8 @@ class Looks:
         for column, g in enumerate(step.which.tolist()):
             v = values[:, column]
             for k, (low, high) in enumerate(itertools.pairwise(v.tolist()), start=1):
-                if g not in self._open and low < 0.0 <= high and not (fired and k == last):
+                rises = low < 0.0 <= high and not (fired and k == last)
+                if g not in self._open and rises and stretch(v, k) > ROUGH * step.scale[column]:
                     at = step.crossing(column, float(theta[k - 1]), float(theta[k]))
                     if at < np.inf:
                         self._open[g] = self._named(g, float(step.t + at * step.h))
@@ -162,24 +167,26 @@ class _Step:
     def __init__(self, looks: Looks, y: np.ndarray, t: float, which: np.ndarray):
         self.flow, self.y, self.t, self.which = looks.flow, y, t, which
         self.h = float(self.flow.stepper.clock[STEP])
+        table = self.flow.guards.table[which]
         self.all_values = np.zeros(len(self.flow.guards.table))
+        # The value of a gap of which a closed point has left its features, which is no depth.
+        self.gaps, self.astray = table.kind == GUARD_GAP, ASTRAY - table.allowed
+        self.conditions = table.kind == GUARD_PROGRAM
         end = min((self.flow.t - t) / self.h, 1.0)
         self.theta = np.linspace(0.0, end, LEAST)
-        self.values = np.array([self.at(theta) for theta in self.theta])
+        self.values = self.at(self.theta)
         while len(self.theta) < MOST:
             doubted = self._doubted()
             if not len(doubted):
                 break
             middle = 0.5 * (self.theta[doubted] + self.theta[doubted + 1])
-            more = np.array([self.at(theta) for theta in middle])
+            self.values = np.insert(self.values, doubted + 1, self.at(middle), axis=0)
             self.theta = np.insert(self.theta, doubted + 1, middle)
-            self.values = np.insert(self.values, doubted + 1, more, axis=0)
 
     @property
     def scale(self) -> np.ndarray:
         """What depths are shares of (watched guards,): 1 m or rad, or the largest value of a condition."""
-        conditions = self.flow.guards.table.kind[self.which] == GUARD_PROGRAM
-        return np.where(conditions, np.maximum(np.abs(self.values).max(axis=0), 1.0), 1.0)
+        return np.where(self.conditions, np.maximum(np.abs(self.values).max(axis=0), 1.0), 1.0)
 
     def _doubted(self) -> np.ndarray:
         """Return the looks after which a value may be above zero and back before the next one."""
@@ -190,27 +197,32 @@ class _Step:
         doubted = (low < 0.0) & (high < 0.0) & (most > DEEP * self.scale) & (most >= -low - high) & (width > NEAREST)
         return np.flatnonzero(doubted.any(axis=1))[: MOST - len(self.theta)]
 
-    def at(self, theta: float, *, placed: bool = False) -> np.ndarray:
-        """Return the watched guards' values at a place; placed : on the state that is brought to the constraints."""
-        flow, system = self.flow, self.flow.system
+    def at(self, theta: np.ndarray) -> np.ndarray:
+        """Return the watched guards' values (looks, guards) at places in the step."""
+        states = inside(self.y, self.flow.stepper.dense, theta[:, None])
+        return np.array([self._watch(self.t + s * self.h, y) for s, y in zip(theta.tolist(), states, strict=True)])
+
+    def placed(self, theta: float, column: int) -> float:
+        """Return one value at a place, on the state that is brought to the constraints."""
+        flow, system, t = self.flow, self.flow.system, self.t + theta * self.h
         y = inside(self.y, flow.stepper.dense, theta)
-        t = self.t + theta * self.h
-        if placed:
-            answer(system.answers, PROJECT, address(system.places), t, y, flow.stepper.error)
+        answer(system.answers, PROJECT, address(system.places), t, y, flow.stepper.error)
+        return float(self._watch(t, y)[column])
+
+    def _watch(self, t: float, y: np.ndarray) -> np.ndarray:
+        system = self.flow.system
         answer(system.answers, WATCH, address(system.places), t, y, self.all_values)
-        out = self.all_values[self.which].copy()
-        table = flow.guards.table[self.which]
-        gone = (table.kind == GUARD_GAP) & (out == ASTRAY - table.allowed)  # its features, which is no depth
-        out[gone] = -DEEP
+        out = self.all_values[self.which]
+        out[self.gaps & (out == self.astray)] = -DEEP
         return out
 
     def crossing(self, column: int, low: float, high: float) -> float:
         """Return where a value crosses zero between two looks, on states brought to the constraints; inf: nowhere."""
-        if self.at(high, placed=True)[column] < 0.0:
+        if self.placed(high, column) < 0.0:
             return np.inf
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            if self.at(middle, placed=True)[column] < 0.0:
+            if self.placed(middle, column) < 0.0:
                 low = middle
             else:
                 high = middle
@@ -218,18 +230,24 @@ class _Step:
 
     def deepest(self, column: int, low: float, middle: float, high: float) -> float:
         """Return the largest value between two looks beside a third one that is larger than both."""
-        best = float(self.at(middle, placed=True)[column])
+        best = self.placed(middle, column)
         for _ in range(CLOSER):
             left, right = low + (high - low) / 3.0, high - (high - low) / 3.0
-            a, b = (float(self.at(theta, placed=True)[column]) for theta in (left, right))
+            a, b = self.placed(left, column), self.placed(right, column)
             best = max(best, a, b)
             low, high = (left, high) if a < b else (low, right)
         return best
 
 
-def inside(y: np.ndarray, dense: np.ndarray, theta: float) -> np.ndarray:
-    """Return the state inside a step from y, by its dense output (7, n); see `sim.kernels.integrate.interpolate`."""
-    out = np.zeros(len(y))
+def stretch(values: np.ndarray, k: int) -> float:
+    """Return the largest of the values from k on until one is negative."""
+    below = np.flatnonzero(values[k:] < 0.0)
+    return float(values[k : k + int(below[0]) if len(below) else None].max())
+
+
+def inside(y: np.ndarray, dense: np.ndarray, theta: np.ndarray | float) -> np.ndarray:
+    """Return states inside a step from y, by its dense output (7, n); see `sim.kernels.integrate.interpolate`."""
+    out = np.zeros(1)
     for m in range(len(dense) - 1, -1, -1):
         out = (out + dense[m]) * (theta if m % 2 == 0 else 1.0 - theta)
     return np.asarray(y + out)

@@ -84,18 +84,17 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
         verdict.notes.append("the run did not come to its end; what it left is verified")
     look_at_rows(seen, verdict)
     look_at_forces(seen, verdict)
-    again = _again(seen, scene)
     if one_sided := _one_sided(seen):
         verdict.notes.append(
             f"the scene has {one_sided}, whose forces are not recomputed: the rows are verified, that they repeat, and "
             "that no event is missed; not the ledger, error bars and forces"
         )
         if not quick:
-            _repeat(seen, verdict, again, stage or (lambda name: None))
+            _repeat(seen, verdict, _again(seen, scene), stage or (lambda name: None))
         return verdict
     keep_books(seen, verdict)
     if not quick:
-        _run_again(seen, scene, verdict, again, instants, stage or (lambda name: None))
+        _run_again(seen, scene, verdict, _again(seen, scene), instants, stage or (lambda name: None))
     return verdict
 
 
