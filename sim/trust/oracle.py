@@ -1,7 +1,7 @@
 """An oracle that shares nothing with the kernels: every body with six freedoms, every joint with its rows, dense.
 
 Newton and Euler for each body, all joints' accelerations locked at once: a tree of joints body by body, what is left
-through the singular values of its rows.  World axes; the accelerations of a body are (of its centre of mass, angular).
+by orthogonal rows.  World axes; the accelerations of a body are (of its centre of mass, angular).
 
     M x = f + J^T lambda,    J x = b
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from sim.trust.joints import FREEDOMS, SLIDES, TURNS, Pair
 
-# Singular values below this, relative to the largest, are zero.
+# What is left of a row below this, relative to the largest, is zero.
 RANK = 1e-9
 # A joint of which no null vector moves more than this has a determinate force.
 CHOSEN = 1e-6
@@ -213,10 +213,11 @@ def _spanning(joints: Sequence[Joint], owner: np.ndarray, locked: np.ndarray, co
 def _saddle(
     M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray, ways: Sequence[_Way]
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return x with J x = b that solves M x = f along the null space of J, (rows, k) unit forces without effect, rank.
+    """Return x with J x = b that solves M x = f along the null space of J, (rows, k) forces without effect, the rank.
 
     Rows of the tree's joints are solved outward, one body after the other: they leave each body its joint's freedoms N,
-    so that the other rows are few columns wide.  Forces of these without effect on N are answered inward by the tree.
+    so that the other rows are few columns wide.  Forces of these without effect on N are answered inward by the tree;
+    the largest of all these combinations is one of size 1.
     """
     n = len(f)
     N, steps, rest, column = np.zeros((n, n - sum(len(way.rows) for way in ways))), [], np.ones(len(b), bool), 0
@@ -232,26 +233,48 @@ def _saddle(
         rest[way.rows] = False
         steps.append((way, to, by, back, along))
     others = J[rest]
-    U, s, Vt = np.linalg.svd(others @ N)
-    rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
-    V, Z = Vt[:rank].T, N @ Vt[rank:].T
-    x = np.zeros(n)
+    Q, R, order, rank = _pivoted(others @ N)
+    first, last = order[:rank], order[rank:]
+    Z = N[:, last] - N[:, first] @ np.linalg.solve(R[:rank, :rank], R[:rank, rank:])
+    idle, x = np.zeros((len(b), len(Q) - rank)), np.zeros(n)
+    idle[rest] = Q[:, rank:]
     for _ in range(2):  # the second pass takes out roundoff
         left, more = b - J @ x, np.zeros(n)
         for way, to, by, back, along in steps:
             more[to] = back @ (left[way.rows] - (along @ more[by] if way.by >= 0 else 0.0))
         x = x + more
-        x = x + N @ (V @ ((U[:, :rank].T @ (b - J @ x)[rest]) / s[:rank]))
+        x = x + N[:, first] @ np.linalg.solve(R[:rank, :rank], Q[:, :rank].T @ (b - J @ x)[rest])
         if Z.shape[1]:
             x = x + Z @ np.linalg.solve(Z.T @ M @ Z, Z.T @ (f - M @ x))
-    idle = np.zeros((len(b), U.shape[0] - rank))
-    idle[rest] = U[:, rank:]
-    push = -others.T @ U[:, rank:]
+    push = -others.T @ Q[:, rank:]
     for way, to, by, back, along in reversed(steps):
         idle[way.rows] = back.T @ push[to]
         if way.by >= 0:
             push[by] -= along.T @ idle[way.rows]
-    return x, np.linalg.qr(idle)[0], rank + int(np.sum(~rest))
+    size = np.sqrt(np.sum(idle**2, axis=0)).max(initial=1.0)
+    return x, idle / size, rank + int(np.sum(~rest))
+
+
+def _pivoted(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return Q, R, the order of columns, and the rank: A[:, order] = Q R by Householder, the largest column next.
+
+    Plain: libraries wake threads for matrices of this size, which takes longer where other programs run.
+    """
+    R, Q, order = A.copy(), np.eye(len(A)), np.arange(A.shape[1])
+    first = 0.0
+    for k in range(min(A.shape)):
+        sizes = np.sqrt(np.sum(R[k:, k:] ** 2, axis=0))
+        j = k + int(np.argmax(sizes))
+        first = first or sizes[j - k]
+        if sizes[j - k] <= RANK * first:
+            return Q, R, order, k
+        R[:, [k, j]], order[[k, j]] = R[:, [j, k]], order[[j, k]]
+        v = R[k:, k].copy()
+        v[0] += np.copysign(sizes[j - k], v[0])
+        v /= np.sqrt(np.sum(v**2))
+        R[k:, k:] -= 2.0 * v[:, None] * np.sum(v[:, None] * R[k:, k:], axis=0)
+        Q[:, k:] -= 2.0 * np.sum(Q[:, k:] * v, axis=1)[:, None] * v
+    return Q, R, order, min(A.shape)
 
 
 def balance_of_bodies(
