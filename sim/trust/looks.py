@@ -106,7 +106,7 @@ class Looks:
         for column, g in enumerate(step.which.tolist()):
             v = values[:, column]
             for k, (low, high) in enumerate(itertools.pairwise(v.tolist()), start=1):
-                rises = low < 0.0 <= high and not (fired and k == last)
+                rises = (low < 0.0 <= high or low == 0.0 < high) and not (fired and k == last)
                 if g not in self._open and rises and stretch(v, k) > ROUGH * step.scale[column]:
                     at = step.crossing(column, float(theta[k - 1]), float(theta[k]))
                     if at < np.inf:
@@ -136,7 +136,8 @@ class Looks:
     def _pass_by(self) -> None:
         """Take no notice of the guards that have just fired."""
         flow, stepper = self.flow, self.flow.stepper
-        fired = np.flatnonzero((stepper.guard_old < 0.0) & (stepper.guard_new >= 0.0))
+        old, new = stepper.guard_old, stepper.guard_new
+        fired = np.flatnonzero(((old < 0.0) & (new >= 0.0)) | ((old == 0.0) & (new > 0.0)))
         fired = fired[np.isin(flow.guards.table.kind[fired], WATCHED)]
         if not len(fired) or len(self._blind):
             raise Over
