@@ -86,8 +86,7 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
     look_at_forces(seen, verdict)
     if one_sided := _one_sided(seen):
         verdict.notes.append(
-            f"the scene has {one_sided}, whose forces are not recomputed: the rows are verified, that they repeat, and "
-            "that no event is missed; not the ledger, error bars and forces"
+            f"the scene has {one_sided}, whose forces are not recomputed: no ledger, no error bars and no oracle"
         )
         if not quick:
             _repeat(seen, verdict, _again(seen, scene), stage or (lambda name: None))
