@@ -137,6 +137,9 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
     rows = []
     if verdict.bit_equal is not None:
         rows.append(("rerun", "equal to the bit" if verdict.bit_equal else "not equal to the bit"))
+    if verdict.looks:
+        missed = f"{counted(len(verdict.missed), 'crossing')} missed" if verdict.missed else "none is missed"
+        rows.append(("conditions, contacts", f"{missed}; {verdict.looks} looks within the steps"))
     if verdict.growth is not None:
         growth = verdict.growth
         rows.append(("reproducible", _lost(growth.lost, verdict, "at this tolerance")))

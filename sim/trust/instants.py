@@ -18,6 +18,8 @@ from sim.model import T
 from sim.recording import Epoch
 from sim.simulator import Simulator
 from sim.trust import oracle
+from sim.trust.joints import cross
+from sim.trust.keeping import Kept
 from sim.trust.motions import jet_of
 from sim.trust.seen import Seen
 
@@ -86,7 +88,7 @@ class Witness:
         if epoch is None or list(epoch.tree) != tree or self._present(flow) != set(self._joints(row)):
             self.missed.append(row)
             return
-        kept = _Kept(flow)
+        kept = Kept(flow)
         try:
             k = row - epoch.first
             nq, nv = flow.structure.sizes.q, flow.structure.sizes.v
@@ -173,12 +175,11 @@ class Witness:
 
     def _accelerations(self, row: int, flow: Flow) -> np.ndarray:
         """The engine's, (bodies, 6) of centres of mass and angular."""
-        seen, out = self.seen, np.zeros((len(self.seen.mass), 6))
-        for i in range(len(out)):
-            alpha, a = flow.body_acceleration(i + 1)
-            arm, w = seen.com[row, i] - seen.p[row, i], seen.w[row, i]
-            out[i] = np.concatenate([a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm)), alpha])
-        return out
+        links, link = flow.work.links, flow.structure.link_of[1:]
+        alpha, w = links.A[link, :3], links.V[link, :3]
+        arm = self.seen.com[row] - links.x[link]
+        a = links.A[link, 3:] + flow.structure.tables.one.gravity_W[0]
+        return np.hstack([a + cross(alpha, arm) + cross(w, cross(w, arm)), alpha])
 
     def _outside(self, row: int, flow: Flow) -> np.ndarray:
         """Force and moment about the centre of mass on each body by all that is no joint, from the engine.
@@ -186,12 +187,9 @@ class Witness:
         The wrenches that the engine has on its links hold those of the loops' joints, too: those are taken out.
         """
         seen, work, structure = self.seen, flow.work, flow.structure
-        out = np.zeros((len(seen.mass), 6))
-        for i in range(len(out)):
-            link = int(structure.link_of[i + 1])
-            wrench = work.links.wrench[link]
-            arm = work.links.x[link] - seen.com[row, i]
-            out[i] = np.concatenate([wrench[3:], wrench[:3] + np.cross(arm, wrench[3:])])
+        link = structure.link_of[1:]
+        moment, force = work.links.wrench[link, :3], work.links.wrench[link, 3:]
+        out = np.hstack([force, moment + cross(work.links.x[link] - seen.com[row], force)])
         size = np.max(np.abs(out), initial=0.0)
         for j in structure.loops:
             wrench, point = work.joints.force[j], work.joints.p_WJ[j]
@@ -240,20 +238,6 @@ class Witness:
             for k in (model.point_names[name] for name in force.ends)
         )
         return float(np.linalg.norm(q - p))
-
-
-class _Kept:
-    """All numbers of a flow that a look may change."""
-
-    def __init__(self, flow: Flow):
-        stepper, control = flow.stepper, flow.control
-        arrays = [stepper.y, stepper.clock, stepper.count, control.turn, control.rubbing, *flow.work]
-        self.pairs = [(array, array.copy()) for array in arrays]
-
-    def restore(self) -> None:
-        """Put them back."""
-        for array, copy in self.pairs:
-            array[...] = copy
 
 
 def _is_spring(force: Any) -> bool:

@@ -1,7 +1,7 @@
 """An oracle that shares nothing with the kernels: every body with six freedoms, every joint with its rows, dense.
 
-Newton and Euler for each body, all joints' accelerations locked at once, solved through the singular
-values of the rows.  World axes; the accelerations of a body are (of its centre of mass, angular).
+Newton and Euler for each body, all joints' accelerations locked at once: a tree of joints body by body, what is left
+by orthogonal rows.  World axes; the accelerations of a body are (of its centre of mass, angular).
 
     M x = f + J^T lambda,    J x = b
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from sim.trust.joints import FREEDOMS, SLIDES, TURNS, Pair
 
-# Singular values below this, relative to the largest, are zero.
+# What is left of a row below this, relative to the largest, is zero.
 RANK = 1e-9
 # An eigenvalue of the inertia that is left, scaled to a unit diagonal, which is roundoff.
 BARE = 1e-13
@@ -162,28 +162,32 @@ def solve(bodies: Sequence[Body], joints: Sequence[Joint], gravity: np.ndarray, 
         M[s, s], M[r, r] = body.mass * np.eye(3), body.inertia
         f[s] += body.mass * gravity
         f[r] -= cross(body.w, body.inertia @ body.w)
-    blocks, rights, owner = [np.zeros((0, 6 * n))], [np.zeros(0)], []
+    blocks, rights, owner, locked = [np.zeros((0, 6 * n))], [np.zeros(0)], [], []
     for k, joint in enumerate(joints):
         J, b = locked_rows(joint, coms, n)
         blocks.append(J)
         rights.append(b)
         owner += [k] * len(b)
+        locked += [True] * len(b)
         if joint.rows is not None:
             f += joint.rows[0][: joint.slips].T @ joint.torque[: joint.slips]
         elif FREEDOMS[joint.kind]:
             E, drift = free_rows(joint, coms, n)
             f += E.T @ (joint.torque + joint.armature * drift)
-            M += E.T @ (joint.armature[:, None] * E)
+            if joint.armature.any():
+                M += E.T @ (joint.armature[:, None] * E)
             follows = np.isfinite(joint.driven)
             if follows.any():
                 blocks.append(E[follows])
                 rights.append(drift[follows] + joint.driven[follows])
                 owner += [k] * int(follows.sum())
+                locked += [False] * int(follows.sum())
     J, b = np.vstack(blocks), np.concatenate(rights)
-    x, U, rank, loose = _saddle(M, J, f, b)
+    by_joint = np.array(owner, int)
+    x, idle, rank, loose = _saddle(M, J, f, b, _spanning(joints, by_joint, np.array(locked, bool), n))
     moved = np.zeros(len(joints))
-    np.maximum.at(moved, owner, np.abs(U[:, rank:]).max(axis=1, initial=0.0))
-    parts = _components(joints, coms, J, U[:, rank:], np.array(owner, int))
+    np.maximum.at(moved, by_joint, np.abs(idle).max(axis=1, initial=0.0))
+    parts = _components(joints, coms, J, idle, by_joint)
     return Answer(x.reshape(n, 6), rank, len(b) - rank, moved < CHOSEN, parts, J, b, loose)
 
 
@@ -209,27 +213,109 @@ def _components(
     return out
 
 
+@dataclass(frozen=True)
+class _Way:
+    """A joint of a spanning tree: its rows (rows,) of J, the body that it leads to, and that it comes from or -1."""
+
+    rows: np.ndarray
+    to: int
+    by: int
+
+
+def _spanning(joints: Sequence[Joint], owner: np.ndarray, locked: np.ndarray, count: int) -> list[_Way]:
+    """Return the joints of a tree from the world to all bodies that joints lead to, outward.
+
+    owner, locked : (rows,) the joint of each row, and whether it is one that the joint locks whatever moves
+    """
+    out, reached, left = [], {-1}, [k for k, joint in enumerate(joints) if joint.rows is None]
+    while len(reached) <= count:
+        new = [k for k in left if (joints[k].a in reached) != (joints[k].b in reached)]
+        for k in new:
+            a, b = joints[k].a, joints[k].b
+            if (a in reached) != (b in reached):
+                to, by = (b, a) if a in reached else (a, b)
+                out.append(_Way(np.flatnonzero((owner == k) & locked), to, by))
+                reached.add(to)
+        left = [k for k in left if k not in new]
+        if not new:  # the next body is free, or begins a tree of its own
+            root = next(body for body in range(count) if body not in reached)
+            out.append(_Way(np.zeros(0, int), root, -1))
+            reached.add(root)
+    return out
+
+
 def _saddle(
-    M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray
+    M: np.ndarray, J: np.ndarray, f: np.ndarray, b: np.ndarray, ways: Sequence[_Way]
 ) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
     """Return x with J x = b that solves M x = f along the null space of J, and what was found on the way.
 
-    Left singular vectors of J, its rank, and the rows of directions along which M is zero, where x is the least.
+    (rows, k) forces without effect, the rank, and orthonormal directions along which M is zero, where x is the least.
+
+    Rows of the tree's joints are solved outward, one body after the other: they leave each body its joint's freedoms N,
+    so that the other rows are few columns wide.  Forces of these without effect on N are answered inward by the tree;
+    the largest of all these combinations is one of size 1.
     """
-    U, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > RANK * s[0])) if len(s) else 0
-    V, N = Vt[:rank].T, Vt[rank:].T
-    left = N.T @ M @ N
-    size = np.sqrt(np.where(np.diag(left) > BARE * np.max(np.abs(M), initial=0.0), np.diag(left), 1.0))
-    inertia, vectors = np.linalg.eigh(left / np.outer(size, size))
-    resists = inertia > BARE
-    vectors = N @ (vectors / size[:, None])
-    loose, N, inertia = np.linalg.qr(vectors[:, ~resists])[0].T, vectors[:, resists], inertia[resists]
-    x = np.zeros(len(f))
+    n = len(f)
+    N, steps, rest, column = np.zeros((n, n - sum(len(way.rows) for way in ways))), [], np.ones(len(b), bool), 0
+    for way in ways:
+        to, by = slice(6 * way.to, 6 * way.to + 6), slice(6 * way.by, 6 * way.by + 6)
+        U, s, Vt = np.linalg.svd(J[way.rows, to])
+        back = Vt[: len(s)].T / s @ U.T  # what the body does to fulfil its rows
+        along = J[way.rows, by] if way.by >= 0 else np.zeros((len(way.rows), 0))
+        if way.by >= 0:
+            N[to] = -back @ (along @ N[by])
+        N[to, column : column + 6 - len(s)] = Vt[len(s) :].T
+        column += 6 - len(s)
+        rest[way.rows] = False
+        steps.append((way, to, by, back, along))
+    others = J[rest]
+    Q, R, order, rank = _pivoted(others @ N)
+    first, last = order[:rank], order[rank:]
+    Z = N[:, last] - N[:, first] @ np.linalg.solve(R[:rank, :rank], R[:rank, rank:])
+    inertia = Z.T @ M @ Z
+    scale = np.sqrt(np.where(np.diag(inertia) > BARE * np.max(np.abs(M), initial=0.0), np.diag(inertia), 1.0))
+    inertia, vectors = np.linalg.eigh(inertia / np.outer(scale, scale))
+    resists, vectors = inertia > BARE, Z @ (vectors / scale[:, None])
+    loose, Z, inertia = np.linalg.qr(vectors[:, ~resists])[0].T, vectors[:, resists], inertia[resists]
+    idle, x = np.zeros((len(b), len(Q) - rank)), np.zeros(n)
+    idle[rest] = Q[:, rank:]
     for _ in range(2):  # the second pass takes out roundoff
-        x = x + V @ ((U[:, :rank].T @ (b - J @ x)) / s[:rank])
-        x = x + N @ ((N.T @ (f - M @ x)) / inertia)
-    return x, U, rank, loose
+        left, more = b - J @ x, np.zeros(n)
+        for way, to, by, back, along in steps:
+            more[to] = back @ (left[way.rows] - (along @ more[by] if way.by >= 0 else 0.0))
+        x = x + more
+        x = x + N[:, first] @ np.linalg.solve(R[:rank, :rank], Q[:, :rank].T @ (b - J @ x)[rest])
+        x = x + Z @ ((Z.T @ (f - M @ x)) / inertia)
+        x = x - loose.T @ (loose @ x)
+    push = -others.T @ Q[:, rank:]
+    for way, to, by, back, along in reversed(steps):
+        idle[way.rows] = back.T @ push[to]
+        if way.by >= 0:
+            push[by] -= along.T @ idle[way.rows]
+    size = np.sqrt(np.sum(idle**2, axis=0)).max(initial=1.0)
+    return x, idle / size, rank + int(np.sum(~rest)), loose
+
+
+def _pivoted(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return Q, R, the order of columns, and the rank: A[:, order] = Q R by Householder, the largest column next.
+
+    Plain: libraries wake threads for matrices of this size, which takes longer where other programs run.
+    """
+    R, Q, order = A.copy(), np.eye(len(A)), np.arange(A.shape[1])
+    first = 0.0
+    for k in range(min(A.shape)):
+        sizes = np.sqrt(np.sum(R[k:, k:] ** 2, axis=0))
+        j = k + int(np.argmax(sizes))
+        first = first or sizes[j - k]
+        if sizes[j - k] <= RANK * first:
+            return Q, R, order, k
+        R[:, [k, j]], order[[k, j]] = R[:, [j, k]], order[[j, k]]
+        v = R[k:, k].copy()
+        v[0] += np.copysign(sizes[j - k], v[0])
+        v /= np.sqrt(np.sum(v**2))
+        R[k:, k:] -= 2.0 * v[:, None] * np.sum(v[:, None] * R[k:, k:], axis=0)
+        Q[:, k:] -= 2.0 * np.sum(Q[:, k:] * v, axis=1)[:, None] * v
+    return Q, R, order, min(A.shape)
 
 
 def balance_of_bodies(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 
 import numpy as np
 
+from sim.happenings import Happening
 from sim.recording import RecordingError
 from sim.recording.layout import row_names
 from sim.trust.comparing import (
@@ -19,7 +21,7 @@ from sim.trust.comparing import (
     state_difference,
 )
 from sim.trust.instants import LARGEST, Witness
-from sim.trust.rerun import Rerun
+from sim.trust.rerun import Again, Rerun
 from sim.trust.seen import Seen
 from sim.trust.verdict import Moment, Verdict
 
@@ -84,6 +86,8 @@ def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
     if len(i) < 0.9 * n:
         verdict.problems.append(f"a rerun shares only {len(i)} of the {n} recorded instants")
     one, two = picked(recorded, i), picked(again, j)
+    if not verdict.bars:
+        return
     found = outputs([body.name for body in recording.bodies], seen.names, recording.columns)
     for output, bar in zip(found, verdict.bars, strict=True):
         off = np.nan_to_num(output.difference(one, two))
@@ -148,18 +152,64 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
-def compare_events(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -> None:
-    """Events of the recording beside those of the reruns."""
-    events = seen.recording.events
-    again = same.happenings[: len(events)]
-    for k, event in enumerate(events):
-        if k >= len(again) or (event.name, event.kind) != (again[k].name, again[k].kind):
-            verdict.problems.append(f"event {event.name!r} at t = {event.time:.6g} s does not happen so in a rerun")
+def compare_events(seen: Seen, verdict: Verdict, same: Rerun) -> Happening | None:
+    """Whether each event of the recording happens in the rerun as recorded; returns the first that only the rerun has.
+
+    What happens after the recording's end does not count.
+    """
+    events, last = seen.recording.events, float(seen.recording.time[-1])
+    again = [happening for happening in same.happenings if happening.time <= last]
+    for k, happening in enumerate(again):
+        event = events[k] if k < len(events) else None
+        if event is None or (event.name, event.kind) != (happening.name, happening.kind):
+            if event is None or happening.time < event.time - REPEATED:
+                return happening
             break
+    else:
+        k = len(again)
+    if k < len(events):
+        event = events[k]
+        verdict.problems.append(f"event {event.name!r} at t = {event.time:.6g} s does not happen so in a rerun")
+    return None
+
+
+def tell_missed(seen: Seen, verdict: Verdict, same: Rerun, extra: Happening | None, again: Again) -> None:
+    """What the recorded run passed by: found by looks into its steps, or because a rerun has it.
+
+    extra : the first event that only the rerun has; how deep it gets where nobody acts is found in one more
+    """
+    verdict.looks, verdict.missed = same.looks, list(same.missed)
+    many = Counter((missed.kind, missed.name) for missed in same.missed)
+    for (kind, name), count in many.items():
+        first = next(missed for missed in same.missed if (missed.kind, missed.name) == (kind, name))
+        more = f", {count} times" if count > 1 else ""
+        verdict.problems.append(f"missed{more}: {first.sentence}, and the run did not see it")
+    if extra is None:
+        return
+    at = f"event {extra.name!r} at t = {extra.time:.6g} s happens in a rerun, and is not in the recording"
+    passed = again(seen.model, blind_from=extra.time).missed if _is_found(seen, extra) else []
+    for missed in passed:
+        if abs(missed.time - extra.time) < REPEATED and (extra.kind != "scene" or missed.name == extra.name):
+            verdict.missed.append(missed)
+            at += f": {missed.sentence}"
+            break
+    verdict.problems.append(f"missed: {at}")
+
+
+def _is_found(seen: Seen, happening: Happening) -> bool:
+    """Tell whether something happens where a value crosses zero, not at a time or at a key."""
+    if happening.kind != "scene":
+        return happening.kind in ("impact", "mode")
+    return any(e.name == happening.name and e.when is not None for e in seen.model.scene.events)
+
+
+def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -> None:
+    """Times of events in the recording beside those of the reruns."""
+    again = same.happenings
     later: dict[tuple[str, str], list[float]] = {}
     for happening in tighter.happenings:
         later.setdefault((happening.name, happening.kind), []).append(happening.time)
-    for k, event in enumerate(events):
+    for k, event in enumerate(seen.recording.events):
         times = later.get((event.name, event.kind), [])
         at = times.pop(0) if times else np.nan
         if event.kind != "mode":

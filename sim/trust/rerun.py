@@ -14,10 +14,16 @@ from sim.kernels.project import add_freedoms
 from sim.running import follow
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
+from sim.trust.looks import Looks, Over
+from sim.trust.missed import Missed
 
 # What a look at one row finds: called with (row, flow) while the flow has the structure of that row.
 Look = Callable[[int, Simulator], None]
 Tell = Callable[[float, float, int], object]
+
+
+# `rerun` with a recording's settings, called with a model and the rest.
+Again = Callable[..., "Rerun"]
 
 
 class _Enough(Exception):
@@ -32,6 +38,7 @@ class Rerun:
     states : (first row, q, v) of each block of rows
     touches : closed points of contact of all rows, as in a recording; empty where nothing touched
     ended : the sentence with which the run ended before its time; empty where it did not
+    missed, looks : crossings that the run passed by, and at how many places one looked; see `sim.trust.looks`
     """
 
     values: dict[str, np.ndarray] = field(default_factory=dict)
@@ -39,6 +46,8 @@ class Rerun:
     touches: dict[str, np.ndarray] = field(default_factory=dict)
     happenings: list[Happening] = field(default_factory=list)
     ended: str = ""
+    missed: list[Missed] = field(default_factory=list)
+    looks: int = 0
 
     @property
     def time(self) -> np.ndarray:
@@ -84,7 +93,7 @@ class _Memory:
 def rerun(
     model: Model, duration: float, *, seed: int | None = None, triggers: Sequence[tuple[str, float]] = (),
     last: float = np.inf, push: float = 0.0, rows: Sequence[int] = (), look: Look | None = None,
-    tell: Tell | None = None,
+    tell: Tell | None = None, finely: bool = False, blind_from: float = np.inf,
 ) -> Rerun:  # fmt: skip
     """Run a model again.
 
@@ -99,6 +108,9 @@ def rerun(
         along directions that the loops allow, the same in every run.
     rows, look : rows of which `look(row, simulator)` is called once the block with them was told
     tell : progress, called as ``tell(t, duration, events)``
+    finely : look for crossings within steps
+    blind_from : float
+        [s] Pass by what crosses first then or later, and end where it is over; `missed` says how deep it got.
     """
     simulator = Simulator(model, seed=seed)
     if push:
@@ -107,9 +119,10 @@ def rerun(
     memory.simulator = simulator  # type: ignore[assignment]
     simulator.journal = memory
     out = Rerun()
+    looks = Looks(simulator, blind_from) if finely or blind_from < np.inf else None
     try:
         follow(simulator, duration, triggers, tell, memory.happenings)
-    except _Enough:
+    except (_Enough, Over):
         pass
     except SimulationError as error:
         out.ended = str(error)
@@ -118,6 +131,8 @@ def rerun(
     touched = memory.touches[0] if memory.touches else ()
     out.touches = {name: np.concatenate([block[name] for block in memory.touches]) for name in touched}
     out.states, out.happenings = memory.states, memory.happenings
+    if looks is not None:
+        out.missed, out.looks = looks.finish(), looks.count
     return out
 
 

@@ -188,7 +188,7 @@ class Seen:
         for body, sign in ((self.b[j], 1.0), (self.a[j], -1.0)):
             if body >= 0:
                 arm = point - self.com[row, body]
-                out[body] += sign * np.concatenate([wrench[3:], wrench[:3] + np.cross(arm, wrench[3:])])
+                out[body] += sign * np.concatenate([wrench[3:], wrench[:3] + jn.cross(arm, wrench[3:])])
         return out
 
     def _missed(self, j: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -217,7 +217,7 @@ class Seen:
     @cached_property
     def v_com(self) -> np.ndarray:
         """Their velocities (n, bodies, 3) m/s."""
-        return self.v + np.cross(self.w, self.com - self.p)
+        return self.v + jn.cross(self.w, self.com - self.p)
 
     def inertia(self, rows: slice | int) -> np.ndarray:
         """Return (..., bodies, 3, 3) inertias about the centres of mass, world axes, kg m^2."""

@@ -10,6 +10,7 @@ import numpy as np
 from sim.trust.comparing import ErrorBar, Growth
 from sim.trust.instants import Instant
 from sim.trust.ledger import Entry
+from sim.trust.missed import Missed
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Verdict:
     bars : error bar of each kind of output; bar_time : instants of their curves
     growth : of differences; None: not run again
     moments : events in both runs
+    missed : what the run passed by; looks : at how many places within its steps one looked for that
     ledger : an entry for each instant of events
     residuals : name -> largest, over all rows; singular, rank : of the loops' rows
     ranks : stretches of one rank, as `sim.recording.ranks` has them
@@ -63,6 +65,8 @@ class Verdict:
     bar_time: np.ndarray = field(default_factory=lambda: np.zeros(0))
     growth: Growth | None = None
     moments: list[Moment] = field(default_factory=list)
+    missed: list[Missed] = field(default_factory=list)
+    looks: int = 0
     ledger: list[Entry] = field(default_factory=list)
     residuals: dict[str, Peak] = field(default_factory=dict)
     singular: Peak | None = None
@@ -116,6 +120,7 @@ class Verdict:
                 "law": growth.law, "exponent": growth.exponent,
             },
             "events": [asdict(moment) for moment in self.moments],
+            "missed": [asdict(missed) for missed in self.missed], "looks": self.looks,
             "ledger": [{**asdict(entry), "closed": entry.closed} for entry in self.ledger],
             "residuals": {name: asdict(peak) for name, peak in self.residuals.items()},
             "smallest_singular_value": None if self.singular is None else asdict(self.singular),

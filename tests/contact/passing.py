@@ -18,7 +18,7 @@ Values = Callable[[np.ndarray], np.ndarray]
 Rates = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Path = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # of times (n,): places (n, 3), rotations (n, 3, 3)
 
-MOST = 3_000_000  # looks at one gap
+MOST = 300_000  # looks at one gap
 FINE = 1e-9  # how much deeper than asked for a value may get between two looks, in its unit
 
 

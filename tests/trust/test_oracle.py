@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,72 @@ def test_redundant_loops_have_chosen_forces():
         verdict = sim.verify(recording, instants=2)
         assert not [problem for problem in verdict.problems if "determinate" in problem]
         assert {"loop0", "twin"} <= set(verdict.chosen)
+
+
+# --- a tree of joints, body by body, against everything at once -----------------------------------------------------
+
+
+def asked(recording: sim.Recording, monkeypatch: pytest.MonkeyPatch, instants: int) -> list[tuple]:
+    """Verify; return what the oracle was asked, and its answers."""
+    out, solve = [], oracle.solve
+
+    def kept(*arguments):
+        answer = solve(*arguments)
+        out.append((arguments, answer))
+        return answer
+
+    monkeypatch.setattr(oracle, "solve", kept)
+    sim.verify(recording, instants=instants)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_tree_gives_what_all_rows_at_once_give(seed, monkeypatch):
+    """Accelerations, rank and which forces are determinate, of random loops; of half of them every loop is doubled."""
+    rng = np.random.default_rng(300 + seed)
+    mechanism = random_mechanism(rng, 6, loops=1 + seed % 3)
+    mechanism = with_consistent_rates(rng, doubled(mechanism) if seed % 2 else mechanism)
+    with sim.run(load_text(scene_text(mechanism, simulate="{duration: 0.02 s}"))) as recording:
+        found = asked(recording, monkeypatch, 1)
+    ((bodies, joints, gravity, applied), answer) = found[0]
+    coms = [body.com for body in bodies]
+    J, b = (
+        np.concatenate(part) for part in zip(*(oracle.locked_rows(j, coms, len(coms)) for j in joints), strict=True)
+    )
+    assert np.array_equal(J, answer.J) and np.array_equal(b, answer.b)
+    U, s, Vt = np.linalg.svd(J)
+    rank = int(np.sum(s > 1e-9 * s[0]))
+    assert (answer.rank, answer.nullity) == (rank, len(J) - rank)
+    assert np.abs(J @ answer.acceleration.ravel() - b).max() < 1e-9 * max(np.abs(b).max(), 1.0)
+    # what the bodies' inertia and the applied forces leave over is along no motion that the rows allow
+    M, f = np.zeros((len(Vt), len(Vt))), applied.ravel().copy()
+    for i, body in enumerate(bodies):
+        at = slice(6 * i, 6 * i + 3), slice(6 * i + 3, 6 * i + 6)
+        M[at[0], at[0]], M[at[1], at[1]] = body.mass * np.eye(3), body.inertia
+        f[at[0]] += body.mass * gravity
+        f[at[1]] -= np.cross(body.w, body.inertia @ body.w)
+    for joint in joints:
+        E, drift = oracle.free_rows(joint, coms, len(coms))
+        f += E.T @ (joint.torque + joint.armature * drift)
+        M += E.T @ (joint.armature[:, None] * E)
+    left = Vt[rank:] @ (f - M @ answer.acceleration.ravel())
+    assert np.abs(left).max(initial=0.0) < 1e-9 * max(np.abs(f).max(), 1.0)
+    owner = np.repeat(np.arange(len(joints)), [6 - len(jn.FREEDOMS[joint.kind]) for joint in joints])
+    moved = [np.abs(U[owner == k, rank:]).max(initial=0.0) for k in range(len(joints))]
+    assert answer.determinate.tolist() == [size < 1e-6 for size in moved]
+
+
+def test_many_loops_cost_what_their_own_rows_cost(monkeypatch):
+    """Of twelve four-bars 12 loops of 5 rows in the freedoms of 25 joints, and not all 185 rows of 37 joints."""
+    sizes, pivoted = [], oracle._pivoted
+
+    def seen(a):
+        sizes.append(a.shape)
+        return pivoted(a)
+
+    scene = sim.load(Path(__file__).parents[2] / "scenes" / "benchmarks" / "four_bars.yaml", set={"windows": 12})
+    with sim.run(scene, duration=0.2) as recording:
+        monkeypatch.setattr(oracle, "_pivoted", seen)
+        found = asked(recording, monkeypatch, 2)
+    assert len(found) == 2 and {len(answer.J) for _, answer in found} == {185}
+    assert set(sizes) == {(60, 25)}
