@@ -70,7 +70,7 @@ def formulas(system, t, q, v, values_out):
     apply_forces(system, t, q, v)
     status, _ = find_forces(system, tables, work, t)
     energies(
-        tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
+        tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
     for i in range(values_out.size):

@@ -189,7 +189,7 @@ def test_engine_and_oracle_agree_and_the_lowest_point_touches() -> None:
     way = np.random.default_rng(1).normal(size=(200000, 3))
     way /= np.linalg.norm(way, axis=1)[:, None]
     ball = seen.side(seen.b[j], 20)
-    points = ball.p + (ball.R @ seen.frames[j][1].p) + (way * spec.radii) @ at.M.T
+    points = ball.p + (ball.R @ seen.frames(j, 20)[1].p) + (way * spec.radii) @ at.M.T
     heights = (points - at.P) @ at.F[:, 2]
     assert 0.0 < heights.min() + 1e-12 < 1e-4
 

@@ -106,10 +106,11 @@ def test_a_direction_that_is_wrong_by_a_little_is_seen_by_residuals_and_rows(nam
     motion = _accelerations(seen, row)
     J, b = seen.constraint_rows(j, row)  # type: ignore[misc]
     assert np.abs(J @ motion - b).max() < 1e-4  # differences of recorded velocities
-    F, M = seen.frames[j]
+    ((first, F, M),) = seen.bindings[j]
     c, s = np.cos(1e-2), np.sin(1e-2)
     turned = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    seen.frames[j] = (Frame(F.p, F.R @ turned), M) if name == "tied" else (F, Frame(M.p, turned @ M.R))
+    F, M = (Frame(F.p, F.R @ turned), M) if name == "tied" else (F, Frame(M.p, turned @ M.R))
+    seen.bindings[j] = [(first, F, M)]
     del seen.residuals
     assert seen.residuals[1].max() > 1e-4
     J, b = seen.constraint_rows(j, row)  # type: ignore[misc]
@@ -135,7 +136,7 @@ def test_rows_are_the_time_derivatives_of_velocities() -> None:
     x = rng.normal(size=(len(seen.mass), 6))
     for j in seen.model.constraints:
         J, b = seen.constraint_rows(j, row)  # type: ignore[misc]
-        ahead, behind = (seen.gap_rates(j, lambda body, s=s: _moved(seen, row, body, x, s)) for s in (h, -h))
+        ahead, behind = (seen.gap_rates(j, lambda body, s=s: _moved(seen, row, body, x, s), row) for s in (h, -h))
         assert (ahead - behind) / (2.0 * h) == pytest.approx(J @ x.ravel() - b, abs=1e-7), seen.names[j]
 
 
@@ -173,7 +174,7 @@ def test_a_sphere_touches_below_its_centre_and_a_disc_under_its_steepest_slope()
     seen = _seen(run("all"))
     for name in ("rim", "rolls"):
         j = seen.names.index(name)
-        spec, _, M = seen.model.constraints[j], *seen.frames[j]
+        spec, (_, M) = seen.model.constraints[j], seen.frames(j, 20)
         at = seen.pair(j, 20)
         hoop = seen.side(seen.b[j], 20)
         centre, y = hoop.p + hoop.R @ M.p, at.M[:, 1]
