@@ -171,8 +171,8 @@ def test_the_motion_is_right_to_first_order(method: str) -> None:
 @pytest.mark.parametrize("method", ["semi_implicit", "stepping"])
 def test_how_often_is_recorded_changes_no_bit(method: str) -> None:
     """Rows between steps look at other states; a step takes inertia and forces at its own start nevertheless."""
-    push = """controllers: {push: {type: torque, torques: {elbow: ["1 N*m*sin(30*t/1 s)", "-1 N*m*coordinate('elbow')[0]"]}}}
-"""
+    torques = """["1 N*m*sin(30*t/1 s)", "-1 N*m*coordinate('elbow')[0]"]"""
+    push = f"controllers: {{push: {{type: torque, torques: {{elbow: {torques}}}}}}}\n"
     how = f"method: {method}" if method != "stepping" else "contact: stepping"
     rule = "contacts: {far: {between: [touches, world]}}\n" if method == "stepping" else ""
     text = HEAD + TREES["figure"].replace("TOUCHES", TOUCHES.rstrip()) + push + rule
