@@ -133,8 +133,8 @@ initial: {left: {rate: 10}}
 """,
 }
 # Of the energy, at most, by method in steps of 2 ms.  Methods of first order err by about the step times the fastest
-# rate, here up to 0.1, and do not drift; a body on a ball has a constant inertia and loses nothing.  Loops in time steps
-# do drift (docs/limitations.md).
+# rate, here up to 0.1, and do not drift; a body on a ball has a constant inertia and loses nothing.  Loops in time
+# steps do drift (docs/limitations.md).
 BOUNDS = {
     "semi_implicit": {"ball": 1e-9, "figure": 0.03, "gimbal": 0.03, "chain": 0.05, "loop": 0.05},
     "stepping": {"ball": 1e-9, "figure": 0.03, "gimbal": 0.03, "chain": 0.05},
