@@ -14,10 +14,10 @@ FIXED = ["semi_implicit", "rk4", "variational", "stepping"]
 
 
 def simulator(text: str, method: str, step: float) -> sim.Simulator:
-    how = f"method: {method}" if method != "stepping" else "contact: stepping"
+    how = f"method: {method}, step: {step!r}" if method != "stepping" else f"contact: stepping, dt: {step!r}"
     if method == "stepping":
         text += "contacts: {far: {between: [touches, world]}}\n"
-    return sim.Simulator(sim.compile(load_text(f"{HEAD}{text}simulate: {{duration: 300 s, {how}, step: {step!r}}}\n")))
+    return sim.Simulator(sim.compile(load_text(f"{HEAD}{text}simulate: {{duration: 300 s, {how}}}\n")))
 
 
 def energies(text: str, method: str, step: float, seconds: float, looks: int = 60) -> tuple[np.ndarray, sim.Simulator]:
@@ -133,17 +133,17 @@ initial: {left: {rate: 10}}
 """,
 }
 # Of the energy, at most, by method in steps of 2 ms.  Methods of first order err by about the step times the fastest
-# rate, here up to 0.1, and do not drift; a body on a ball has a constant inertia and loses nothing.
+# rate, here up to 0.1, and do not drift; a body on a ball has a constant inertia and loses nothing.  Loops in time
+# steps do drift (docs/limitations.md).
 BOUNDS = {
     "semi_implicit": {"ball": 1e-9, "figure": 0.03, "gimbal": 0.03, "chain": 0.05, "loop": 0.05},
-    "stepping": {"ball": 1e-9, "figure": 0.03, "gimbal": 0.03, "chain": 0.05, "loop": 0.05},
+    "stepping": {"ball": 1e-9, "figure": 0.03, "gimbal": 0.03, "chain": 0.05},
     "rk4": {"ball": 1e-4, "figure": 1e-5, "gimbal": 1e-4, "chain": 1e-4, "loop": 1e-4},
     "variational": {"ball": 1e-3, "figure": 1e-3, "gimbal": 1e-2, "chain": 1e-2, "loop": 1e-2},
 }
 
 
-@pytest.mark.parametrize("method", FIXED)
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(("tree", "method"), [(tree, method) for method in FIXED for tree in BOUNDS[method]])
 def test_trees_and_loops_keep_their_energy(tree: str, method: str) -> None:
     text = TREES[tree]
     text = text.replace("TOUCHES}", "," + TOUCHES.strip() + "}").replace("TOUCHES", TOUCHES.rstrip())
@@ -173,11 +173,11 @@ def test_how_often_is_recorded_changes_no_bit(method: str) -> None:
     """Rows between steps look at other states; a step takes inertia and forces at its own start nevertheless."""
     torques = """["1 N*m*sin(30*t/1 s)", "-1 N*m*coordinate('elbow')[0]"]"""
     push = f"controllers: {{push: {{type: torque, torques: {{elbow: {torques}}}}}}}\n"
-    how = f"method: {method}" if method != "stepping" else "contact: stepping"
+    how = f"method: {method}, step: 4 ms" if method != "stepping" else "contact: stepping, dt: 4 ms"
     rule = "contacts: {far: {between: [touches, world]}}\n" if method == "stepping" else ""
     text = HEAD + TREES["figure"].replace("TOUCHES", TOUCHES.rstrip()) + push + rule
     ends = []
     for rate in (10, 730):
-        recording = sim.run(load_text(f"{text}simulate: {{duration: 0.1 s, {how}, step: 4 ms, record: {rate} Hz}}\n"))
+        recording = sim.run(load_text(f"{text}simulate: {{duration: 0.1 s, {how}, record: {rate} Hz}}\n"))
         ends.append(np.concatenate([recording.epochs[-1].q[-1], recording.epochs[-1].v[-1]]))
     assert np.array_equal(*ends)
