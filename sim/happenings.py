@@ -185,7 +185,7 @@ class Happenings:
             if flow.watched(condition.event)
         ]
         if flow.read_joints:
-            readers.append((late_places(flow), tuple(flow.read_joints)))
+            readers.append((late_places(flow), flow.read_joints))
         for where, joints in readers:
             for joint in joints:
                 if flow.work.joints.determinate[joint] == 0.0:
