@@ -103,8 +103,6 @@ class Flow:
         self.impact = self.extra = 0.0
         self.first_balance = math.nan
         self.iterations = 0  # of the last decision on what touches; time steps make none
-        programs = model.programs  # joints, and components of their forces, that torques and wrenches read
-        self.reads = sorted({read for late in programs.late() for read in programs.forces_of(late)})
         self.rows = Rows(model)
         self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
@@ -293,8 +291,21 @@ class Flow:
         forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE, GUARD_HOLD))
         return bool(np.any(values[forces] > ROUNDOFF * self._largest_force()))
 
+    @property
+    def reads(self) -> tuple[tuple[int, int], ...]:
+        """Joints whose forces formulas of torques and wrenches read, each with the number of its wrench."""
+        if not len(self.control.fed):
+            return ()
+        programs = self.model.programs
+        return tuple(sorted({read for late in programs.late() for read in programs.forces_of(late)}))
+
     def foresee(self) -> None:
-        """Let contacts press as they will in the next time step, where none of this structure went before."""
+        """Let contacts press as they will in the next time step, where none of this structure went before.
+
+        At the start only where something reads forces: rows tell of steps that were made.
+        """
+        if self.t == 0.0 and not len(self.control.fed) and not any(one.forces for one in self.conditions):
+            return
         y, n, stepped = self.stepper.y.copy(), len(self.stepper.y), self.work.stepped.copy()
         rows = np.zeros(16 * n)
         rows[5 * n] = self.stepper.clock[STEP_FIXED]

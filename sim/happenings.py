@@ -195,7 +195,7 @@ class Happenings:
             if flow.watched(condition.event)
         ]
         if flow.reads:
-            readers.append((late_places(flow), tuple(flow.reads)))
+            readers.append((late_places(flow), flow.reads))
         for where, reads in readers:
             for joint, component in reads:
                 sure = flow.work.joints.components[joint, :6]

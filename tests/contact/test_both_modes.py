@@ -63,7 +63,9 @@ def test_steps_find_the_first_three_impacts() -> None:
     until = 0.5546
     run = events(figure()).to(until)
     exact = [e.time for e in run.told.events if e.kind == "impact" and "ground" in e.text]
-    assert exact[2] == pytest.approx(exact[3], abs=1e-6)  # one hand after the other
+    told = [e.text for e in run.told.events if e.kind == "impact" and "ground" in e.text]
+    both = "hand_l" in told[2] and "hand_r" in told[2]
+    assert both or exact[2] == pytest.approx(exact[3], abs=1e-6)  # both hands, or one after the other by roundoff
     exact = exact[:3]
     off = []
     for dt in (2e-3, 1e-3, 5e-4):
