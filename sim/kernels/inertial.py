@@ -12,7 +12,7 @@ Integration, 2006, IV.2).  Else, seen from between its halves, the step is half 
 half of explicit Euler for v: symmetric in time, so that the error of the energy stays of order h in reversible motion
 (there, theorem XI.3.1).  Rows are kept likewise: half of their turn at the start, half by the way back at the end.
 
-A free body moves about its centre of mass, wherever its origin is.
+A free body that no loop holds moves about its centre of mass, wherever its origin is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sim.kernels.project import add_freedoms
 from sim.kernels.spatial import rotation_of
 from sim.kernels.spinning import is_lone, spin_on
 from sim.kernels.system import PLACE, ask, unpack
-from sim.kernels.vectors import cross, three
+from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
 from sim.model import FREE, Status
 
 # Rounds until v+ agrees with its middle, and the last change, in units of size: what energy a step may win.
@@ -44,6 +44,7 @@ def turn_on(system, v, h, v_out):
     spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
     if not all_lone(tables.links, tables.blocks):
         status = take_middle(system, tables, work, v, h, v_out)
+    leave_turning(tables.links, tables.blocks, work.links, work.freedoms, h, v, v_out)
     if tables.rows.block.size > 0:
         turn_half(system, h, v_out)
     return status
@@ -56,6 +57,32 @@ def all_lone(links, blocks):
     for b in range(1, links.kind.size):
         lone = lone and (links.nv[b] == 0 or is_lone(links, blocks, b))
     return lone
+
+
+@kernel
+def goes_by_centre(links, blocks, b):
+    """Tell whether a free body moves about its centre of mass: one that no loop holds, nor any body of its tree.
+
+    What rows hold moves by its origin, as they read it.
+    """
+    return links.kind[b] == FREE and (blocks.a.size == 0 or is_lone(links, blocks, b))
+
+
+@kernel
+def leave_turning(links, blocks, link_work, freedom_work, h, v, v_out):
+    """Let rates of free bodies' origins be those at the start's pose, where their centres have the rates of the end.
+
+    The acceleration of an origin has that of its turning about the centre, which `move_on` does itself.
+    """
+    for b in range(1, links.kind.size):
+        if goes_by_centre(links, blocks, b):
+            k = links.v[b] + 3
+            w, c = (v[k], v[k + 1], v[k + 2]), three(links.com_K, b)
+            if not is_lone(links, blocks, b):  # which `spin_on` takes at the start
+                w = times(0.5, plus(w, (v_out[k], v_out[k + 1], v_out[k + 2])))
+            round_centre = outward_axes(link_work.R, b, cross(w, cross(w, c)))
+            for i in range(k - 3, k):
+                v_out[i] += h * dot(three(freedom_work.axis, i), round_centre)
 
 
 @chapter
@@ -132,12 +159,12 @@ def turn_half(system, h, v_out):
 
 
 @kernel
-def move_on(links, h, v_out, q_out):
+def move_on(links, blocks, h, v_out, q_out):
     """q <- q (+) h v, free bodies about their centres of mass; the rates of their origins are those at the new pose."""
     kind, qadr, vadr = links.kind, links.q, links.v
     for sign in (1.0, -1.0):
         for b in range(1, kind.size):
-            if kind[b] == FREE:
+            if goes_by_centre(links, blocks, b):
                 a, k = qadr[b], vadr[b]
                 R = rotation_of(q_out[a + 3], q_out[a + 4], q_out[a + 5], q_out[a + 6])
                 c = three(links.com_K, b)

@@ -135,7 +135,7 @@ def leap(system, t, h, y, slope, y_out):
     for i in range(nq, y.size):
         y_out[i] = y[i] + h * slope[i]
     status = turn_on(system, v, h, y_out[nq : nq + nv])
-    move_on(tables.links, h, y_out[nq : nq + nv], y_out[:nq])
+    move_on(tables.links, tables.blocks, h, y_out[nq : nq + nv], y_out[:nq])
     return status
 
 

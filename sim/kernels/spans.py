@@ -67,6 +67,9 @@ from sim.model import (
 SHALLOW = 1e-9
 # Largest rate of a rotation vector for an angular velocity of one, within half a turn.
 TURNED = 0.5 * math.pi
+# rad/s: bound of an angular velocity where its quaternion may pass zero within the span, as an interpolant of several
+# turns does.  Not infinite: an arm of no length would make not-a-number of it, which clears whatever it meets.
+ENDLESS = 1e30
 
 
 @entry
@@ -156,7 +159,7 @@ def put_turning(span, n, a, k, at, ahead, q_out, v_out, off_out, most_out):
     v_out[k + 2] = 2.0 * (w * dz - z * dw - x * dy + y * dx) / square
     size = math.sqrt(square)
     least = max(size - ahead * most, 0.0)
-    off_out[k], most_out[k] = math.inf, math.inf
+    off_out[k], most_out[k] = ENDLESS, ENDLESS
     if least > 0.0:
         rate = math.sqrt(dw * dw + dx * dx + dy * dy + dz * dz)
         off_out[k] = 2.0 * (off / least + rate * ahead * most / (least * size))

@@ -106,7 +106,7 @@ def step_pressed(system, t, h, y, slope, y_out):
     if points > 0:
         y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
     note_struck(work, points)
-    move_on(tables.links, h, v_out, y_out[:nq])
+    move_on(tables.links, tables.blocks, h, v_out, y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)

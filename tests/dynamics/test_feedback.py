@@ -171,7 +171,7 @@ joints:
   left: {type: rotational, parent: world, child: beam, position: [-1, 0, 0], axis: [0, 1, 0]}
   right: {type: rotational, parent: world, child: beam, position: [1, 0, 0], axis: [0, 1, 0]}
   spin: {type: rotational, parent: world, child: wheel, position: [5, 0, 0], axis: [0, 1, 0]}
-controllers: {reads: {type: torque, torques: {spin: "1 m*force('left')[2]"}}}
+controllers: {reads: {type: torque, torques: {spin: "1 m*force('left')[0]"}}}
 simulate: {duration: 0.1}
 """
     with pytest.raises(SimulationError, match=r"controllers\.reads.*force\('left'\) is not determined here"):

@@ -181,3 +181,30 @@ def test_how_often_is_recorded_changes_no_bit(method: str) -> None:
         recording = sim.run(load_text(f"{text}simulate: {{duration: 0.1 s, {how}, record: {rate} Hz}}\n"))
         ends.append(np.concatenate([recording.epochs[-1].q[-1], recording.epochs[-1].v[-1]]))
     assert np.array_equal(*ends)
+
+
+@pytest.mark.parametrize("method", ["method: semi_implicit, step: 1 ms", "contact: stepping, dt: 1 ms"])
+@pytest.mark.parametrize("tail", [False, True], ids=["lone", "with a tail"])
+def test_the_centre_of_mass_goes_straight_wherever_the_origin_is(tail: bool, method: str) -> None:
+    """The origin is 3.6 m off the centre of mass, and turns about it at 2.3 rad/s."""
+    text = f"""
+schema: 1
+world: {{gravity: [0, 0, 0]{", shapes: [{name: floor, plane: {center: [0, 0, -90]}}]" if "contact" in method else ""}}}
+bodies:
+  head: {{mass: 2, com: [1, 2, 3], position: [0.5, 0, 0], inertia: [0.2, 0.5, 0.6],
+    shapes: [{{sphere: {{center: [1, 2, 3], radius: 0.1}}}}]}}
+  {"tail: {mass: 0.5, com: [1.2, 2.3, 3.1], inertia: [0.1, 0.1, 0.1]}" if tail else ""}
+{"joints: {hip: {type: rotational, parent: head, child: tail, position: [1, 2, 3.5], axis: [0, 1, 0]}}" if tail else ""}
+initial: {{head: {{velocity: [1, 2, 3], angular_velocity: [0.4, -1, 2]}}}}
+{"contacts: {floor: {between: [head, world]}}" if "contact" in method else ""}
+simulate: {{duration: 1 s, record: 100 Hz, {method}}}
+"""
+    with sim.run(load_text(text)) as recording:
+        com = recording.com["head"]
+        if tail:
+            com = (2.0 * com + 0.5 * recording.com["tail"]) / 2.5
+        centre = com[0] - np.array([0.5, 0.0, 0.0])
+        rate = np.array([1.0, 2.0, 3.0]) + np.cross([0.4, -1.0, 2.0], centre)  # all turns with the head at first
+        assert com[-1] == pytest.approx(com[0] + rate, abs=1e-3 if tail else 1e-12)  # of a tree to the order of a step
+        kinetic = recording.energy.kinetic
+        assert np.ptp(kinetic) < (1e-3 if tail else 1e-10) * kinetic[0]

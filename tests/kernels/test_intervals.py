@@ -28,7 +28,7 @@ of_one, of_two = plain(intervals.interval_of_one), plain(intervals.interval_of_t
 def test_a_curve_is_the_dense_output_and_lies_between_its_coefficients(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, seconds = 3, 0.7
-    y, dense = rng.normal(size=n), rng.normal(size=(7, n))
+    y, dense = rng.normal(size=n), np.vstack([rng.normal(size=(7, n)), np.zeros(n)])
     low, high = np.sort(rng.uniform(0.0, 1.0, 2))
     curve, span, at = np.zeros(15 * n), np.zeros(15 * n), np.zeros(n)
     plain(curves.curve_of)(y, dense, seconds / (high - low), curve)
