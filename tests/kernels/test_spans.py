@@ -15,8 +15,6 @@ from tests import mechanisms
 from tests.dynamics.engine import simulator_of
 from tests.scene_texts import scene_text
 
-pytestmark = pytest.mark.fast
-
 SAMPLES = np.linspace(0.0, 1.0, 40)
 SHALLOW = 1e-8  # of conditions: what they may exceed zero by though they are called clear, and roundoff
 GRAZING = 2e-7  # m
@@ -91,7 +89,7 @@ def formulas(mechanism: mechanisms.Mechanism, rng: np.random.Generator) -> list[
 
 
 @pytest.mark.parametrize("loops", [0, 1])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.fast) if k < 2 else k for k in range(8)])
 def test_conditions_that_are_clear_change_sign_once_at_most(seed: int, loops: int) -> None:
     rng = np.random.default_rng(1000 * loops + seed)
     mechanism = mechanisms.random_mechanism(rng, 3, loops)
@@ -149,7 +147,7 @@ simulate: {{duration: 1 s}}
 
 
 @pytest.mark.contact
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.fast), *range(1, 10)])
 def test_shapes_that_are_clear_keep_apart(seed: int) -> None:
     rng = np.random.default_rng(seed)
     first = ("rotational", "spherical", "universal", "cylindrical", "translational")[seed % 5]
