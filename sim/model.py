@@ -713,7 +713,8 @@ class Stepper(NamedTuple):
     span: Any  # (15 n,) and through a span of it
     told: Any  # (SPAN_HEADER + guards,) what goes with a question about that span
     ends: Any  # (LEVELS + 1,) fractions of the step at which spans end that are still to be looked at, earliest last
-    ahead: Any  # (LEVELS + 2, guards) values of the guards there; the last row: where the present span begins
+    ahead: Any  # (LEVELS + 3, guards) values of the guards there; behind: kept from the piece before, and of this one
+    open: Any  # (LEVELS + 1, guards) verdicts of these spans; the last row: of the whole step
     # (18,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
     # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
     # step and error of the implicit step before; see `sim.kernels.choice` for the rest

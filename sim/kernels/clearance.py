@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.broad import apart, ball_about, smaller_ball
-from sim.kernels.contact import MARGIN, open_gap_of
+from sim.kernels.contact import MARGIN, has_one_point, is_closed_pair, open_gap_of
 from sim.kernels.features import speed_at
 from sim.kernels.jit import chapter, entry, kernel
 from sim.kernels.narrow import touching_points
@@ -39,7 +39,7 @@ from sim.model import (
 
 # How deep [m] two shapes may go into each other and part again without being seen.  Smaller: shapes that roll or slide
 # along each other at no distance are looked at in ever shorter spans.  Larger: grazing collisions are missed.
-GRAZING = 1e-7
+GRAZING = 5e-7
 
 
 @entry
@@ -105,6 +105,8 @@ def keep_apart_in(
         )  # fmt: skip
         if far + min(0.0, -before * r1, after * r0) > least:
             return True
+        if has_one_point(shapes, i, j):  # that was all of them
+            return False
     margin = MARGIN * smaller_ball(shapes, i, j)
     _, gap, n = touching_points(shapes, hulls, i, j, x, R, margin, near_work, near_point_work, pose_work, core_work)
     r0, r1, off_a, off_b = centre_rates(
@@ -136,22 +138,6 @@ def centre_speed(shapes, i, link_work, span_work, c):
     """Largest speed of a shape's centre within the span; planes stand still."""
     b = shapes.link[i]
     return span_work.speed[b] + span_work.spin[b] * length(minus(c, three(link_work.x, b)))
-
-
-@kernel
-def is_closed_pair(touches, m):
-    """Tell whether two shapes have closed points."""
-    closed = False
-    for k in range(touches.mode.size):
-        closed = closed or touches.meeting[k] == m
-    return closed
-
-
-@kernel
-def has_one_point(shapes, i, j):
-    """Tell whether two shapes touch in one point at most, which is the same on both whatever they do."""
-    a, b = shapes.kind[i], shapes.kind[j]
-    return (a == SPHERE and (b == SPHERE or b == PLANE)) or (b == SPHERE and a == PLANE)
 
 
 @kernel

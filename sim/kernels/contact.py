@@ -29,7 +29,7 @@ from sim.kernels.touches import (
     touch_rows,
     turn_friction,
 )
-from sim.model import DISARMED, GUARD_GAP, SLIP, Status
+from sim.model import DISARMED, GUARD_GAP, PLANE, SLIP, SPHERE, Status
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
 # come near yet.  Larger: so many are found that closed ones are left out.
@@ -62,9 +62,9 @@ def contact(question, system, t, a, b):
 
 @chapter
 def contact_guards(tables, work, guards, values_out):
-    """Values of all guards of contacts at the state that `work` holds, positive where they have fired."""
+    """Values of guards of contacts that are not-a-number yet, at the state that `work` holds; positive: they fired."""
     for g in range(guards.kind.size):
-        if guards.kind[g] >= GUARD_GAP:
+        if guards.kind[g] >= GUARD_GAP and math.isnan(values_out[g]):
             if guards.armed[g] == DISARMED:
                 values_out[g] = -1.0
             elif guards.kind[g] == GUARD_GAP:
@@ -88,10 +88,12 @@ def open_gap_of(
     m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
 ):  # fmt: skip
     """See `open_gap`; of shapes far from each other it is a bound."""
-    margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
     far = apart(shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, pose_work)
+    margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
     if far > margin:
         return far
+    if has_one_point(shapes, meetings.a[m], meetings.b[m]):  # whose gap that is
+        return margin if is_closed_pair(touches, m) else far
     count, s, _ = touching_points(
         shapes, hulls, meetings.a[m], meetings.b[m], link_work.x, link_work.R, margin, near_work, near_point_work,
         pose_work, core_work,
@@ -109,6 +111,22 @@ def open_gap_of(
         if not is_closed(near_work, i, touches, m):
             least = min(least, near_point_work.gap[i])
     return min(least, margin)
+
+
+@kernel
+def is_closed_pair(touches, m):
+    """Tell whether two shapes have closed points."""
+    closed = False
+    for k in range(touches.mode.size):
+        closed = closed or touches.meeting[k] == m
+    return closed
+
+
+@kernel
+def has_one_point(shapes, i, j):
+    """Tell whether two shapes touch in one point at most, which is the same on both whatever they do."""
+    a, b = shapes.kind[i], shapes.kind[j]
+    return (a == SPHERE and (b == SPHERE or b == PLANE)) or (b == SPHERE and a == PLANE)
 
 
 @kernel

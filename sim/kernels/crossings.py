@@ -5,10 +5,12 @@ Spans in which none can cross twice are found by bounds; what crosses in one is 
 
 from __future__ import annotations
 
+import math
+
 from sim.kernels.curves import curve_of, restrict
 from sim.kernels.integrate import interpolate
 from sim.kernels.jit import chapter, kernel, story
-from sim.kernels.system import CLEARANCE, PROJECT, WATCH, ask
+from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, WATCH, ask
 from sim.model import (
     LEVELS,
     LOOKS,
@@ -77,7 +79,9 @@ def first_crossing(answers, system, stepper):
     t, h, new = stepper.clock[T], stepper.clock[STEP], stepper.guard_new
     curve_of(stepper.y, stepper.dense, h, stepper.curve)
     stepper.count[LOOKS] = 0
-    within, sampled = unclear(answers, system, stepper, 0.0, 1.0, 2.0)
+    for g in range(new.size):
+        stepper.open[LEVELS, g] = WITHIN
+    within, sampled = unclear(answers, system, stepper, 0.0, 1.0, 2.0, LEVELS)
     pieces = PIECES if sampled > 0 else 1
     low = 0.0
     for piece in range(1, pieces + 1):
@@ -91,7 +95,7 @@ def first_crossing(answers, system, stepper):
             if piece == 1:  # even where another guard crosses: it may do so later
                 low, high, sought = sought_back(answers, system, stepper, high)
                 if sought:
-                    return narrow(answers, system, stepper, low, high)
+                    return narrow(answers, system, stepper, low, high, False, LEVELS)
             elif not any_crosses(stepper.guard_old, new) and peaks(stepper):
                 theta, guard = look_for_peak(answers, system, stepper, low, high)
                 if guard >= 0:
@@ -102,7 +106,7 @@ def first_crossing(answers, system, stepper):
             if guard >= 0:
                 return theta, guard
         elif any_crosses(stepper.guard_old, new):
-            return narrow(answers, system, stepper, low, high)
+            return narrow(answers, system, stepper, low, high, False, LEVELS)
         copy_numbers(new, stepper.guard_old)
         low = high
     return 2.0, -1
@@ -114,48 +118,107 @@ def search(answers, system, stepper, low, high):
 
     guard_old, guard_new: values of the guards at both, and again when nothing was found.  A span is halved until every
     guard is clear there, or it is too short.  Where one fires at its end that crossing is narrowed down, and what is
-    before it is cleared in turn: an earlier one may have come and gone.
+    before it is cleared in turn: an earlier one may have come and gone.  Guards without bounds are left to both ends,
+    and inside no forces are found, unless one of them fires there.
     """
     old, new, ends, ahead = stepper.guard_old, stepper.guard_new, stepper.ends, stepper.ahead
+    light = sets_aside(stepper)
+    copy_numbers(new, ahead[LEVELS + 2])
+    if light:
+        set_aside(stepper.open[LEVELS], old)
+        set_aside(stepper.open[LEVELS], new)
     ends[0] = high
     copy_numbers(new, ahead[0])
+    copy_numbers(stepper.open[LEVELS], stepper.open[0])
     top, found, guard = 1, 2.0, -1
     while top > 0:
-        high = ends[top - 1]
-        copy_numbers(ahead[top - 1], new)
+        high, last = ends[top - 1], top - 1
+        copy_numbers(ahead[last], new)
         shortest = high - low <= SHORTEST or top >= LEVELS or stepper.count[LOOKS] >= MOST_LOOKS
         within = 0
         if not shortest:
-            within, _ = unclear(answers, system, stepper, low, high, found)
+            within, _ = unclear(answers, system, stepper, low, high, found, last)
             if stepper.told[SPAN_ARMED] > 0.0:  # what was armed now had no value at the ends yet
                 for k in range(top):
                     watch_at(answers, system, stepper, ends[k], ahead[k])
-                copy_numbers(ahead[top - 1], new)
+                    if light:
+                        set_aside(stepper.open[LEVELS], ahead[k])
+                copy_numbers(ahead[last], new)
         crossed = any_crosses(old, new)
         if crossed and high < found:
             copy_numbers(old, ahead[LEVELS + 1])
-            found, guard = narrow(answers, system, stepper, low, high)
+            found, guard = narrow(answers, system, stepper, low, high, light, last)
             copy_numbers(ahead[LEVELS + 1], old)
             ends[0], top = found, 1
             copy_numbers(new, ahead[0])
+            copy_numbers(stepper.open[last], stepper.open[0])
             if within > 0:
                 continue
         if within > 0:
             middle = 0.5 * (low + high)
             ends[top] = middle
-            watch_at(answers, system, stepper, middle, ahead[top])
+            glance_at(answers, system, stepper, middle, light, last, ahead[top])
+            copy_numbers(stepper.open[last], stepper.open[top])
             top += 1
         elif high >= found:
             break
         else:
             copy_numbers(new, old)
-            low, top = high, top - 1
+            low, top = high, last
+    if guard < 0:
+        copy_numbers(ahead[LEVELS + 2], new)
     return found, guard
 
 
 @chapter
-def unclear(answers, system, stepper, low, high, found):
+def sets_aside(stepper):
+    """Tell whether guards without bounds may be left to the ends of a piece: none fires there."""
+    old, new, fires = stepper.guard_old, stepper.guard_new, False
+    for g in range(old.size):
+        fires = fires or (stepper.open[LEVELS, g] == SAMPLED and crosses(old[g], new[g]))
+    return not fires
+
+
+@kernel
+def set_aside(verdicts, values_out):
+    """Let guards without bounds not fire."""
+    for g in range(verdicts.size):
+        if verdicts[g] == SAMPLED:
+            values_out[g] = -1.0
+
+
+@chapter
+def glance_at(answers, system, stepper, theta, light, row, values_out):
+    """Values of guards inside a span, on states that are not brought to the constraints.
+
+    light: only those of guards that are not clear in it, as the verdicts in stepper.open[row] say, or that fire at its
+    end; the others keep what they have at its start, whose sign is theirs.
+    """
+    interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
+    t = stepper.clock[T] + theta * stepper.clock[STEP]
+    glance(answers, system, stepper, t, light, row, values_out)
+
+
+@chapter
+def glance(answers, system, stepper, t, light, row, values_out):
+    """See `glance_at`; of the state in y_work."""
+    if light:
+        want(stepper.open[row], stepper.guard_old, stepper.guard_new, values_out)
+    ask(answers, GLANCE if light else WATCH, system, t, stepper.y_work, values_out)
+
+
+@kernel
+def want(verdicts, old, new, values_out):
+    """Put not-a-number where a value is wanted, and the value at the start where it is not."""
+    for g in range(verdicts.size):
+        values_out[g] = math.nan if verdicts[g] == WITHIN or crosses(old[g], new[g]) else old[g]
+
+
+@chapter
+def unclear(answers, system, stepper, low, high, found, row):
     """Ask which guards are clear in a span; returns how many are not, and how many have no bounds.
+
+    stepper.open[row]: verdicts of a span that holds this one, and then of this one: what is clear in all is in a part.
 
     At first they are seen from its middle; where it begins with the step or ends with a crossing that was found, from
     there, too: a gap that is zero there and only grows or falls is clear.
@@ -163,8 +226,7 @@ def unclear(answers, system, stepper, low, high, found):
     clock, told, verdict = stepper.clock, stepper.told, stepper.told[SPAN_HEADER:]
     restrict(stepper.curve, low, high, stepper.span)
     told[SPAN_SECONDS], told[SPAN_ARMED] = (high - low) * clock[STEP], 0.0
-    for g in range(verdict.size):
-        verdict[g] = WITHIN
+    copy_numbers(stepper.open[row], verdict)
     within = sampled = 0
     for place in range(3):
         if place == 0 or (within > 0 and ((place == 1 and low == 0.0) or (place == 2 and high == found))):
@@ -175,6 +237,7 @@ def unclear(answers, system, stepper, low, high, found):
             for g in range(verdict.size):
                 within += verdict[g] == WITHIN
                 sampled += verdict[g] == SAMPLED
+    copy_numbers(verdict, stepper.open[row])
     return within, sampled
 
 
@@ -206,7 +269,7 @@ def look_for_peak(answers, system, stepper, low, high):
         if guard < 0:
             watch_at(answers, system, stepper, end, new)
             if any_crosses(stepper.guard_old, new):
-                theta, guard = narrow(answers, system, stepper, at, end)
+                theta, guard = narrow(answers, system, stepper, at, end, False, LEVELS)
             else:
                 copy_numbers(new, stepper.guard_old)
                 at = end
@@ -283,8 +346,10 @@ def watch_at(answers, system, stepper, theta, values_out):
 
 
 @chapter
-def narrow(answers, system, stepper, low, high):
+def narrow(answers, system, stepper, low, high, light, row):
     """Bracket the earliest crossing between two fractions of the step; returns (fraction, guard).
+
+    light, row: as in `glance_at`.
 
     stepper.guard_old and guard_new hold the values at both ends and are kept so.
     """
@@ -308,7 +373,7 @@ def narrow(answers, system, stepper, low, high):
             if not low < theta < high:
                 theta = 0.5 * (low + high)
         state_at(answers, system, stepper, theta)
-        ask(answers, WATCH, system, t + theta * h, stepper.y_work, mid)
+        glance(answers, system, stepper, t + theta * h, light, row, mid)
         crossed = any_crosses(old, mid)
         side = 1 if crossed else -1
         if crossed:

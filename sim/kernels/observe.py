@@ -22,7 +22,7 @@ from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
-from sim.kernels.system import GAPS, PRESS, PUSH, SAMPLE, TELL, ask, unpack, vector
+from sim.kernels.system import GAPS, GLANCE, PRESS, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
 from sim.model import ANGLE_ROW, DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE, Status
 
@@ -370,12 +370,15 @@ def write_sample(work, layout, t, y, row_out):
 
 
 @chapter
-def guard_values(tables, work, control, guards_out, t, values_out):
+def guard_values(tables, work, control, guards_out, t, glance, values_out):
     """Signed values of all guards at the state that `work` holds, positive where they have fired.
 
-    A guard that waits is armed again at the end of a step; looking ahead changes nothing.
+    A guard that waits is armed again at the end of a step; looking ahead changes nothing.  glance: only those that are
+    not-a-number.  Those of contacts are left so, for who knows shapes.
     """
     for g in range(guards_out.kind.size):
+        if glance and not math.isnan(values_out[g]):
+            continue
         if guards_out.armed[g] == DISARMED:
             values_out[g] = -1.0
         elif guards_out.kind[g] == GUARD_PROGRAM:
@@ -392,6 +395,8 @@ def guard_values(tables, work, control, guards_out, t, values_out):
             if tables.columns.both[tables.rows.column[r]]:  # whichever way it points
                 torque = math.hypot(work.rows.force[r], work.rows.force[r + 1])
             values_out[g] = tables.rows.scale[r] * torque - guards_out.allowed[g]
+        else:
+            values_out[g] = math.nan
         guards_out.value[g] = values_out[g]
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             values_out[g] = -1.0
@@ -399,7 +404,7 @@ def guard_values(tables, work, control, guards_out, t, values_out):
 
 @entry
 def observation(question, system, t, a, b):
-    """Answer WATCH and SAMPLE; see `sim.kernels.system`.  Returns a status."""
+    """Answer WATCH, GLANCE and SAMPLE; see `sim.kernels.system`.  Returns a status."""
     tables, control, work, guards = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y, status = vector(a, nq + nv + 2), Status.OK
@@ -415,7 +420,7 @@ def observation(question, system, t, a, b):
         tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
-    if question == SAMPLE or guards.forces[0]:
+    if question == SAMPLE or (question == WATCH and guards.forces[0]):
         status = observe(system, tables, work, t, q, v)
     if question == SAMPLE:
         if work.pressed.h.size > 0:
@@ -423,7 +428,7 @@ def observation(question, system, t, a, b):
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
         values = vector(b, guards.table.kind.size)
-        guard_values(tables, work, control, guards.table, t, values)
+        guard_values(tables, work, control, guards.table, t, question == GLANCE, values)
         if tables.meetings.a.size > 0:
             ask(work.answers, GAPS, system, t, y, values)
     return status

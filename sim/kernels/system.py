@@ -52,8 +52,9 @@ from sim.model import Control, Guards, Tables, Work
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
     CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.clearance`
-) = range(24)
-QUESTIONS = 24
+    GLANCE,  # WATCH of those values that are not-a-number, without forces
+) = range(25)
+QUESTIONS = 25
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -61,7 +62,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (24,) i8: address of the function that answers each question
+    answers: Any  # (25,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (6,) what a question is answered with besides what it fills
 

@@ -17,7 +17,7 @@ from tests.scene_texts import scene_text
 
 SAMPLES = np.linspace(0.0, 1.0, 40)
 SHALLOW = 1e-8  # of conditions: what they may exceed zero by though they are called clear, and roundoff
-GRAZING = 2e-7  # m
+GRAZING = 6e-7  # m
 READS = ("coordinate", "rate")
 
 
