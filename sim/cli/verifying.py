@@ -128,7 +128,7 @@ def print_verdict(verdict: Verdict) -> None:
 
 def _print_pairs(rows: list[tuple[str, str]]) -> None:
     for name, text in rows:
-        print(textwrap.fill(text, 92, initial_indent=f"  {name:<22}", subsequent_indent=" " * 24))
+        print(textwrap.fill(text, 92, initial_indent=f"  {name:<21} ", subsequent_indent=" " * 24))
 
 
 def _overview(verdict: Verdict) -> list[tuple[str, str]]:
