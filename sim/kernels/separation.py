@@ -162,7 +162,7 @@ def survey(core, n, t, u, rounding):
             continue
         s -= q
         g1, g2 = g1 - z * z1 / q, g2 - z * z2 / q
-        w = thick / (q * q * q)
+        w = thick / (q * q * q) if thick > 0.0 else 0.0  # where q is all but zero its cube is
         m11, m12, m22 = m11 + w * z1 * z1 + thick / q, m12 + w * z1 * z2, m22 + w * z2 * z2 + thick / q
     for side in range(2):
         a = three(core, 7 + 3 * side)
