@@ -554,22 +554,26 @@ class Flow:
 
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
-        k = int(self.stepper.count[FILLED])
-        rows = self.rows.buffer[:k]
+        rows, told = self.rows.buffer[: self.stepper.count[FILLED]], self.work.told[: self.work.stepped.told[0]]
         values = self.rows.split(rows, self.structure, self.impact, self.extra)
-        if k and math.isnan(self.first_balance):
-            self.first_balance = float(values["energy/balance"][0])
-        values["energy/balance"] = values["energy/balance"] - self.first_balance
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
-        if self.work.stepped.told[0]:
-            touches = self.rows.presses(values["time"], self.work.told[: self.work.stepped.told[0]], self.structure)
-            self.work.stepped.told[0] = 0
+        if len(told):
+            touches = self.rows.presses(values["time"], told, self.structure)
         if touches:
             touches["iterations"] = np.full(len(touches["row"]), self.iterations)
         out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
-        self.stepper.count[FILLED] = 0
+        self.drop_rows()
+        out[0]["energy/balance"] -= self.first_balance
         return out
+
+    def drop_rows(self) -> float:
+        """Forget the rows that were filled; returns the time of the last one [s], not-a-number without any."""
+        count, rows = self.stepper.count, self.rows.buffer[: self.stepper.count[FILLED]]
+        if len(rows) and math.isnan(self.first_balance):
+            self.first_balance = float(self.rows.balance(rows[:1], self.impact, self.extra)[0])
+        count[FILLED] = self.work.stepped.told[0] = 0
+        return float(rows[-1, 0]) if len(rows) else math.nan
 
     def energies(self) -> dict[str, float]:
         """Return energies of the state as last observed [J]."""

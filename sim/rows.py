@@ -52,7 +52,6 @@ class Rows:
         joint[:, ~present] = np.nan
         force = self._forces(rows[:, d:e].reshape(k, len(model.forces), FORCE_NUMBERS).copy(), present)
         kinetic, potential, dissipated, put_in = rows[:, c : c + 4].T
-        balance = kinetic + potential + dissipated + impact - (put_in + extra)
         return {
             "time": rows[:, 0].copy(), "position": body[:, :, 0:3], "quat_wxyz": body[:, :, 3:7],
             "velocity": body[:, :, 7:10], "angular_velocity": body[:, :, 10:13], "com": body[:, :, 13:16],
@@ -62,11 +61,19 @@ class Rows:
             "trust/components": joint[:, :, 10:16], "trust/own_components": joint[:, :, 16:22],
             "forces/length": force[:, :, 0], "forces/tension": force[:, :, 1], "forces/wrench": force[:, :, 2:8],
             "energy/kinetic": kinetic, "energy/potential": potential, "energy/dissipated": dissipated,
-            "energy/input": put_in + extra, "energy/impact": np.full(k, impact), "energy/balance": balance,
+            "energy/input": put_in + extra, "energy/impact": np.full(k, impact),
+            "energy/balance": self.balance(rows, impact, extra),
             "trust/position_residual": rows[:, c + 4], "trust/velocity_residual": rows[:, c + 5],
             "trust/smallest_singular_value": rows[:, c + 6], "trust/rank": rows[:, c + 7],
             "trust/rows": np.full(k, structure.sizes.rows),
         }  # fmt: skip
+
+    def balance(self, rows: np.ndarray, impact: float, extra: float) -> np.ndarray:
+        """Return the energy of all that moves and was lost, less what was put in (k,) [J]; see `split`."""
+        c = self.layout[3]
+        kinetic, potential, dissipated, put_in = rows[:, c : c + 4].T
+        balance: np.ndarray = kinetic + potential + dissipated + impact - (put_in + extra)
+        return balance
 
     def _forces(self, force: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Return what forces did (k, forces, numbers), not-a-number for what their kind has not."""

@@ -19,7 +19,7 @@ from sim.controllers import Controllers
 from sim.flow import Flow
 from sim.happenings import Happening, Happenings
 from sim.mechanism import Mechanism, make_control
-from sim.model import Status
+from sim.model import FILLED, Status
 from sim.names import ByName, State
 from sim.scene.problem import SceneError
 from sim.sentences import SimulationError, sentence
@@ -187,10 +187,13 @@ class Simulator:
     # --- what is told ---------------------------------------------------------------------------
 
     def _tell_rows(self) -> None:
-        values, q, v, touches = self.flow.take_rows()
-        if len(q):
+        if self.flow.stepper.count[FILLED] == 0:
+            return
+        if self.journal is None:
+            self._told = self.flow.drop_rows()
+        else:
+            values, q, v, touches = self.flow.take_rows()
             self._told = float(values["time"][-1])
-        if self.journal is not None and len(q):
             if touches:
                 self.journal.contacts(touches)
             self.journal.rows(values, q, v)

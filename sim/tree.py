@@ -117,32 +117,38 @@ def _firm(model: Model) -> Model:
 
 
 def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
-    links = table(LINK, len(order))
-    links.kind[0], links.parent[0], links.body[0], links.column[0], links.ball[0] = 0, 0, 0, 0, -1
-    links.R_PF[0] = links.R_KB[0] = np.eye(3).ravel()
-    q = v = 0
-    for link, body in enumerate(order[1:], start=1):
-        joint = int(carrier[body])
-        kind = int(model.joints.kind[joint])
-        above = int(link_of[model.joints.parent[joint]])
-        R_CM, p_CM = frames.R_CM[joint], frames.p_CM[joint]
-        R_up, p_up = links.R_KB[above].reshape(3, 3), links.p_KB[above]
-        links.parent[link], links.kind[link], links.body[link] = above, kind, body
-        links.q[link], links.v[link], links.nv[link] = q, v, NV[kind]
-        links.column[link], links.joint[link] = model.joints.column[joint], joint
-        links.p_PF[link] = p_up + R_up @ frames.p_PF[joint]
-        links.R_PF[link] = (R_up @ frames.R_PF[joint]).ravel()
-        links.R_KB[link] = R_CM.T.ravel()
-        links.p_KB[link] = -(R_CM.T @ p_CM)
-        links.mass[link] = model.bodies.mass[body]
-        links.com_K[link] = R_CM.T @ (model.bodies.com_B[body] - p_CM)
-        xx, yy, zz, xy, xz, yz = model.bodies.inertia_B[body]
-        J = R_CM.T @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R_CM
-        links.inertia_K[link] = J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]
-        q, v = q + NQ[kind], v + NV[kind]
-    links.leaf = ~np.isin(np.arange(len(order)), links.parent[1:])
-    links.leads[[np.flatnonzero(links.parent == above)[-1] for above in np.unique(links.parent[1:])]] = 1
+    links, body = table(LINK, len(order)), np.array(order[1:], int)
+    joint = carrier[body]
+    kind, above = model.joints.kind[joint], link_of[model.joints.parent[joint]]
+    links.parent[1:], links.kind[1:], links.body[1:], links.joint[1:] = above, kind, body, joint
+    links.column[1:], links.nv[1:] = model.joints.column[joint], np.array(NV)[kind]
+    links.q[2:], links.v[2:] = np.cumsum(np.array(NQ)[kind])[:-1], np.cumsum(links.nv[1:])[:-1]
+    R_MC, p_CM = frames.R_CM[joint].transpose(0, 2, 1), frames.p_CM[joint]
+    links.R_KB[0] = links.R_PF[0] = np.eye(3).ravel()
+    links.R_KB[1:], links.p_KB[1:] = R_MC.reshape(-1, 9), -_turn(R_MC, p_CM)
+    R_up = links.R_KB[above].reshape(-1, 3, 3)
+    links.R_PF[1:] = (R_up @ frames.R_PF[joint]).reshape(-1, 9)
+    links.p_PF[1:] = links.p_KB[above] + _turn(R_up, frames.p_PF[joint])
+    links.mass[1:], links.com_K[1:] = model.bodies.mass[body], _turn(R_MC, model.bodies.com_B[body] - p_CM)
+    links.inertia_K[1:] = _turned_inertia(R_MC, model.bodies.inertia_B[body])
+    links.ball[0] = -1
+    links.leaf = ~np.isin(np.arange(len(order)), above)
+    links.leads[[np.flatnonzero(links.parent == up)[-1] for up in np.unique(above)]] = 1
     return links
+
+
+def _turn(R: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return R p of (n, 3, 3) and (n, 3)."""
+    turned: np.ndarray = (R @ p[:, :, None])[:, :, 0]
+    return turned
+
+
+def _turned_inertia(R: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    """Return xx, yy, zz, xy, xz, yz of R J R' (n, 6)."""
+    J = R @ inertia[:, [[0, 3, 4], [3, 1, 5], [4, 5, 2]]] @ R.transpose(0, 2, 1)
+    rows, columns = [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]
+    out: np.ndarray = J[:, rows, columns]
+    return out
 
 
 def _freedoms(model: Model, links: Any) -> Any:
@@ -171,11 +177,9 @@ def _lend(model: Model, links: Any, freedoms: Any) -> None:
 
 def _points(model: Model, link_of: np.ndarray, links: Any) -> Any:
     """Lay out the named points in the axes of their links."""
-    out = table(POINT, len(model.points))
-    for i in range(len(out)):
-        link = link_of[model.points.body[i]]
-        R_KB, p_KB = links.R_KB[link].reshape(3, 3), links.p_KB[link]
-        out.body[i], out.p_B[i] = link, p_KB + R_KB @ model.points.p_B[i]
+    out, link = table(POINT, len(model.points)), link_of[model.points.body]
+    out.body[:] = link
+    out.p_B[:] = links.p_KB[link] + _turn(links.R_KB[link].reshape(-1, 3, 3), model.points.p_B)
     return out
 
 

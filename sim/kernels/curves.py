@@ -73,11 +73,25 @@ def cut(low, high, degree, first, n, span_out):
 
 
 @kernel
-def on_curve(span, n, i, at):
-    """Value of component i, of n, at a fraction of the span."""
-    s, c = 0.0, 1.0 - at
+def shares_at(at):
+    """Return how much each coefficient counts at a fraction of the span: of the state (8), and of its rates (7)."""
+    c = 1.0 - at
+    a2, c2 = at * at, c * c
+    a3, c3 = at * a2, c * c2
+    a4, c4 = a2 * a2, c2 * c2
+    a5, c5, a6, c6 = at * a4, c * c4, a3 * a3, c3 * c3
+    of_state = (
+        c * c6, 7.0 * at * c6, 21.0 * a2 * c5, 35.0 * a3 * c4, 35.0 * a4 * c3, 21.0 * a5 * c2, 7.0 * a6 * c, at * a6
+    )  # fmt: skip
+    return of_state, (c6, 6.0 * at * c5, 15.0 * a2 * c4, 20.0 * a3 * c3, 15.0 * a4 * c2, 6.0 * a5 * c, a6)
+
+
+@kernel
+def on_curve(span, n, i, of_state):
+    """Value of component i, of n, at a fraction of the span; see `shares_at`."""
+    s = 0.0
     for k in range(DEGREE + 1):
-        s += CHOOSE_7[k] * at**k * c ** (DEGREE - k) * span[k * n + i]
+        s += of_state[k] * span[k * n + i]
     return s
 
 
@@ -88,11 +102,11 @@ def rate_between(span, n, i, k):
 
 
 @kernel
-def rate_on_curve(span, n, i, at):
-    """Time derivative of component i, of n, at a fraction of the span."""
-    s, c = 0.0, 1.0 - at
+def rate_on_curve(span, n, i, of_rate):
+    """Time derivative of component i, of n, at a fraction of the span; see `shares_at`."""
+    s = 0.0
     for k in range(DEGREE):
-        s += CHOOSE[DEGREE - 1][k] * at**k * c ** (DEGREE - 1 - k) * rate_between(span, n, i, k)
+        s += of_rate[k] * rate_between(span, n, i, k)
     return s
 
 

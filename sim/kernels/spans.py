@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.curves import on_curve, range_on_curve, rate_between, rate_on_curve, rates_on_curve
+from sim.kernels.curves import on_curve, range_on_curve, rate_between, rate_on_curve, rates_on_curve, shares_at
 from sim.kernels.dynamics import body_poses, columns, move
 from sim.kernels.intervals import interval_of_one, interval_of_two
 from sim.kernels.jit import chapter, entry, kernel
@@ -121,38 +121,38 @@ def put_motion(links, span, n, at, seconds, q_out, v_out, off_out, most_out):
     """
     kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
     ahead = seconds * max(at, 1.0 - at)
+    of_state, of_rate = shares_at(at)
     for b in range(1, kind.size):
         a, k, count = qadr[b], vadr[b], nv[b]
         turning = kind[b] == SPHERICAL or kind[b] == FREE
         if turning:
             count -= 3
         for i in range(count):
-            q_out[a + i], v_out[k + i] = on_curve(span, n, a + i, at), rate_on_curve(span, n, a + i, at)
+            q_out[a + i], v_out[k + i] = on_curve(span, n, a + i, of_state), rate_on_curve(span, n, a + i, of_rate)
             low, high = rates_on_curve(span, n, a + i)
             off_out[k + i], most_out[k + i] = max(high - v_out[k + i], v_out[k + i] - low), max(abs(low), abs(high))
         if turning:
-            put_turning(span, n, a + count, k + count, at, ahead, q_out, v_out, off_out, most_out)
+            put_turning(span, n, a + count, k + count, of_state, of_rate, ahead, q_out, v_out, off_out, most_out)
 
 
 @kernel
-def put_turning(span, n, a, k, at, ahead, q_out, v_out, off_out, most_out):
+def put_turning(span, n, a, k, of_state, of_rate, ahead, q_out, v_out, off_out, most_out):
     """Do that for a quaternion q[a:a + 4] and its angular velocity v[k:k + 3], in the child's axes.
 
     w = 2 q' conj(q) / |q|^2, and |q / |q|^2 - p / |p|^2| = |q - p| / (|q| |p|).
     """
+    w, x = on_curve(span, n, a, of_state), on_curve(span, n, a + 1, of_state)
+    y, z = on_curve(span, n, a + 2, of_state), on_curve(span, n, a + 3, of_state)
+    q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = w, x, y, z
+    dw, dx = rate_on_curve(span, n, a, of_rate), rate_on_curve(span, n, a + 1, of_rate)
+    dy, dz = rate_on_curve(span, n, a + 2, of_rate), rate_on_curve(span, n, a + 3, of_rate)
     most = off = 0.0
     for m in range(7):
-        square = gap = 0.0
-        for i in range(4):
-            rate = rate_between(span, n, a + i, m)
-            square += rate * rate
-            gap += (rate - rate_on_curve(span, n, a + i, at)) ** 2
-        most, off = max(most, math.sqrt(square)), max(off, math.sqrt(gap))
-    w, x = on_curve(span, n, a, at), on_curve(span, n, a + 1, at)
-    y, z = on_curve(span, n, a + 2, at), on_curve(span, n, a + 3, at)
-    q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = w, x, y, z
-    dw, dx = rate_on_curve(span, n, a, at), rate_on_curve(span, n, a + 1, at)
-    dy, dz = rate_on_curve(span, n, a + 2, at), rate_on_curve(span, n, a + 3, at)
+        rw, rx = rate_between(span, n, a, m), rate_between(span, n, a + 1, m)
+        ry, rz = rate_between(span, n, a + 2, m), rate_between(span, n, a + 3, m)
+        most = max(most, rw * rw + rx * rx + ry * ry + rz * rz)
+        off = max(off, (rw - dw) ** 2 + (rx - dx) ** 2 + (ry - dy) ** 2 + (rz - dz) ** 2)
+    most, off = math.sqrt(most), math.sqrt(off)
     square = w * w + x * x + y * y + z * z
     v_out[k] = 2.0 * (w * dx - x * dw - y * dz + z * dy) / square
     v_out[k + 1] = 2.0 * (w * dy - y * dw - z * dx + x * dz) / square
@@ -317,6 +317,7 @@ def reach_of(value, r0, r1, before, after):
 @kernel
 def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_range_out):
     """Intervals of coordinates and rates of tree joints; see `sim.kernels.intervals`."""
+    of_state, _ = shares_at(at)
     for b in range(1, links.kind.size):
         a, k, c = links.q[b], links.v[b], links.column[b]
         plain = links.nv[b] - 3 if links.kind[b] == SPHERICAL or links.kind[b] == FREE else links.nv[b]
@@ -326,7 +327,7 @@ def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_ran
             d0, d1 = rates_on_curve(span, n, nq + k + i)
             rate_range_out[c + i, 0], rate_range_out[c + i, 1] = low, high
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = d0, d1
-            rate_range_out[c + i, 4] = on_curve(span, n, nq + k + i, at)
+            rate_range_out[c + i, 4] = on_curve(span, n, nq + k + i, of_state)
             if i >= plain:
                 most = math.hypot(most, max(abs(low), abs(high)))
         for i in range(plain):

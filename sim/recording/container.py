@@ -64,13 +64,13 @@ class _Disk(io.FileIO):
         """Write all of `data`, or keep the error."""
         rest = memoryview(data).cast("B")
         size = len(rest)
-        begin = self.tell()
         while len(rest) and self.error is None:
             try:
                 rest = rest[super().write(rest) :]
             except OSError as error:
                 self.error = error
-        self.seek(begin + size)
+        if len(rest):
+            self.seek(len(rest), os.SEEK_CUR)
         return size
 
     def truncate(self, size: int | None = None) -> int:
@@ -98,9 +98,11 @@ def create(path: Path) -> Iterator[h5py.File]:
 def allocate(file: h5py.File, rooms: Mapping[str, Room]) -> dict[str, Slot]:
     """Make datasets on disk and return where they lie."""
     slots = {}
+    homes = {"": file}
     for name, room in rooms.items():
         parent, _, leaf = name.rpartition("/")
-        home = file.require_group(parent) if parent else file
+        if parent not in homes:
+            homes[parent] = file.require_group(parent)
         how = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         how.set_layout(h5py.h5d.CONTIGUOUS)
         how.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
@@ -109,7 +111,8 @@ def allocate(file: h5py.File, rooms: Mapping[str, Room]) -> dict[str, Slot]:
             how.set_fill_value(np.array(room.fill, dtype=room.dtype))
         how.set_obj_track_times(False)
         space = h5py.h5s.create_simple(room.shape) if room.shape else h5py.h5s.create(h5py.h5s.SCALAR)
-        made = h5py.h5d.create(home.id, leaf.encode(), h5py.h5t.py_create(room.dtype, logical=True), space, how)
+        kind = h5py.h5t.py_create(room.dtype, logical=True)
+        made = h5py.h5d.create(homes[parent].id, leaf.encode(), kind, space, how)
         row_bytes = room.dtype.itemsize * int(np.prod(room.shape[1:]))
         length = room.shape[0] if room.shape else 1
         # An empty dataset has no place in the file.
