@@ -37,8 +37,9 @@ def test_a_curve_is_the_dense_output_and_lies_between_its_coefficients(seed: int
     for i in range(n):
         for share in INSIDE:
             plain(interpolate)(y, dense, low + share * (high - low), at)
-            assert plain(curves.on_curve)(span, n, i, share) == pytest.approx(at[i], abs=1e-13)
-            rate = plain(curves.rate_on_curve)(span, n, i, share)
+            of_state, of_rate = plain(curves.shares_at)(share)
+            assert plain(curves.on_curve)(span, n, i, of_state) == pytest.approx(at[i], abs=1e-13)
+            rate = plain(curves.rate_on_curve)(span, n, i, of_rate)
             assert rate == pytest.approx(path(share * seconds, 1)[i], abs=1e-11)
             least, most = plain(curves.range_on_curve)(span, n, i)
             slowest, fastest = plain(curves.rates_on_curve)(span, n, i)
