@@ -1,0 +1,105 @@
+"""Which tests run which line: a pytest plugin that writes it down, and the table that is read from that.
+
+``pytest -p tests.mutants.reach`` with ``MUTANTS_REACH`` set to a file traces every test of a session, with the time
+that it takes.  Kernels are seen where they are interpreted only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import coverage
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("sim", "plugins", "render")  # folders of what is tested
+IMPORT = ""  # the context of lines that run once, when a module is read
+
+
+class Tracer:
+    """Traces the code of all rooms, one context for each test."""
+
+    def __init__(self, file: str):
+        self.file = file
+        self.coverage = coverage.Coverage(
+            data_file=file, config_file=False, include=[f"{room}/*" for room in ROOMS], timid=False
+        )
+        self.seconds: dict[str, float] = {}
+        self.coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Give a test its context, fixtures included."""
+        self.coverage.switch_context(item.nodeid)
+        try:
+            return (yield)
+        finally:
+            self.coverage.switch_context(IMPORT)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add up what a test took."""
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = report.duration
+
+    def pytest_unconfigure(self) -> None:
+        """Write what was seen."""
+        self.coverage.stop()
+        self.coverage.save()
+        lines = (f"{seconds:.4f}\t{name}\n" for name, seconds in self.seconds.items())
+        Path(f"{self.file}.seconds").write_text("".join(lines))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Trace where a file is named."""
+    if "MUTANTS_REACH" in os.environ:
+        config.pluginmanager.register(Tracer(os.environ["MUTANTS_REACH"]))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What tests run, of those that passed.
+
+    tests : file -> line -> names of tests; seconds : what each takes
+    """
+
+    tests: Mapping[str, Mapping[int, frozenset[str]]]
+    seconds: Mapping[str, float]
+
+    def of_statement(self, file: str, first: int, last: int, inside: bool) -> list[str]:
+        """Return the tests that run a statement, quickest first.
+
+        inside : whether it is in a function; else it runs when the file is imported, whoever asks for it, and all
+        tests that run any of the file count
+        """
+        lines = self.tests.get(file, {})
+        wanted = range(first, last + 1) if inside else list(lines)
+        found = frozenset().union(*(lines.get(line, frozenset()) for line in wanted))
+        return sorted(found, key=lambda name: (self.seconds[name], name))
+
+    def lines(self, file: str) -> set[int]:
+        """Return the lines that some test runs."""
+        return set(self.tests.get(file, {}))
+
+
+def load(file: Path) -> Reach:
+    """Read what a session wrote."""
+    seconds = {}
+    for line in Path(f"{file}.seconds").read_text().splitlines():
+        number, _, name = line.partition("\t")
+        seconds[name] = float(number)
+    data = coverage.CoverageData(str(file))
+    data.read()
+    tests: dict[str, dict[int, frozenset[str]]] = {}
+    for path in data.measured_files():
+        found = defaultdict(set)
+        for line, names in data.contexts_by_lineno(path).items():
+            for name in names:
+                if name in seconds:
+                    found[line].add(name)
+        tests[os.path.relpath(path, ROOT)] = {line: frozenset(names) for line, names in found.items()}
+    return Reach(tests, seconds)

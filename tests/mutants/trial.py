@@ -1,0 +1,179 @@
+"""One mistake at a time, in a copy of the tree, and the tests that reach it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.mutants.mutations import Mutant
+from tests.mutants.reach import ROOT, Reach
+
+# Modules of others that tests need: a fork has them already, and begins in milliseconds.
+PRELOADED = ("numpy", "scipy.linalg", "scipy.optimize", "h5py", "yaml", "jsonschema", "hypothesis", "rich", "typer")
+LONGEST_TEST = 60  # s: a test that takes longer hangs; none of those that are chosen takes as long
+GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which the whole trial hangs
+SLOWER = 4.0  # times: what tests may take beside others
+KERNELS = ("sim/kernels/", "sim/model.py")
+
+
+@dataclass
+class Trial:
+    """What tests said of a mistake.
+
+    noticed : the test that failed first, "(hang)", or "" where all passed
+    ran, reach : how many tests were chosen, and how many reach the place
+    """
+
+    mutant: Mutant
+    noticed: str
+    ran: int
+    reach: int
+    seconds: float
+
+
+@dataclass
+class Copy:
+    """A copy of the tree that tests run in.
+
+    sound : tests that failed with a mistake, and whether they pass without one
+    """
+
+    folder: Path
+    sound: dict[tuple[str, bool], bool] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def with_mistake(self, mutant: Mutant) -> Iterator[None]:
+        """Make a mistake for a while."""
+        path = self.folder / mutant.file
+        right = path.read_bytes()
+        path.write_bytes(mutant.made_in(right))
+        try:
+            yield
+        finally:
+            path.write_bytes(right)
+
+    def first_failure(self, tests: Sequence[str], interpreted: bool, budget: float) -> str:
+        """Run tests until one fails; returns its name, "(hang)", or "" where all pass."""
+        with tempfile.TemporaryFile() as output:
+            child = os.fork()
+            if child == 0:
+                _run(self.folder, tests, interpreted, output.fileno())
+            code = _wait(child, SLOWER * budget + GRACE)
+            if code is None:
+                return "(hang)"
+            output.seek(0)
+            text = output.read().decode(errors="replace")
+        if code == 0:
+            return ""
+        failed = re.search(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - |$)", text, re.MULTILINE)
+        return failed.group(1) if failed else f"(the session: exit code {code})"
+
+    def is_sound(self, test: str, interpreted: bool) -> bool:
+        """Tell whether a test passes in the copy as it is: what fails anyway notices nothing."""
+        if test.startswith("("):
+            return True
+        key = (test, interpreted)
+        if key not in self.sound:
+            self.sound[key] = self.first_failure([test], interpreted, 60.0) == ""
+        return self.sound[key]
+
+
+@contextlib.contextmanager
+def copy_of_tree() -> Iterator[Copy]:
+    """Give a copy of all files that are no results."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT, capture_output=True, check=True,
+        ).stdout.decode()  # fmt: skip
+        for file in filter(None, listed.split("\0")):
+            if (ROOT / file).exists():
+                (Path(name) / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / file, Path(name) / file)
+        yield Copy(Path(name))
+
+
+def try_out(copy: Copy, mutant: Mutant, reach: Reach, budget: float) -> Trial:
+    """Run the tests that reach a mistake, the quickest first, as many as the budget allows [s]."""
+    began = time.monotonic()
+    interpreted = mutant.file.startswith(KERNELS)
+    reaching = reach.of_statement(mutant.file, mutant.first, mutant.last, mutant.inside)
+    tests = _within(reaching, lambda name: reach.seconds[name], budget)
+    noticed = ""
+    while tests:
+        with copy.with_mistake(mutant):
+            noticed = copy.first_failure(tests, interpreted, budget)
+        if not noticed or copy.is_sound(noticed, interpreted):
+            break
+        tests, noticed = [name for name in tests if name != noticed], ""
+    return Trial(mutant, noticed, len(tests), len(reaching), time.monotonic() - began)
+
+
+def _within(names: Sequence[str], seconds: Callable[[str], float], budget: float) -> list[str]:
+    """Return the first names that fit a budget."""
+    out, total = [], 0.0
+    for name in names:
+        total += seconds(name)
+        if total > budget and out:
+            break
+        out.append(name)
+    return out
+
+
+def preload() -> None:
+    """Import what all trials need and no mistake changes."""
+    for name in PRELOADED:
+        __import__(name)
+
+
+def _wait(child: int, limit: float) -> int | None:
+    """Wait for a child, at most a time [s]; returns its exit code, or None where it had to be killed."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child, signal.SIGKILL)
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _run(folder: Path, tests: Sequence[str], interpreted: bool, output: int) -> None:
+    """Run tests in this process, a child that has its own group, and end it."""
+    code = 70
+    try:
+        os.setpgid(0, 0)
+        for stream in (1, 2):
+            os.dup2(output, stream)
+        os.chdir(folder)
+        os.environ["PYTHONPATH"], os.environ["PYTHONDONTWRITEBYTECODE"] = str(folder), "1"
+        sys.dont_write_bytecode = True
+        if interpreted:
+            os.environ["NUMBA_DISABLE_JIT"] = "1"
+        else:
+            os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".kernel_cache")
+        ours = [name for name in sys.modules if name.split(".")[0] in ("sim", "render", "plugins", "tests", "bench")]
+        for name in ours:
+            del sys.modules[name]
+        sys.path[:] = [str(folder), *(path for path in sys.path if path not in ("", str(ROOT)))]
+        sys.path_importer_cache.clear()
+        import pytest
+
+        options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+        code = int(pytest.main([*options, f"--timeout={LONGEST_TEST}", "-W", "ignore::pytest.PytestWarning", *tests]))
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
