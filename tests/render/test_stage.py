@@ -155,14 +155,19 @@ def test_the_ground_hides_what_is_under_it():
     assert red(picture(motion, seen_by, Look(background=GREY, ground=-0.5))) == 0
 
 
-def test_lines_of_the_ground_stand_at_whole_squares():
+@pytest.mark.parametrize("height", [0.0, 1.0, -0.6])
+@pytest.mark.parametrize("ground", [0.0, -0.7])
+def test_lines_of_the_ground_stand_at_whole_squares(ground, height):
+    """Seen from above, whatever height above the ground the camera looks at."""
     motion = still(("sphere", (0.001, 0.001, 0.001), (0, 0, 5), UNIT, RED))
-    above = Camera(np.array([0.25, 0.25, 0.0]), 4.0, np.deg2rad(-90), np.deg2rad(89.9), np.deg2rad(30))
-    drawn = picture(motion, above, Look(background=((1, 1, 1), (1, 1, 1)), ground=0.0, cell=0.5)).astype(int)
-    scale = SIZE[1] / (2 * 4 * np.tan(np.deg2rad(15)))  # pixels per metre at the ground
-    row = drawn[SIZE[1] // 2, :, 0]
-    at_line = row[round(SIZE[0] / 2 - 0.25 * scale) - 1 : round(SIZE[0] / 2 - 0.25 * scale) + 2].min()
-    assert at_line < row[SIZE[0] // 2 - 3 : SIZE[0] // 2 + 3].min() - 20
+    above = Camera(np.array([0.25, 0.25, ground + height]), 4.0, np.deg2rad(-90), np.deg2rad(89.9), np.deg2rad(30))
+    look = Look(background=((1, 1, 1), (1, 1, 1)), ground=ground, cell=0.5)
+    row = picture(motion, above, look).astype(int)[SIZE[1] // 2, :, 0]
+    scale = SIZE[1] / (2 * (4 + height) * np.tan(np.deg2rad(15)))  # pixels per metre at the ground
+    for x in (-0.75, -0.25, 0.25, 0.75):
+        pixel = round(SIZE[0] / 2 + x * scale)
+        between = [round(SIZE[0] / 2 + (x + aside) * scale) for aside in (-0.25, 0.25)]
+        assert row[pixel - 1 : pixel + 2].min() < min(row[at - 3 : at + 4].min() for at in between) - 20
 
 
 def test_glass_lets_what_is_behind_be_seen():

@@ -61,6 +61,13 @@ def test_ribbons_face_the_camera_and_are_as_wide_as_they_are_seen(motion):
     assert np.abs(across @ ASIDE.backward).max() < 1e-15
     turning = np.stack([np.cos(RATE * motion.times), 0 * motion.times, -np.sin(RATE * motion.times)], axis=1)
     assert np.abs(np.sum(across[0] * turning, axis=1))[1:-1].max() < 0.02 * width.max()  # square to the way
+    rings = trails.count // 4  # of each of the two ribbons
+    for k, quad in enumerate(trails.faces.reshape(-1, 6)):
+        first = 2 * (k % (rings - 1)) + 2 * rings * (k // (rings - 1))
+        one, other = set(quad[:3].tolist()), set(quad[3:].tolist())
+        assert one | other == set(range(first, first + 4))
+        assert one & other in ({first + 1, first + 2}, {first, first + 3})  # a diagonal, not a side
+    assert len(trails.faces) == 4 * (rings - 1)
     nothing = Trails(Motion(**{**vars(motion), "settings": {}}))
     assert nothing.count == 0 and nothing.place(np.zeros((0, 5, 3)), ASIDE)[0].shape == (0, 3)
 
