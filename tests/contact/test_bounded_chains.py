@@ -65,7 +65,7 @@ def test_what_holds_and_what_moves_is_what_enumeration_finds(seed: int) -> None:
     assert {hold.column for hold in flow.structure.holds} == set(np.flatnonzero(modes == HOLDS))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.fast if k < 4 else ()) for k in range(25)])
 def test_stops_that_are_struck_together_answer_together(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     n = 4

@@ -264,6 +264,7 @@ simulate: {contact: stepping, dt: 4 ms}
 """
 
 
+@pytest.mark.fast
 def test_a_stop_is_not_overrun_by_a_speed_that_jumps_within_the_step() -> None:
     """The box hits the floor, and its load would be 15 mm too far by the end of the same step."""
     simulator = Simulator(sim.compile(load_text(JERKED)))
@@ -289,6 +290,7 @@ simulate: {contact: stepping, dt: 4 ms}
 """
 
 
+@pytest.mark.fast
 def test_a_body_that_is_struck_does_not_overrun_what_is_near() -> None:
     """The lever's end is 3 mm above the floor when the ball hits it, and would be 13 mm below by the step's end."""
     simulator = Simulator(sim.compile(load_text(LEVER)))

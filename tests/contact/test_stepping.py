@@ -428,6 +428,7 @@ def test_auto_turns_to_steps_where_events_do_not_end(monkeypatch: pytest.MonkeyP
     assert sum(forces(run.simulator).values())[2] ** 2 == pytest.approx(G0**2, rel=1e-6)
 
 
+@pytest.mark.fast
 def test_event_mode_does_not_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sim.contact.touching.CROWD", 3)
     monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)

@@ -79,6 +79,7 @@ def test_nudged_along_an_infinitesimal_freedom_ends_in_a_sentence(name, loops, f
     assert time.perf_counter() - began < SOON
 
 
+@pytest.mark.fast
 def test_nudges_along_the_shaky_freedom_do_end():
     """Two parallel slides on one trunk let it yaw by nothing but rounding: that motion has no continuation."""
     with pytest.raises(sim.SimulationError):

@@ -56,6 +56,7 @@ def test_transformation_belongs_to_the_collocation_matrix():
 
 
 @pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.fast
 def test_factors_solve(dtype):
     rng = np.random.default_rng(3)
     a = rng.standard_normal((12, 12)) + (1j * rng.standard_normal((12, 12)) if dtype is complex else 0.0)
@@ -106,6 +107,7 @@ def test_order_is_five(scene, counts):
     assert errors[-1] > 1e-11  # above roundoff
 
 
+@pytest.mark.fast
 def test_between_steps_the_error_is_of_order_five():
     """The collocation polynomial alone would leave an error of order four in the middle of a step."""
     lengths, errors = np.array([0.032, 0.023, 0.016, 0.011]), []
@@ -233,6 +235,7 @@ def test_auto_leaves_motion_that_is_not_stiff_alone():
     assert found["auto"] == found["dop853"]
 
 
+@pytest.mark.fast
 def test_auto_returns_when_the_damper_lets_go():
     text = RAIL.format(
         x=0.5, v=0.0, extra=", stiffness: 40, rest: 0",

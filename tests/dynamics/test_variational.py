@@ -383,6 +383,7 @@ simulate: {duration: 3 s}
     assert np.array_equal(ends[0], ends[1]) and np.array_equal(ends[0], ends[2])
 
 
+@pytest.mark.fast
 def test_a_step_that_cannot_be_solved_ends_in_a_sentence():
     s = simulator(with_steps("benchmarks/heavy_top", 0.02))  # three radians a step
     with pytest.raises(sim.SimulationError, match=r"t = 0 s: the equations of a variational step of 0\.02 s could not"):

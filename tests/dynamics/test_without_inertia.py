@@ -186,6 +186,7 @@ def test_a_pulley_without_mass_that_gears_hold(method, masses):
         assert [a3, a1, a2] == pytest.approx([-0.57706, 4.03941, -2.88529], abs=5e-6)
 
 
+@pytest.mark.fast
 def test_a_pulley_without_mass_is_linearised():
     """Nothing pulls back: all eigenvalues are zero, and a force on m3 meets the inertia of all."""
     scene = load_text(PULLEY.format(m1=1, m2=2, m3=3, method="dop853", step=""))

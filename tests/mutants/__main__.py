@@ -18,6 +18,7 @@ from tests.mutants.record import record, recorded
 from tests.mutants.trial import KERNELS, Trial, copy_of_tree, preload, try_out
 from tests.mutants.unreached import listing
 
+_reaches: dict[str, Reach] = {}
 FEWEST = 8  # mistakes in each room of a large sample, so that each is judged
 
 
@@ -59,17 +60,18 @@ def chosen(places: Sequence[str], count: int | None, seed: int, line: int | None
 
 def trials(mutants: Sequence[Mutant], reaches: dict[str, Reach], budget: float, jobs: int) -> Iterator[Trial]:
     """Try all, side by side, each worker in a copy of its own."""
+    _reaches.update(reaches)  # workers have it as they are forked: to hand it over takes longer than their work
     with ProcessPoolExecutor(jobs, get_context("fork"), initializer=preload) as pool:
-        pieces = [pool.submit(_work, mutants[k::jobs], reaches, budget, k) for k in range(jobs)]
+        pieces = [pool.submit(_work, mutants[k::jobs], budget) for k in range(jobs)]
         for done in as_completed(pieces):
             yield from done.result()
 
 
-def _work(mutants: Sequence[Mutant], reaches: dict[str, Reach], budget: float, worker: int) -> list[Trial]:
+def _work(mutants: Sequence[Mutant], budget: float) -> list[Trial]:
     out = []
     with copy_of_tree() as copy:
         for mutant in mutants:
-            reach = reaches["interpreted" if mutant.file.startswith(KERNELS) else "compiled"]
+            reach = _reaches["interpreted" if mutant.file.startswith(KERNELS) else "compiled"]
             trial = try_out(copy, mutant, reach, budget)
             print(f"  {'noticed' if trial.noticed else 'SURVIVES'}  {mutant}", file=sys.stderr, flush=True)
             out.append(trial)

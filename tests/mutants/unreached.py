@@ -13,9 +13,7 @@ from tests.mutants.trial import KERNELS
 EXPLAINED = {
     "sim/kernels/jit.py": "compiles; where kernels are interpreted it does nothing",
     "sim/kernels/callback.py": "calls compiled laws by their addresses, or their twins where kernels are interpreted",
-    "sim/kernels/system.py:unpack": "reads addresses; interpreted, the arrays themselves are handed on",
-    "sim/kernels/system.py:address": "the same",
-    "sim/kernels/system.py:places_of": "the same",
+    "sim/kernels/system.py": "reads addresses; where kernels are interpreted the arrays themselves are handed on",
 }
 
 
