@@ -30,7 +30,7 @@ KERNELS = ("sim/kernels/", "sim/model.py")
 class Trial:
     """What tests said of a mistake.
 
-    noticed : the test that failed first, "(hang)", or "" where all passed
+    noticed : the test that failed first, "(hang)", "(import)", or "" where all passed
     ran, reach : how many tests were chosen, and how many reach the place
     """
 
@@ -63,24 +63,37 @@ class Copy:
             path.write_bytes(right)
 
     def first_failure(self, tests: Sequence[str], interpreted: bool, budget: float) -> str:
-        """Run tests until one fails; returns its name, "(hang)", or "" where all pass."""
+        """Run tests until one fails; returns its name, "(hang)", "(import)", or "" where all pass."""
+        code, text = self._session(tests, interpreted, budget)
+        if code is None:
+            return "(hang)"
+        if code == 4:  # tests have other names since they were recorded
+            gone = set(re.findall(r"not found: (.+)", text))
+            left = [name for name in tests if not any(path.endswith(name) for path in gone)]
+            return self.first_failure(left, interpreted, budget) if len(left) < len(tests) and left else ""
+        failed = re.search(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - |$)", text, re.MULTILINE)
+        if code in (0, 5):
+            return ""
+        return failed.group(1) if failed and "::" in failed.group(1) else "(import)"
+
+    def _session(self, tests: Sequence[str], interpreted: bool, budget: float, *options: str) -> tuple[int | None, str]:
+        """Run pytest; returns its exit code, None where it was killed, and what it printed."""
         with tempfile.TemporaryFile() as output:
             child = os.fork()
             if child == 0:
-                _run(self.folder, tests, interpreted, output.fileno())
+                _run(self.folder, [*options, *tests], interpreted, output.fileno())
             code = _wait(child, SLOWER * budget + GRACE)
-            if code is None:
-                return "(hang)"
             output.seek(0)
-            text = output.read().decode(errors="replace")
-        if code == 0:
-            return ""
-        failed = re.search(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - |$)", text, re.MULTILINE)
-        return failed.group(1) if failed else f"(the session: exit code {code})"
+            return code, output.read().decode(errors="replace")
 
-    def is_sound(self, test: str, interpreted: bool) -> bool:
-        """Tell whether a test passes in the copy as it is: what fails anyway notices nothing."""
-        if test.startswith("("):
+    def is_sound(self, test: str, interpreted: bool, tests: Sequence[str]) -> bool:
+        """Tell whether a test passes in the copy as it is: what fails anyway notices nothing.
+
+        Where all of them could not even be imported: whether they can as it is.
+        """
+        if test == "(import)":
+            return self._session(tests, interpreted, 60.0, "--collect-only")[0] == 0
+        if test == "(hang)":
             return True
         key = (test, interpreted)
         if key not in self.sound:
@@ -113,8 +126,10 @@ def try_out(copy: Copy, mutant: Mutant, reach: Reach, budget: float) -> Trial:
     while tests:
         with copy.with_mistake(mutant):
             noticed = copy.first_failure(tests, interpreted, budget)
-        if not noticed or copy.is_sound(noticed, interpreted):
+        if not noticed or copy.is_sound(noticed, interpreted, tests):
             break
+        if noticed == "(import)":
+            raise RuntimeError(f"tests cannot be collected in a copy as it is: {tests[:3]} ...")
         tests, noticed = [name for name in tests if name != noticed], ""
     return Trial(mutant, noticed, len(tests), len(reaching), time.monotonic() - began)
 

@@ -236,6 +236,7 @@ def test_compiled_controllers_and_formulas_act():
     np.testing.assert_allclose(found.v[:, :, 1], np.tile(s + s**2 / 2, (4, 1)), rtol=0, atol=1e-10)
 
 
+@pytest.mark.fast
 def test_a_state_that_fails_leaves_the_others():
     model = model_of("four_bar")
     ensemble = sim.Ensemble(model, threads=2)
@@ -244,7 +245,8 @@ def test_a_state_that_fails_leaves_the_others():
     y[2, :3] = [0.0, np.pi, np.pi]  # cannot be closed from here
     u = np.zeros((5, 10, len(ensemble.columns)))
     u[3, 6] = np.inf
-    found = ensemble.rollout(y, u, dt=0.02)
+    with np.errstate(invalid="ignore"):  # interpreted, kernels are numpy's arithmetic
+        found = ensemble.rollout(y, u, dt=0.02)
     assert found.status.tolist() == [Status.OK, Status.NOT_FINITE, Status.NO_CLOSURE, found.status[3], Status.OK]
     assert found.status[3] != Status.OK
     assert found.reached.tolist() == [10, -1, -1, 6, 10]
