@@ -13,6 +13,7 @@ from sim.kernels.system import CLEARANCE, WATCH, address
 from sim.model import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T
 from tests import mechanisms
 from tests.dynamics.engine import simulator_of
+from tests.interpreted import times
 from tests.scene_texts import scene_text
 
 SAMPLES = np.linspace(0.0, 1.0, 40)
@@ -118,7 +119,7 @@ def test_conditions_that_are_clear_change_sign_once_at_most(seed: int, loops: in
         zero = [int(argument) for code, argument in tables.codes[first:end] if code == CONSTANT][-2]
         tables.constants[zero] = values[g]  # the last constant is what `>` asks for beyond equality
     tables.constants.flags.writeable = False
-    clear, within = check(simulator, rng, 40, narrowest=-1.5)
+    clear, within = check(simulator, rng, times(40, 8), narrowest=-1.5)
     assert clear > 0
     assert within > 0
 
@@ -160,10 +161,10 @@ def test_shapes_that_are_clear_keep_apart(seed: int) -> None:
     simulator = simulator_of(text)
     simulator.advance(0.02)  # which begins to watch shapes, and lengthens the steps
     clear, within = 0, 0
-    for _ in range(6):
+    for _ in range(times(6, 3)):
         status, _ = simulator.flow.advance(0.5, 1)
         assert status in (Status.PAUSE, Status.GUARD), status
-        found = check(simulator, rng, 8)
+        found = check(simulator, rng, times(8, 3))
         clear, within = clear + found[0], within + found[1]
     assert clear > 0
     assert within > 0
