@@ -161,7 +161,7 @@ def test_shapes_that_are_clear_keep_apart(seed: int) -> None:
     simulator = simulator_of(text)
     simulator.advance(0.02)  # which begins to watch shapes, and lengthens the steps
     clear, within = 0, 0
-    for _ in range(times(6, 3)):
+    for _ in range(6):
         status, _ = simulator.flow.advance(0.5, 1)
         assert status in (Status.PAUSE, Status.GUARD), status
         found = check(simulator, rng, times(8, 3))
