@@ -142,7 +142,8 @@ def test_a_ball_that_slides_through_all_its_bounces_slides_on_where_they_end(sig
     given = G0 * t  # per kg: all its weight, as it neither rises nor falls any longer
     left = (abs(vx) - mu * given) * np.sign(vx)
     found = run.simulator.velocity["ball"]
-    assert found == pytest.approx([left * np.cos(way), left * np.sin(way), 0.0], abs=2e-5)  # the last hops are cut short
+    # The last hops are cut short.
+    assert found == pytest.approx([left * np.cos(way), left * np.sin(way), 0.0], abs=2e-5)
     spin = 2.5 / 0.1 * (vx - left)  # of m (vx - v) r = I w
     w = run.simulator.angular_velocity["ball"]
     assert w == pytest.approx([-spin * np.sin(way), spin * np.cos(way), 0.0], abs=25 * 2e-5)

@@ -67,7 +67,8 @@ def test_a_rod_that_digs_in_is_stopped_by_an_impulse(speed: float, moved: bool) 
 
 
 BALL = """
-  ball: {{mass: 2, com: [3, 0, 0.1], inertia: [0.01, 0.01, 0.01], shapes: [{{sphere: {{center: [3, 0, 0.1], radius: 0.1}}}}]}}
+  ball: {{mass: 2, com: [3, 0, 0.1], inertia: [0.01, 0.01, 0.01],
+          shapes: [{{sphere: {{center: [3, 0, 0.1], radius: 0.1}}}}]}}
 """
 
 

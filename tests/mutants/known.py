@@ -110,7 +110,9 @@ def main(words: Sequence[str]) -> int:
             for mistake in chosen:
                 by = notice(copy, mistake)
                 missed += not by
-                print(f"{mistake.file}: {mistake.about}\n    {f'noticed by {by[0]}' if by else 'NOT NOTICED'}", flush=True)
+                print(
+                    f"{mistake.file}: {mistake.about}\n    {f'noticed by {by[0]}' if by else 'NOT NOTICED'}", flush=True
+                )
     except Misfit as error:
         print(error, file=sys.stderr)
         return 2

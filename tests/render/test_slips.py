@@ -37,4 +37,4 @@ def test_in_a_joint_between_two_that_move_only_the_way_along_its_axis_slips(tmp_
     with h5py.File(tmp_path / "r.h5") as file:
         found = Signals(file).evaluate("slip('tube')")
     assert np.abs(along).min() > 0.3
-    assert found.values.T == pytest.approx(along[:, None] * axes, abs=1e-9)
+    assert pytest.approx(along[:, None] * axes, abs=1e-9) == found.values.T
