@@ -166,12 +166,15 @@ def test_every_joint_in_the_tree(kind):
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize("on", [-1, 0])
 @pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_every_joint_as_a_loop(kind):
-    """The end of a chain of seven freedoms is held by the world and driven there."""
+def test_every_joint_as_a_loop(kind, on):
+    """The end of a chain of seven freedoms is held by the world, or by a body that moves, and driven there."""
     rng = np.random.default_rng(len(kind))
     chain = hang(rng, [(-1, "spherical"), (0, "universal"), (1, "rotational"), (2, "rotational")])
-    loop = random_link(rng, kind, -1, 3, chain.bodies[3].com_W + rng.normal(0, 0.2, 3), driven=True)
+    if on >= 0:
+        chain = hang(rng, [(-1, "universal"), (0, "spherical"), (1, "cylindrical"), (2, "universal")])
+    loop = random_link(rng, kind, on, 3, chain.bodies[3].com_W + rng.normal(0, 0.2, 3), driven=True)
     mechanism = replace(chain, links=(*chain.links, loop), joints=(*chain.joints, "loop0"))
     mechanism, controllers = with_torques(rng, with_consistent_rates(rng, mechanism))
     simulator = assert_agrees(mechanism, controllers=controllers)
