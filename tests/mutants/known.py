@@ -286,7 +286,7 @@ def failing(copy: Path, tests: Sequence[str]) -> list[str]:
     settings = {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(copy)}
     ask = [sys.executable, "-m", "pytest", "-x", "--tb=no", "-rfE", "-p", "no:cacheprovider", f"--timeout={LIMIT}"]
     done = subprocess.run([*ask, *tests], cwd=copy, env=os.environ | settings, capture_output=True, text=True)
-    found = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    found = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     if done.returncode not in (0, 1) and not found:
         raise Misfit(f"pytest {' '.join(tests)} ended with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
     return found or (["(the run was ended)"] if done.returncode else [])
