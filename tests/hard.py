@@ -84,6 +84,14 @@ class Hard:
             out.append(replace(link, drive=replace(d, torque=torque, rest=rest)) if len(q) else link)
         return out
 
+    def without(self, name: str) -> Hard:
+        """Return the same with a joint cut; the tree is another one then."""
+        m = self.mechanism
+        kept = [k for k, joint in enumerate(m.joints) if joint != name]
+        joints, links = tuple(m.joints[k] for k in kept), tuple(m.links[k] for k in kept)
+        origins = m.places
+        return replace(self, mechanism=replace(m, joints=joints, links=links, origins=origins))
+
     def pressed(self, links: Sequence[ref.Link]) -> float:
         """Return the energy that the stops hold [J]."""
         depths = [
