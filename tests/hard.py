@@ -78,7 +78,9 @@ class Hard:
         out = []
         for name, link in zip(self.mechanism.joints, links, strict=True):
             q, rate = self.coordinate(name, link), ref.rates(link, bodies)
-            torque = sum((s.torque(q, rate) for s in self.stops.get(name, ())), self.torques.get(name, np.zeros(len(q))))
+            torque = sum(
+                (s.torque(q, rate) for s in self.stops.get(name, ())), self.torques.get(name, np.zeros(len(q)))
+            )
             d = link.drive or ref.drive(link.kind)
             rest = d.rest if link.kind == "free" else d.rest - (q - ref.coordinates(link))
             out.append(replace(link, drive=replace(d, torque=torque, rest=rest)) if len(q) else link)

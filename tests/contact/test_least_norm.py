@@ -15,6 +15,8 @@ name: feet
 world: {{gravity: [0, 0, -9.81], shapes: [{{name: ground, plane: {{}}}}]}}
 bodies:
   table: {{mass: 3, com: {com}, inertia: [0.4, 0.5, 0.6], shapes: [{feet}]}}
+  {far}
+{joint}
 contacts: {{feet: {{between: [table, world], friction: {mu}}}}}
 simulate: {{rtol: 1e-8}}
 """
@@ -25,14 +27,24 @@ FEET = {
 }
 
 
+# A joint that rubs has a part in the same problem: forces that go on with it are told, not found anew at each step.
+FAR = "wheel: {mass: 1, com: [5, 0, 1], inertia: [1, 1, 1]}"
+RUBS = (
+    "joints: {axle: {type: rotational, parent: world, child: wheel, position: [5, 0, 1], axis: [0, 1, 0], friction: 1}}"
+)
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside friction of a joint"])
 @pytest.mark.parametrize("mu", [0.0, 0.6])
 @pytest.mark.parametrize("feet", FEET)
 @pytest.mark.parametrize("com", [(0.0, 0.0), (0.1, -0.05)])
-def test_feet_share_a_load_by_least_norm(feet: str, mu: float, com: tuple[float, float]) -> None:
+def test_feet_share_a_load_by_least_norm(feet: str, mu: float, com: tuple[float, float], beside: bool) -> None:
     """Vertical forces with their moments; those of friction balance nothing, and least norm has none of them."""
     places = FEET[feet]
     shapes = ", ".join(FOOT.format(x=float(x), y=float(y)) for x, y in places)
-    run = Run(TABLE.format(com=[*com, 0.5], feet=shapes, mu=mu)).to(0.0)
+    run = Run(
+        TABLE.format(com=[*com, 0.5], feet=shapes, mu=mu, far=FAR if beside else "", joint=RUBS if beside else "")
+    ).to(0.0)
     points = run.points()
     assert len(points.normal) == len(places)
     p = run.simulator.flow.work.points.p.reshape(-1, 3)

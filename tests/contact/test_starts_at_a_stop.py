@@ -1,4 +1,4 @@
-"""A joint that is exactly at its bound, at the start or from an event on: pushed in, it presses the stop, else it leaves.
+"""A joint that is exactly at its bound, at the start or from an event on: it presses the stop, or leaves.
 
 Against x'' = F / m and, within a soft stop, m x'' = F - k depth.
 """

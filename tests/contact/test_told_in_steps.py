@@ -81,7 +81,7 @@ contacts: {{stand: {{between: [box, world], friction: {mu}}}}}
 @pytest.mark.parametrize(("mu", "speed", "push"), [(0.2, 1.0, 0.0), (0.5, 0.0, 6.0), (0.2, 0.0, 6.0)])
 @pytest.mark.parametrize("way", [0.0, 2.5])
 def test_points_are_told_to_slide_where_they_do(mu: float, speed: float, push: float, way: float) -> None:
-    """Sliding from the start, held by less than friction can give, pulled away by more; its force is against the way."""
+    """Sliding from the start, held by less than friction can give, and pulled away by more."""
     d = np.array([np.cos(way), np.sin(way)])
     simulator = stepping(load_text(BOX.format(vx=speed * d[0], vy=speed * d[1], mu=mu)), 1e-3)
     simulator.apply_wrench("box", force_W=[*(push * d), 0.0], point_W=[0, 0, 0.0])

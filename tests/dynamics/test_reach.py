@@ -21,7 +21,8 @@ bodies:
   coupler: {{mass: 1, com: [1, 1.2, 0], inertia: [0.1, 0.1, 0.1]}}
   rocker: {{mass: 1, com: [2, 0.5, 0], inertia: [0.1, 0.1, 0.1]}}
 joints:
-  drive: {{type: rotational, parent: world, child: crank, position: [0, 0, 0], axis: [0, 0, 1], motion: "{turn} rad/s*t"}}
+  drive: {{type: rotational, parent: world, child: crank, position: [0, 0, 0], axis: [0, 0, 1],
+          motion: "{turn} rad/s*t"}}
   pin: {{type: rotational, parent: crank, child: coupler, position: [0, 1.5, 0.2], axis: [0, 0, 1]}}
   pivot: {{type: rotational, parent: coupler, child: rocker, position: [2, 1, -0.1], axis: [0, 0, 1]}}
   link: {{type: rotational, parent: world, child: rocker, position: [2, 0, 0], axis: [0, 0, 1]}}
@@ -48,7 +49,7 @@ def test_a_driven_crank_ends_where_its_linkage_is_stretched_or_folded(method: st
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_row_that_is_open_either_way_is_not_closed(sign: float) -> None:
-    """Of a variational step, which solves for the rows that act alone: those that repeat others are looked at after it."""
+    """A variational step solves for the rows that act alone: those that repeat others are looked at after it."""
     flow = simulator_of(LINKAGE.format(method="variational", turn=1)).flow
     flow.observe()
     rows, length = flow.structure.tables.rows, float(flow.structure.tables.one.length[0])

@@ -66,8 +66,8 @@ joints:
 @pytest.mark.parametrize(
     ("four", "axis"),
     [
-        ("rotational", (0, 0, 1)), ("cylindrical", (0, 0, -1)), ("cylindrical", (0, 1, 0)), ("translational", (1, 1, 0)),
-        ("translational", (0, 0, 1)),
+        ("rotational", (0, 0, 1)), ("cylindrical", (0, 0, -1)), ("cylindrical", (0, 1, 0)),
+        ("translational", (1, 1, 0)), ("translational", (0, 0, 1)),
     ],
 )  # fmt: skip
 def test_a_loop_with_a_slide_along_its_hinges_is_not_planar(two: str, four: str, axis: tuple[int, int, int]) -> None:
