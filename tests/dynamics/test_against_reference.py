@@ -147,21 +147,12 @@ def test_random_mechanisms(mechanism):
 
 
 @pytest.mark.parametrize("loops", range(5))
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_springs_dampers_armatures_and_torques(seed, loops):
     rng = np.random.default_rng([seed, loops])
     mechanism = random_mechanism(rng, 4 + loops, loops, driven=True)
     mechanism, controllers = with_torques(rng, with_consistent_rates(rng, mechanism))
     assert any(link.drive for link in mechanism.links)
-    assert_agrees(mechanism, controllers=controllers)
-
-
-@pytest.mark.fast
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_joint_in_the_tree(kind):
-    rng = np.random.default_rng(len(kind))
-    places = [(-1, "rotational"), (-1 if kind == "free" else 0, kind), (1, "universal")]
-    mechanism, controllers = with_torques(rng, with_consistent_rates(rng, hang(rng, places, driven=True)))
     assert_agrees(mechanism, controllers=controllers)
 
 

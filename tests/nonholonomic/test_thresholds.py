@@ -337,7 +337,10 @@ simulate: {{rtol: 1e-9}}
 @pytest.mark.fast
 @pytest.mark.parametrize("v", [2.0, -2.0])
 def test_friction_follows_a_slip_that_goes_round(v: float) -> None:
-    """A puck on a spring circles the middle: friction of one size is against its way all round, by scipy."""
+    """A puck on a spring circles the middle: friction of one size is against its way all round, by scipy.
+
+    The motion is smooth: no step is refused or cut short where the friction has turned by a quarter since its start.
+    """
 
     def slope(_: float, y: np.ndarray) -> np.ndarray:
         rate = y[2:4]
@@ -353,6 +356,8 @@ def test_friction_follows_a_slip_that_goes_round(v: float) -> None:
         assert simulator.energy["dissipated"] == pytest.approx(end[4], abs=1e-7)
         found = simulator.force["rough"][3:5]
         assert found == pytest.approx(-end[2:4] / np.hypot(*end[2:4]), abs=1e-6)
+    assert simulator.flow.counts()["rejected"] == 0
+    assert [event.text for event in run.told.events] == ["rough slips"]
     assert run.balance() < 1e-7
 
 
