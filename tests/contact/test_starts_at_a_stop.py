@@ -102,11 +102,16 @@ METHODS = {
 
 @pytest.mark.parametrize("push", [F, -F])
 @pytest.mark.parametrize("side", [1, -1])
-@pytest.mark.parametrize("stop", ["soft", "rigid"])
-@pytest.mark.parametrize("simulate", METHODS)
+@pytest.mark.parametrize(
+    ("stop", "simulate"),
+    [  # variational steps know no impulses, which rigid stops want
+        (stop, simulate)
+        for simulate in METHODS
+        for stop in ("soft", "rigid")
+        if stop == "soft" or "variational" not in simulate
+    ],
+)
 def test_every_method_knows_a_stop_at_which_it_starts(simulate: str, stop: str, side: int, push: float) -> None:
-    if stop == "rigid" and "variational" in simulate:
-        pytest.skip("refused: rigid stops want impulses")
     text = scene("rotational", stop, side, "start", "tree", simulate)
     if "stepping" in simulate and stop == "soft":  # friction of another joint makes it a matter of time steps
         beside = "post: {type: rotational, parent: world, child: p, position: [5, 0, 0], axis: [1, 0, 0], friction: 1}"

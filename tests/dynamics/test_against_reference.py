@@ -140,7 +140,7 @@ def assert_forces_carry_the_motion(
         assert np.max(np.abs(moment)) < bound
 
 
-@settings(derandomize=True, deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(mechanisms(max_bodies=9, max_loops=4))
 def test_random_mechanisms(mechanism):
     assert_agrees(mechanism, 1e-9)
