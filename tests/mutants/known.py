@@ -37,8 +37,6 @@ class Mistake:
     tests: tuple[str, ...]
 
 
-HARD = "tests/dynamics/test_hard.py::"
-
 MISTAKES = (
     Mistake(
         "sim/contact/touching.py",
@@ -91,21 +89,21 @@ MISTAKES = (
         "return alpha, a + np.cross(alpha, arm) + np.cross(w, np.cross(w, arm))",
         "return alpha, a + np.cross(alpha, arm)",
         "the acceleration of an origin off its joint lacks what spinning gives",
-        (HARD + "test_accelerations_and_forces",),
+        ("tests/dynamics/test_hard.py::test_accelerations_and_forces",),
     ),
     Mistake(
         "sim/kernels/forces.py",
         "t0 = p_KB[b, k] * f[0] + r0 * arms[n, 0]",
         "t0 = r0 * arms[n, 0]",
         "a force at an origin off its joint lacks its moment",
-        (HARD + "test_accelerations_and_forces",),
+        ("tests/dynamics/test_hard.py::test_accelerations_and_forces",),
     ),
     Mistake(
         "sim/flow.py",
         "put_in, dissipated = float(self.stepper.y[-2]) + self.extra,",
         "put_in, dissipated = float(self.stepper.y[-2]),",
         "what an event gives is not in the energy put in",
-        (HARD + "test_an_event_is_told_as_the_oracle_says",),
+        ("tests/dynamics/test_hard_events.py::test_an_event_is_told_as_the_oracle_says",),
     ),
     Mistake(
         "sim/changes.py",
