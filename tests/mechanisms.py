@@ -29,7 +29,7 @@ class Mechanism:
     names: of the bodies; joints: of the links, the first `tree` of them, link i holding body i,
     form a tree; bodies: in the drawing, with the speeds of the start; rates: by joint, as
     `initial` of the scene gives them; coordinates: by joint likewise (trees alone; the
-    bodies stay those of the drawing).
+    bodies stay those of the drawing); origins: of the bodies, m, in the drawing; their joints where there are none.
     """
 
     names: tuple[str, ...]
@@ -40,6 +40,12 @@ class Mechanism:
     gravity: np.ndarray
     rates: Mapping[str, np.ndarray] = field(default_factory=dict)
     coordinates: Mapping[str, np.ndarray] = field(default_factory=dict)
+    origins: tuple[np.ndarray, ...] = ()
+
+    @property
+    def places(self) -> tuple[np.ndarray, ...]:
+        """What recordings refer to as the origins of the bodies (m, in the drawing)."""
+        return self.origins or tuple(link.p_b for link in self.links[: self.tree])
 
     @property
     def loops(self) -> int:
@@ -200,6 +206,7 @@ def moved(mechanism: Mechanism, R: np.ndarray, shift: np.ndarray) -> Mechanism:
         mechanism, bodies=tuple(bodies), links=tuple(links), gravity=R @ mechanism.gravity,
         coordinates={n: _moved_coordinate(kinds[n], q, R, shift) for n, q in mechanism.coordinates.items()},
         rates={n: _moved_rate(kinds[n], v, R) for n, v in mechanism.rates.items()},
+        origins=tuple(R @ p + shift for p in mechanism.origins),
     )  # fmt: skip
 
 

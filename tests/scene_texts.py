@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -65,19 +67,22 @@ def value_text(kind: str, coordinate: np.ndarray | None, rate: np.ndarray | None
     return "{" + ", ".join(f"{key}: {value}" for key, value in keys.items()) + "}"
 
 
-def scene_text(mechanism: Mechanism, *, simulate: str = "{duration: 1 s}", extra: str = "") -> str:
+def scene_text(
+    mechanism: Mechanism, *, simulate: str = "{duration: 1 s}", extra: str = "", limits: Mapping[str, str] | None = None
+) -> str:  # fmt: skip
     """Return the mechanism as a scene.
 
-    simulate: the block of that name; extra: further blocks of the top level (events, controllers),
-    both as YAML.
+    simulate: the block of that name; extra: further blocks of the top level (events, controllers);
+    limits: those of joints by name; all as YAML.
     """
-    origins = [link.p_b for link in mechanism.links[: mechanism.tree]]
+    origins, stops = mechanism.places, limits or {}
     lines = ["schema: 1", "name: random", f"world: {{gravity: {numbers(mechanism.gravity)}}}", "bodies:"]
     for name, body, origin in zip(mechanism.names, mechanism.bodies, origins, strict=True):
         lines.append(f"  {name}: {body_text(body, origin)}")
     lines.append("joints:")
     for name, link in zip(mechanism.joints, mechanism.links, strict=True):
-        lines.append(f"  {name}: {joint_text(link, mechanism.names)}")
+        more = {"limits": stops[name]} if name in stops else {}
+        lines.append(f"  {name}: {joint_text(link, mechanism.names, **more)}")
     values = []
     for name, link in zip(mechanism.joints, mechanism.links, strict=True):
         coordinate, rate = mechanism.coordinates.get(name), mechanism.rates.get(name)

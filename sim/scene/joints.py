@@ -332,6 +332,9 @@ def _limits(block: Block, kind: str) -> Limits | None:
         _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")
     )
     how, restitution = _kind_of_stop(value) if isinstance(value, Block) else ("soft", 0.0)
+    if kind == "spherical" and ranges[0][0] > 0.0:
+        what = f"the angle of a spherical joint has no lower stop, found one at {math.degrees(ranges[0][0]):.4g} deg"
+        inner.problem(key, what, "let the range begin at 0 deg")
     if how == "rigid" and kind == "spherical" and not (0.0 < ranges[0][1] < math.pi or math.isinf(ranges[0][1])):
         inner.problem(key, "a rigid stop of a spherical joint is at an angle between 0 deg and 180 deg")
     return Limits(

@@ -129,6 +129,27 @@ def test_a_ball_that_lands_askew_grips_where_friction_reaches(share: float) -> N
     assert run.simulator.angular_velocity["ball"] == pytest.approx([0, spin, 0], abs=1e-8)
 
 
+@pytest.mark.parametrize(("sign", "way"), [(1.0, 0.0), (-1.0, 0.0), pytest.param(-1.0, 2.5, marks=pytest.mark.fast)])
+def test_a_ball_that_slides_through_all_its_bounces_slides_on_where_they_end(sign: float, way: float) -> None:
+    """Friction is mu P_n in each of them: together mu times all the momentum that the ground gave, also at the end."""
+    e, mu, vx, t = 0.2, 0.1, 3.0 * sign, 0.75
+    text = SKEW.replace("{vx}, 0, 0", "{vx}, {vy}, 0").format(vx=vx * np.cos(way), vy=vx * np.sin(way), e=e, mu=mu)
+    run = Run(text).to(t)
+    assert len(ends(run)) == 1
+    last = FIRST * (1 + 2 * e / (1 - e))
+    assert ends(run) == pytest.approx([last], abs=1e-6)
+    assert run.texts()[-1] == "ground and ball slides"
+    given = G0 * t  # per kg: all its weight, as it neither rises nor falls any longer
+    left = (abs(vx) - mu * given) * np.sign(vx)
+    found = run.simulator.velocity["ball"]
+    # The last hops are cut short.
+    assert found == pytest.approx([left * np.cos(way), left * np.sin(way), 0.0], abs=2e-5)
+    spin = 2.5 / 0.1 * (vx - left)  # of m (vx - v) r = I w
+    w = run.simulator.angular_velocity["ball"]
+    assert w == pytest.approx([-spin * np.sin(way), spin * np.cos(way), 0.0], abs=25 * 2e-5)
+    assert run.balance() < 1e-9
+
+
 # ---- a cradle, all contacts at once and in turn ----------------------------------------------------------------------
 
 

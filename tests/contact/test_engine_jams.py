@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim.contact import touching
+from sim.contact.impact import Collision, Impact, Law, resolve
 from sim.scene.load import load_text
 from tests.contact.engine import Run
 from tests.dynamics.moved_scene import moved_scene
@@ -40,6 +43,7 @@ def rod(degrees: float, mu: float, speed: float, moved: bool) -> Run:
 
 
 @MOVED
+@pytest.mark.fast
 @pytest.mark.parametrize("speed", [0.5, 3.0])
 def test_a_rod_that_digs_in_is_stopped_by_an_impulse(speed: float, moved: bool) -> None:
     """At 60 degrees and mu = 1.5 no force goes with sliding toward +x: an impulse ends it, and the end stands still."""
@@ -56,6 +60,46 @@ def test_a_rod_that_digs_in_is_stopped_by_an_impulse(speed: float, moved: bool) 
     assert w == pytest.approx([0.0, 3 * (z * P[0] - x * P[1]), 0.0], abs=1e-8)
     lost = -0.5 * P[0] * speed  # P . (u + u+) / 2, the end stands after it
     assert before["energy/kinetic"] - after["energy/kinetic"] == pytest.approx(lost, rel=1e-8)
+    (event,) = [event for event in run.told.events if event.kind == "impact"]
+    assert event.lost == after["energy/impact"] - before["energy/impact"] == pytest.approx(lost, rel=1e-8)
+    assert event.impulse == pytest.approx(np.hypot(*P), rel=1e-8)
+    assert run.balance() < 1e-9
+
+
+BALL = """
+  ball: {{mass: 2, com: [3, 0, 0.1], inertia: [0.01, 0.01, 0.01],
+          shapes: [{{sphere: {{center: [3, 0, 0.1], radius: 0.1}}}}]}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("apart", [False, True], ids=["one problem", "one after the other"])
+def test_a_jam_at_the_instant_of_an_impact_adds_up_with_it(apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ball lands where a rod begins to dig in: two impulses, of which neither free body has anything from its joint.
+
+    No impulse on the rod is lawful in the impact, too: where that answer is taken, the jam follows the impact.
+    """
+
+    def only_what_closes(collision: Collision, law: Law) -> Impact:
+        answer = resolve(collision, law)
+        return replace(answer, P=np.where((collision.approach < -1e-8)[:, None], answer.P, 0.0))
+
+    if apart:
+        monkeypatch.setattr(touching, "resolve", only_what_closes)
+    speed, fall, e, angle = 0.5, 0.7, 0.4, math.radians(60)
+    text = ROD.replace("initial: {{", BALL.strip("\n") + "\ninitial: {{ball: {{velocity: [0, 0, -0.7]}}, ").replace(
+        "}}}}\nsimulate", "}}, drop: {{between: [ball, world], friction: 0, restitution: 0.4}}}}\nsimulate"
+    )
+    run = Run(text.format(x=-math.cos(angle), z=math.sin(angle), mu=1.5, speed=speed)).to(1e-6)
+    (event,) = [event for event in run.told.events if event.kind == "impact"]
+    assert event.text == ("ground and ball; ground and rod jam" if apart else "ground and ball")
+    x, z = math.cos(angle), -math.sin(angle)
+    G = np.array([[1 + 3 * z * z, -3 * x * z], [-3 * x * z, 1 + 3 * x * x]])
+    jam, landing = np.linalg.solve(G, [-speed, 0.0]), 2 * (1 + e) * fall
+    assert event.impulse == pytest.approx(np.sqrt(jam @ jam + landing**2), rel=1e-8)
+    assert event.lost == pytest.approx(-0.5 * jam[0] * speed + (1 - e**2) * fall**2, rel=1e-8)
+    assert event.through == pytest.approx(np.zeros((2, 6)), abs=1e-9)  # contacts give all that changes momenta
+    assert run.balance() < 1e-9
 
 
 @MOVED

@@ -26,7 +26,7 @@ def simulator_for(mechanism: Mechanism, **options: str) -> sim.Simulator:
 def bodies_of(simulator: sim.Simulator, mechanism: Mechanism) -> list[ref.Body]:
     """Return the bodies of a mechanism where the engine has them now."""
     state, found = simulator.state, []
-    for name, drawn, origin in zip(mechanism.names, mechanism.bodies, origins_of(mechanism), strict=True):
+    for name, drawn, origin in zip(mechanism.names, mechanism.bodies, mechanism.places, strict=True):
         R, w = state.rotation[name], state.angular_velocity[name]
         arm = R @ (drawn.com_W - origin)
         found.append(
@@ -36,11 +36,6 @@ def bodies_of(simulator: sim.Simulator, mechanism: Mechanism) -> list[ref.Body]:
             )
         )  # fmt: skip
     return found
-
-
-def origins_of(mechanism: Mechanism) -> list[np.ndarray]:
-    """Return what `scene_text` writes as the origins of the bodies, m, in the drawing."""
-    return [link.p_b for link in mechanism.links[: mechanism.tree]]
 
 
 def accelerations_of(simulator: sim.Simulator, mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:

@@ -140,14 +140,14 @@ def assert_forces_carry_the_motion(
         assert np.max(np.abs(moment)) < bound
 
 
-@settings(derandomize=True, deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+@settings(derandomize=True, deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
 @given(mechanisms(max_bodies=9, max_loops=4))
 def test_random_mechanisms(mechanism):
     assert_agrees(mechanism, 1e-9)
 
 
 @pytest.mark.parametrize("loops", range(5))
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_springs_dampers_armatures_and_torques(seed, loops):
     rng = np.random.default_rng([seed, loops])
     mechanism = random_mechanism(rng, 4 + loops, loops, driven=True)
@@ -157,21 +157,15 @@ def test_springs_dampers_armatures_and_torques(seed, loops):
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_joint_in_the_tree(kind):
-    rng = np.random.default_rng(len(kind))
-    places = [(-1, "rotational"), (-1 if kind == "free" else 0, kind), (1, "universal")]
-    mechanism, controllers = with_torques(rng, with_consistent_rates(rng, hang(rng, places, driven=True)))
-    assert_agrees(mechanism, controllers=controllers)
-
-
-@pytest.mark.fast
+@pytest.mark.parametrize("on", [-1, 0])
 @pytest.mark.parametrize("kind", LOOP_KINDS)
-def test_every_joint_as_a_loop(kind):
-    """The end of a chain of seven freedoms is held by the world and driven there."""
+def test_every_joint_as_a_loop(kind, on):
+    """The end of a chain of seven freedoms is held by the world, or by a body that moves, and driven there."""
     rng = np.random.default_rng(len(kind))
     chain = hang(rng, [(-1, "spherical"), (0, "universal"), (1, "rotational"), (2, "rotational")])
-    loop = random_link(rng, kind, -1, 3, chain.bodies[3].com_W + rng.normal(0, 0.2, 3), driven=True)
+    if on >= 0:
+        chain = hang(rng, [(-1, "universal"), (0, "spherical"), (1, "cylindrical"), (2, "universal")])
+    loop = random_link(rng, kind, on, 3, chain.bodies[3].com_W + rng.normal(0, 0.2, 3), driven=True)
     mechanism = replace(chain, links=(*chain.links, loop), joints=(*chain.joints, "loop0"))
     mechanism, controllers = with_torques(rng, with_consistent_rates(rng, mechanism))
     simulator = assert_agrees(mechanism, controllers=controllers)

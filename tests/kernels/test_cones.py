@@ -102,6 +102,33 @@ def test_a_known_direction_is_kept_whatever_z_does() -> None:
     assert one.P[0, 1:] == pytest.approx(-0.5 * one.P[0, 0] * np.array([0.6, 0.8]), rel=1e-14)
 
 
+@pytest.mark.parametrize("known", [0, 1])
+@pytest.mark.parametrize("seed", range(8))
+def test_how_far_a_point_is_from_its_law(seed: int, known: int) -> None:
+    """Zero where the law is kept, whatever its direction; else the way back to the cone, times the point's mobility."""
+    rng = np.random.default_rng(seed)
+    G, mu, least = block(rng, 2.0), 0.4, 0.1 * rng.random()
+    angle = rng.uniform(-np.pi, np.pi)
+    d, off = np.array([np.cos(angle), np.sin(angle)]), rng.normal(0, 0.1, 3)
+    P = np.array([1.3, 0.0, 0.0])
+    P[1:] = -(least + mu * P[0]) * d
+    for miss in (np.zeros(3), off * [0, 1, 1], [-0.2, 0, 0]):
+        one = Sweeping(G, -G @ P, np.array([mu]), np.array([least]))
+        one.known[0], one.d[0] = known, d
+        one.P[0] = P
+        one.z = np.array([[0.0, 3.0 * d[0], 3.0 * d[1]]])  # it slides along d, or would where it sticks
+        one.P[0] += miss
+        found = plain(cones.off_law)(one.blocks, 0, mu, least, known, one.d, one.P, one.z, 0)
+        r = least + mu * one.P[0, 0]
+        wanted = one.P[0, 1:] + r * d
+        if not known:
+            tried = one.P[0, 1:] - one.z[0, 1:] / np.trace(G)
+            wanted = one.P[0, 1:] - tried * min(1.0, r / np.hypot(*tried))
+        assert found == pytest.approx(np.trace(G) * np.hypot(*wanted), rel=1e-9, abs=1e-12)
+        if not np.any(miss):
+            assert found == pytest.approx(0.0, abs=1e-12 * np.trace(G))
+
+
 def test_a_direction_that_digs_in_is_reported() -> None:
     G = np.array([[1.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
     one = Sweeping(G, np.array([-1.0, 1.0, 0.0]), np.array([1.5]))

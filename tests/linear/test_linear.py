@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import cos, pi, sqrt
 
 import numpy as np
@@ -18,7 +19,7 @@ from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.engine import simulator_for
 from tests.dynamics.shipped import SCENES
-from tests.mechanisms import four_bar, random_mechanism, with_consistent_rates
+from tests.mechanisms import LOOP_KINDS, four_bar, hang, random_link, random_mechanism, with_consistent_rates
 from tests.scene_texts import number
 
 STAND = "schema: 1\nname: x\nworld: {gravity: [0, 0, -9.81]}\n"
@@ -226,6 +227,41 @@ def test_loops_against_differences_of_the_engine(seed: int) -> None:
     assert model.trust["engine"] < 1e-10 and model.trust["steps"] < 1e-12
     expected = differences(simulator, model)
     assert np.max(np.abs(model.A - expected)) < 1e-7 * np.max(np.abs(expected)) and len(expected) > 2
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("kind", LOOP_KINDS)
+def test_every_joint_as_a_loop_between_two_that_move(kind: str) -> None:
+    """Its frames turn with their bodies and slide along them, with springs, dampers and armature."""
+    rng = np.random.default_rng([9, len(kind)])
+    chain = hang(rng, [(-1, "universal"), (0, "spherical"), (1, "cylindrical"), (2, "universal")])
+    loop = random_link(rng, kind, 0, 3, chain.bodies[3].com_W + rng.normal(0, 0.2, 3), driven=True)
+    mechanism = replace(chain, links=(*chain.links, loop), joints=(*chain.joints, "loop0"))
+    simulator = simulator_for(with_consistent_rates(rng, mechanism))
+    assert [simulator.model.joint_names[j] for j in simulator.flow.structure.loops] == ["loop0"]
+    model = sim.linearize(simulator)
+    assert model.trust["engine"] < 1e-10 and model.trust["steps"] < 1e-11
+    expected = differences(simulator, model)
+    assert np.max(np.abs(model.A - expected)) < 1e-7 * np.max(np.abs(expected)) and len(expected) > 2
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("kind", ["rotational", "translational"])
+def test_a_pressed_stop_is_a_spring_and_a_damper(kind: str, side: int) -> None:
+    """Hunt and Crossley: push = k depth (1 + d rate of depth), pressed by a constant torque at rest, on either side."""
+    k, d, inertia, push, bound = 40.0, 0.6, 0.5, 8.0, 0.3
+    limits = f"[-2, {bound}]" if side > 0 else f"[-{bound}, 2]"
+    model = model_of(
+        f"""
+bodies: {{b: {{mass: {inertia}, com: [0, 0, 0], inertia: [{inertia}, {inertia}, {inertia}]}}}}
+joints: {{j: {{type: {kind}, parent: world, child: b, position: [0, 0, 0], axis: [1, 0, 0],
+              limits: {{range: {limits}, stiffness: {k}, dissipation: {d}}}}}}}
+controllers: {{press: {{type: torque, torques: {{j: {side * push}}}}}}}
+initial: {{j: {side * (bound + push / k)!r}}}"""
+    )
+    assert model.steady
+    assert np.allclose(model.A, [[0, 1], [-k / inertia, -push * d / inertia]], rtol=1e-12)
 
 
 def test_redundant_rows_against_differences_of_the_engine() -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from sim.scene.problem import SceneError
 from sim.sentences import SimulationError
@@ -313,6 +314,51 @@ def test_two_components_share_their_threshold() -> None:
     ]  # fmt: skip
     np.testing.assert_allclose(run.simulator.coordinate["road"], [0.3, -0.4, 0], atol=1e-10)
     assert run.told.rows_[-1]["energy/dissipated"] == pytest.approx(0.5 * 800.0, abs=1e-8)
+
+
+PUCK = """
+schema: 1
+name: puck
+world: {{gravity: [0, 0, 0], points: {{middle: [0, 0, 0]}}}}
+bodies:
+  puck: {{mass: 2 kg, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1]}}
+joints:
+  ice: {{type: planar, parent: world, child: puck, position: [1, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}}
+constraints:
+  rough: {{type: same_velocity, bodies: [puck, world], position: [1, 0, 0], components: [x, y], holds: 1 N}}
+forces:
+  spring: {{type: spring, from: puck.com, to: world.middle, stiffness: 10 N/m, length: 0 m}}
+initial:
+  ice: {{rate: [0, {v}, 0]}}
+simulate: {{rtol: 1e-9}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("v", [2.0, -2.0])
+def test_friction_follows_a_slip_that_goes_round(v: float) -> None:
+    """A puck on a spring circles the middle: friction of one size is against its way all round, by scipy.
+
+    The motion is smooth: no step is refused or cut short where the friction has turned by a quarter since its start.
+    """
+
+    def slope(_: float, y: np.ndarray) -> np.ndarray:
+        rate = y[2:4]
+        speed = np.hypot(*rate)
+        return np.array([*rate, *(-10.0 * y[:2] - rate / speed) / 2.0, speed])
+
+    run = Run(PUCK.format(v=v))
+    for t in (0.5, 1.0, 2.0):  # at 1.4 s a half turn, the quarter of one before 0.8 s
+        end = solve_ivp(slope, (0, t), [1.0, 0.0, 0.0, v, 0.0], "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+        simulator = run.to(t).simulator
+        assert simulator.position["puck"][:2] == pytest.approx(end[:2], abs=1e-7)
+        assert simulator.velocity["puck"][:2] == pytest.approx(end[2:4], abs=1e-7)
+        assert simulator.energy["dissipated"] == pytest.approx(end[4], abs=1e-7)
+        found = simulator.force["rough"][3:5]
+        assert found == pytest.approx(-end[2:4] / np.hypot(*end[2:4]), abs=1e-6)
+    assert simulator.flow.counts()["rejected"] == 0
+    assert [event.text for event in run.told.events] == ["rough slips"]
+    assert run.balance() < 1e-7
 
 
 @pytest.mark.fast

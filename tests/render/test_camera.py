@@ -43,6 +43,20 @@ def test_a_fitted_camera_sees_all_points_and_is_no_farther_than_needed(seed):
     assert max(np.ptp(seen[:, 0]), np.ptp(seen[:, 1])) > 2 * camera.MARGIN - 0.05
 
 
+@pytest.mark.fast
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("aside", [0.0, 0.3])
+def test_points_along_the_view_are_in_front_of_the_eye(free, aside):
+    """The nearest of them as well: it stands between the eye and the target, and not in the eye."""
+    probe = Camera(np.zeros(3), 1.0, 0.7, 0.4, 0.5)
+    points = np.linspace(-3, 5, 9)[:, None] * probe.backward + aside * np.array([0, 0, 1.0])
+    centre, distance = camera.fit(points, probe, 1.5, free=free)
+    seen_by = Camera(centre, distance, probe.azimuth, probe.elevation, probe.fov)
+    away = (seen_by.eye - points) @ probe.backward
+    assert away.min() > 0.05 * distance and distance < 20
+    assert np.abs(on_screen(points, seen_by, 1.5)).max() < 1
+
+
 def test_an_automatic_camera_shows_the_whole_motion(motion):
     path = plan(motion, None, aspect=16 / 9)
     seen = on_screen(camera.outline(motion, motion.sample_times(50)).reshape(-1, 3), path.at(0.3), 16 / 9)
@@ -51,7 +65,9 @@ def test_an_automatic_camera_shows_the_whole_motion(motion):
 
 def test_an_automatic_camera_looks_across_a_plane_motion(motion):
     path = plan(motion, None, aspect=16 / 9)  # the motion lies in the x-z plane
-    assert abs(path.at(0).backward @ [0, -1, 0]) > 0.8
+    assert path.at(0).backward @ [0, -1, 0] > 0.8  # from the front: what goes along x goes to the right
+    x = on_screen(np.array([[-1.0, 0, 1], [1.0, 0, 1]]), path.at(0.0), 16 / 9)[:, 0]
+    assert x[1] > x[0]
 
 
 def test_a_motion_far_from_the_origin_is_seen_in_the_same_way(motion):

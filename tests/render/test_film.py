@@ -123,6 +123,19 @@ def test_words_are_where_they_belong():
     assert labels.shorten("a very long caption indeed", 20, 100).endswith("…")
 
 
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("time", "clock"), [(0.0, "0.00 s"), (1.254, "1.25 s"), (61.5, "61.50 s"), (3600.0, "3600.00 s")]
+)
+def test_the_words_of_a_picture(time, clock, monkeypatch):
+    """What is written, letter by letter: dark pixels would also say another number, or minutes."""
+    written = []
+    monkeypatch.setattr(labels, "write", lambda picture, text, *_, **__: written.append(text))
+    event = Event(time=1.0, name="", kind="scene", caption="the rope tears")
+    labels.annotate(np.zeros((360, 640, 3), np.uint8), time, "swing", [(event, 1.0)], "squares 20 cm")
+    assert sorted(written) == sorted(["swing", clock, "squares 20 cm", "the rope tears"])
+
+
 def test_captions_can_be_switched_off(tmp_path):
     pictures = []
     for name, on in (("on", True), ("off", False)):

@@ -12,6 +12,7 @@ from sim.compiler import compile
 from sim.mechanism import Mechanism
 from sim.scene import library
 from sim.scene.load import load_text
+from tests import reference as ref
 
 CHOSEN = "the motion is unique, but forces that do the same are chosen (least norm)"
 PLANAR = f"3 of its 5 rows repeat the others ({{}}); it is planar and written in space; {CHOSEN}"
@@ -43,6 +44,52 @@ def test_a_slide_in_a_planar_loop_is_told_by_its_own_rows() -> None:
     """The guide of a slider crank: across its axis one force is in the plane, one is not; one moment is."""
     which = "guide: force across its axis, moment about its axis and moment across its axis"
     assert notes("slider_crank")[0] == f"loop small_end - big_end - crank - guide: {PLANAR.format(which)}"
+
+
+HINGES = """
+schema: 1
+name: hinges
+bodies:
+  a: {{mass: 1, com: [0, 0.5, 0.1], inertia: [0.1, 0.1, 0.1]}}
+  b: {{mass: 1, com: [1, 1.2, 0], inertia: [0.1, 0.1, 0.1]}}
+  c: {{mass: 1, com: [2, 0.5, 0], inertia: [0.1, 0.1, 0.1]}}
+joints:
+  one: {{type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 0, 1]}}
+  two: {{type: {two}, parent: a, child: b, position: [0.1, 1, 0.2], axis: [0, 0, 1]}}
+  three: {{type: rotational, parent: b, child: c, position: [1.9, 1.4, -0.1], axis: [0, 0, 1]}}
+  four: {{type: {four}, parent: world, child: c, position: [2, 0, 0], axis: {axis}}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("two", ["rotational", "cylindrical"])
+@pytest.mark.parametrize(
+    ("four", "axis"),
+    [
+        ("rotational", (0, 0, 1)), ("cylindrical", (0, 0, -1)), ("cylindrical", (0, 1, 0)),
+        ("translational", (1, 1, 0)), ("translational", (0, 0, 1)),
+    ],
+)  # fmt: skip
+def test_a_loop_with_a_slide_along_its_hinges_is_not_planar(two: str, four: str, axis: tuple[int, int, int]) -> None:
+    """In a plane three of six conditions of closing are void; how many rows repeat others, the oracle tells."""
+    bodies = [
+        ref.Body(mass=1.0, com_W=np.array(p), inertia_W=np.eye(3)) for p in ([0, 0.5, 0.1], [1, 1.2, 0], [2, 0.5, 0])
+    ]
+    places = ([0, 0, 0], [0.1, 1, 0.2], [1.9, 1.4, -0.1], [2, 0, 0])
+    kinds, axes = ("rotational", two, "rotational", four), ((0, 0, 1), (0, 0, 1), (0, 0, 1), axis)
+    links = [
+        ref.draw_link(kind, a, b, p, e)
+        for kind, (a, b), p, e in zip(kinds, ((-1, 0), (0, 1), (1, 2), (-1, 2)), places, axes, strict=True)
+    ]
+    rows = 6 - ref.FREEDOMS[four]
+    repeat = rows - (ref.constraint_rank(bodies, links)[0] - ref.constraint_rank(bodies, links[:3])[0])
+    (note,) = sim.check(load_text(HINGES.format(two=two, four=four, axis=list(axis)))).notes
+    verb = "repeats" if repeat == 1 else "repeat"
+    assert f"loop three - two - one - four: {repeat} of its {rows} rows {verb} the others" in note
+    slides = [e for kind, e in zip(kinds, axes, strict=True) if kind in ("translational", "cylindrical")]
+    turns = [e for kind, e in zip(kinds, axes, strict=True) if kind != "translational"]
+    planar = all(e[2] == 0 for e in slides) and all(e[:2] == (0, 0) for e in turns)
+    assert ("it is planar" in note) == planar == (repeat == 3)
 
 
 def test_a_loop_given_twice_names_the_other() -> None:
