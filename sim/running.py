@@ -33,6 +33,7 @@ from sim.recording import (
     ShapeEntry,
     load_recording,
 )
+from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
@@ -127,7 +128,7 @@ def run(
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
         "method": scene.simulate.method, "rtol": scene.simulate.rtol, "step": scene.simulate.step, "duration": span,
-        "record": scene.simulate.record,
+        "record": scene.simulate.record, "controllers": digests(scene.controllers),
     }  # fmt: skip
     layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
