@@ -112,7 +112,7 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
 
 
 def digests(uses: Iterable[ControllerUse]) -> dict[str, str]:
-    """Return the SHA-256 of each Python file that controllers are taken from, by its name as the scene's file had it."""
+    """Return the SHA-256 of each Python file that controllers are taken from, by its name as the scene's was."""
     found: dict[str, str] = {}
     for use in uses:
         file = use.type.partition(":")[0]
