@@ -61,10 +61,12 @@ def verify(
     SceneError
         The scene in it cannot be read.
     """
-    if isinstance(recording, Recording):
+    if not isinstance(recording, Recording):
+        with load_recording(recording) as opened:
+            return verify(opened, instants=instants, quick=quick, trust=trust, stage=stage)
+    # What was recorded may be of any size: what is no number any more is told as a problem.
+    with np.errstate(all="ignore"):
         return _verify(recording, instants, quick, trust, stage)
-    with load_recording(recording) as opened:
-        return _verify(opened, instants, quick, trust, stage)
 
 
 def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage: Stage | None) -> Verdict:
