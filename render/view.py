@@ -167,10 +167,8 @@ class Motion:
     complete: bool = True
 
     @staticmethod
-    def from_recording(recording: str | Path | h5py.File, *, contacts: bool = False) -> Motion:
+    def from_recording(recording: str | Path, *, contacts: bool = False) -> Motion:
         """Read a recording (docs/recording.md), `contacts` too; raise RenderError where it cannot be read."""
-        if isinstance(recording, h5py.File):
-            return _read(recording, contacts)
         with open_recording(recording) as file:
             return _read(file, contacts)
 

@@ -20,6 +20,7 @@ from sim.recording.contents import Content
 from sim.recording.errors import RecordingError
 from sim.recording.heap import check_texts
 
+KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane")
 MODES = 3  # of contact: open, stick, slip
 
 
@@ -188,10 +189,12 @@ class _Look:
                     self._text(text)
         self._json("scene/settings", SETTINGS)
         self._json("scene/render", RENDER)
-        bodies, shapes = self.counts["b"], self.counts["s"]
+        bodies = self.counts["b"]
         names = self._texts("bodies/name", once=True)
         self._within("shapes/body", -1, bodies - 1)
-        self._texts("shapes/kind")
+        kinds = self._texts("shapes/kind")
+        for kind in set(kinds) - set(KINDS):
+            self.fail(f"holds {kind!r}", f"one of {', '.join(KINDS)}")
         joints = self._texts("joints/name", once=True)
         self._texts("joints/type")
         for name in ("joints/parent", "joints/child"):
@@ -202,7 +205,9 @@ class _Look:
             self._texts("points/name", once=True)
             self._within("points/body", -1, bodies - 1)
         if self._group("meshes"):
-            self._meshes(shapes)
+            self._meshes(kinds)
+        elif "mesh" in kinds:
+            raise RecordingError(f"{self.path} has no 'shapes/vertices': it is incomplete or of another version")
         if self._group("forces"):
             self._texts("forces/name", once=True)
             self._texts("forces/type")
@@ -223,12 +228,16 @@ class _Look:
         if changes != len(set(texts["joint"])):
             self.fail("has columns of a joint apart", "those of each joint together")
 
-    def _meshes(self, shapes: int) -> None:
-        """Triangles are of vertices of the same shape."""
+    def _meshes(self, kinds: list[str]) -> None:
+        """Each mesh has triangles, of its own vertices."""
+        shapes = len(kinds)
         self._within("shapes/vertex_shape", 0, shapes - 1)
         self._within("shapes/triangle_shape", 0, shapes - 1)
         corners = np.bincount(self._values("shapes/vertex_shape"), minlength=shapes)
         most = corners[self._values("shapes/triangle_shape")][:, None]
+        lacking = {k for k, kind in enumerate(kinds) if kind == "mesh"} - set(self._values("shapes/triangle_shape"))
+        if lacking:
+            self.fail(f"has none of shape {min(lacking)}", "triangles of each mesh")
         triangles = self._values("shapes/triangles")
         if np.any((triangles < 0) | (triangles >= most)):
             self.fail("has a corner that is none of its shape's", "numbers of vertices, from 0 on")

@@ -12,6 +12,7 @@ import numpy as np
 from sim.compiler import compile
 from sim.methods import FIXED
 from sim.recording import Recording, RecordingError, load_recording
+from sim.running import joint_entries
 from sim.scene.spec import Scene
 from sim.trust.instants import Witness, choose
 from sim.trust.repeats import (
@@ -103,7 +104,7 @@ def _same_model(seen: Seen) -> None:
     """Raise unless the scene text gives the bodies and joints of the arrays."""
     model, recording = seen.model, seen.recording
     bodies = [body.name for body in recording.bodies]
-    if list(model.body_names[1:]) != bodies or list(model.joint_names) != seen.names:
+    if list(model.body_names[1:]) != bodies or joint_entries(model) != recording.joints:
         raise RecordingError(f"{recording.path}: its scene text describes other bodies or joints than its arrays hold")
     if [column.name for column in recording.columns] != list(model.column_names):
         raise RecordingError(f"{recording.path}: its scene text gives the joints other freedoms than its arrays hold")

@@ -48,7 +48,7 @@ def test_what_is_whole_is_read(whole):
 
 
 # Those that ended in an exception once, and some others.
-SEEDS = (22, 1218, 1457, 2808, 3286, *range(60))
+SEEDS = (22, 1218, 1457, 2808, 3286, 3712, *range(60))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -173,6 +173,13 @@ CONTACTS = [
     ("contacts/row", -1, 6, "'contacts/row' goes back; expected rows in order"),
     ("contacts/pairs/shapes", (0, 0), 50, "'contacts/pairs/shapes' holds 50; expected numbers from -1 to 2"),
     ("shapes/triangles", (0, 0), 8, "'shapes/triangles' has a corner that is none of its shape's"),
+    (
+        "shapes/kind",
+        0,
+        b"cone",
+        "'shapes/kind' holds 'cone'; expected one of box, sphere, capsule, cylinder, ellipsoid,",
+    ),
+    ("shapes/kind", 0, b"mesh", "'shapes/triangle_shape' has none of shape 0; expected triangles of each mesh"),
     ("shapes/vertex_shape", 0, -7, "'shapes/vertex_shape' holds -7; expected numbers from 0 to 2"),
 ]
 
