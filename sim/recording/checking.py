@@ -127,8 +127,9 @@ class _Look:
         """Look at a group of datasets that is there as a whole or not at all."""
         group = contents.GROUPS[name]
         found = [one for one in group if self._dataset(one, group[one])]
-        for one in group if found else ():
-            self._need(one, group[one])
+        for one, content in group.items() if found else ():
+            if not content.newer:
+                self._need(one, content)
         return bool(found)
 
     # --- values --------------------------------------------------------------------------------------
@@ -298,7 +299,7 @@ class _Look:
                     self._text(value)
             self._within("events/row_after", -1, np.iinfo(np.int64).max, there)
             there &= self._values("events/row_after") < self.rows
-            self._within("events/row_before", -1, self.rows - 1, there)
+            self._within("events/row_before", -2, self.rows - 1, there)  # one less than that after it
         if self._group("impulses"):
             events = self.counts.get("e", 0)
             self._within("impulses/event", -1, events - 1)

@@ -66,7 +66,8 @@ GROUPS: dict[str, dict[str, Content]] = {
     "contacts": {
         **_of("contacts/pairs", a=_text("q"), b=_text("q"), shapes=_whole("q", 2)),
         **_of("contacts", row=_whole("k"), pair=_whole("k"), key=_whole("k", 2), mode=_whole("k"),
-              iterations=_whole("k"), determinate=_whole("k"), point=_real("k", 3), normal=_real("k", 3),
+              iterations=Content("i", ("k",), newer=True), determinate=Content("i", ("k",), newer=True),
+              point=_real("k", 3), normal=_real("k", 3),
               force=_real("k", 3)),
     },
     "events": _of("events", time=_real("e"), name=_text("e"), kind=_text("e"), caption=_text("e"), text=_text("e"),

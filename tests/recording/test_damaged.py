@@ -131,7 +131,7 @@ DAMAGES: list[tuple[Callable[[h5py.File], object], str]] = [
     (entry("joints/parent", 1, b"none"), "'joints/parent' names 'none'; expected bodies of the recording"),
     (entry("impulses/joint", 0, 99), "'impulses/joint' holds 99; expected numbers from 0 to 3"),
     (entry("bindings/joint", 0, -1), "'bindings/joint' holds -1; expected numbers from 0 to 3"),
-    (entry("events/row_before", 0, 2**62), "'events/row_before' holds 4611686018427387904; expected numbers from"),
+    (entry("events/row_before", 0, 2**62), "'events/row_before' holds 4611686018427387904; expected numbers from -2"),
     (entry("epochs/0/rows", 1, 1), "'epochs/0/rows' ends at 1; expected states for all complete rows"),
     (entry("epochs/0/rows", 1, 2**40), "'epochs/0/rows' is 0 to 1099511627776; expected rows from 0 on, no more than"),
     (lambda file: file.move("epochs/0", "epochs/7"), "'epochs' holds 7; expected groups 0, 1, 2, ..."),
@@ -230,6 +230,27 @@ def test_a_heap_that_hdf5_would_walk_for_ever_is_walked_before(whole, tmp_path, 
     (tmp_path / "r.h5").write_bytes(data)
     with pytest.raises(RecordingError, match="an HDF5 file that is damaged"):
         load_recording(tmp_path / "r.h5")
+
+
+def test_what_older_recordings_lack_is_not_missed(whole, tmp_path):
+    path = Path(shutil.copy(whole[1], tmp_path / "r.h5"))
+    with h5py.File(path, "r+") as file:
+        for name in (
+            "joints/stop_torque",
+            "joints/friction_torque",
+            "trust/rows",
+            "trust/components",
+            "trust/own_components",
+        ):
+            del file[name]
+        for name in ("forces", "points", "bindings", "impulses", "contacts/iterations", "contacts/determinate"):
+            del file[name]
+    with load_recording(path) as recording:
+        assert recording.rows > 0 and recording.summary["rows"] == recording.rows and recording.points == ()
+        with pytest.raises(
+            RecordingError, match="has no 'contacts/iterations': it is incomplete or of another version"
+        ):
+            recording.contacts(-1)
 
 
 def test_values_beyond_the_end_of_the_file_are_refused(whole, tmp_path):
