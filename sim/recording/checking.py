@@ -44,7 +44,8 @@ class _Look:
         self.bytes = path.stat().st_size
         self.at = "its frame"  # what is looked at
         self.counts: dict[str, int] = {}
-        self.seen: set[str] = set()  # datasets that are there and right
+        self.groups: set[str] = set()  # what there is
+        self.datasets: dict[str, h5py.Dataset] = {}
 
     def whole(self) -> None:
         self._links()
@@ -59,14 +60,15 @@ class _Look:
     # --- frame ---------------------------------------------------------------------------------------
 
     def _links(self) -> None:
-        """Every name leads to a group or dataset of this file, each by one way."""
+        """Every name leads to a group or dataset of this file, each by one way; take them down."""
         places = {h5py.h5o.get_info(self.file.id).addr}
         waiting = [(b"", self.file.id)]
         while waiting:
             home, group = waiting.pop()
             for name in list(group):
                 full = home + name
-                self.at = repr(full.decode(errors="replace"))
+                label = full.decode(errors="replace")
+                self.at = repr(label)
                 kind = group.links.get_info(name).type
                 if kind != h5py.h5l.TYPE_HARD:
                     word = "a soft link" if kind == h5py.h5l.TYPE_SOFT else "a link to another file"
@@ -75,25 +77,28 @@ class _Look:
                 if info.addr in places:
                     self.fail("is one that has another name, too", "each group and dataset once")
                 places.add(info.addr)
-                if info.type == h5py.h5o.TYPE_GROUP:
-                    waiting.append((full + b"/", h5py.h5o.open(group, name)))
-                elif info.type != h5py.h5o.TYPE_DATASET:
+                if info.type not in (h5py.h5o.TYPE_GROUP, h5py.h5o.TYPE_DATASET):
                     self.fail("is neither", "a dataset or group")
+                made = h5py.h5o.open(group, name)
+                if info.type == h5py.h5o.TYPE_GROUP:
+                    self.groups.add(label)
+                    waiting.append((full + b"/", made))
+                else:
+                    self.datasets[label] = h5py.Dataset(made)
 
     def _dataset(self, name: str, content: Content) -> bool:
         """Look at the frame of a dataset; tell whether it is there."""
         self.at = repr(name)
-        if name not in self.file:
-            return False
-        data = self.file[name]
-        if not isinstance(data, h5py.Dataset):
+        if name in self.groups:
             self.fail("is a group", str(content))
-        dtype, shape = data.dtype, data.shape
+        if name not in self.datasets:
+            return False
+        data = self.datasets[name]
+        dtype, shape = data.id.dtype, None if data.shape is None else data.id.shape
         if shape is None or not _fits(dtype, content):
             self.fail(f"holds {_said(dtype)}", str(content))
         self._size(shape, content)
         self._place(data, dtype, shape)
-        self.seen.add(name)
         return True
 
     def _size(self, shape: tuple[int, ...], content: Content) -> None:
@@ -107,13 +112,13 @@ class _Look:
 
     def _place(self, data: h5py.Dataset, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         """The values of a dataset stand in this file, in one piece and as they are."""
-        how = data.id.get_create_plist()
-        if how.get_layout() == h5py.h5d.VIRTUAL or how.get_external_count():
-            self.fail("has its values in another file", "values in this one")
-        if how.get_layout() == h5py.h5d.CHUNKED or how.get_nfilters():
-            self.fail("is cut into pieces or compressed", "values in one piece, as they are written")
-        size = math.prod(shape) * dtype.itemsize
-        offset = data.id.get_offset() or 0
+        size, offset = math.prod(shape) * dtype.itemsize, data.id.get_offset()
+        if offset is None:  # not in one piece of this file: none at all, perhaps
+            how, offset = data.id.get_create_plist(), 0
+            if how.get_layout() == h5py.h5d.VIRTUAL or how.get_external_count():
+                self.fail("has its values in another file", "values in this one")
+            if how.get_layout() == h5py.h5d.CHUNKED or how.get_nfilters():
+                self.fail("is cut into pieces or compressed", "values in one piece, as they are written")
         if size > self.bytes or offset + size > self.bytes:
             self.fail(f"would take {size} bytes from byte {offset} on", f"no more than the file's {self.bytes}")
         if data.id.get_storage_size() != size:
@@ -136,7 +141,7 @@ class _Look:
 
     def _values(self, name: str) -> np.ndarray:
         self.at = repr(name)
-        return np.asarray(self.file[name][()])
+        return np.asarray(self.datasets[name][()])
 
     def _texts(self, name: str, *, once: bool = False) -> list[str]:
         """Return texts, which are UTF-8; once: each of them stands once."""
@@ -261,12 +266,15 @@ class _Look:
     def _epochs(self) -> None:
         """Epochs follow each other, and have a state for each of their rows."""
         self.at = "'epochs'"
-        if "epochs" not in self.file:
+        if "epochs" in self.datasets:
+            self.fail("is a dataset", "a group of epochs")
+        if "epochs" not in self.groups:
             return
         groups, last = self.file["epochs"], 0
-        if not isinstance(groups, h5py.Group) or set(groups) != {str(k) for k in range(len(groups))}:
+        count = len(groups)
+        if set(groups) != {str(k) for k in range(count)}:
             self.fail(f"holds {', '.join(sorted(groups)[:6])}", "groups 0, 1, 2, ...")
-        for k in range(len(groups)):
+        for k in range(count):
             self.counts.pop("r", None)
             for name, content in contents.of_epoch(k).items():
                 self._need(name, content)
@@ -283,7 +291,7 @@ class _Look:
     def _begin_of(self, k: int) -> int:
         """Return the first row of an epoch, infinitely many where there is none."""
         name = f"epochs/{k}/rows"
-        if name not in self.file:
+        if name not in self.datasets:
             return self.rows
         self._need(name, contents.of_epoch(k)[name])
         return int(self._values(name)[0])
@@ -323,13 +331,14 @@ class _Look:
 
     def _run(self) -> None:
         self.at = "'run'"
-        if "run" not in self.file:
-            return
-        if not isinstance(self.file["run"], h5py.Group):
+        if "run" in self.datasets:
             self.fail("is a dataset", "a group with attributes")
-        for name in self.file["run"].attrs:
+        if "run" not in self.groups:
+            return
+        run = self.file["run"]
+        for name in run.attrs:
             self.at = f"attribute {name!r} of 'run'"
-            value = attribute(self.file["run"], name)
+            value = attribute(run, name)
             numeric = name in ("wall_time", "taken_by_contacts", "steps", "evaluations")
             if value is None or (numeric and not isinstance(value, (int, float))):
                 self.fail(

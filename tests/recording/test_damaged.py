@@ -262,5 +262,5 @@ def test_values_beyond_the_end_of_the_file_are_refused(whole, tmp_path):
     assert at > 0 and data.count(offset) == 1
     data[at : at + 8] = (len(data) - 8).to_bytes(8, "little")
     (tmp_path / "r.h5").write_bytes(data)
-    with pytest.raises(RecordingError, match="has no 'com'"):
+    with pytest.raises(RecordingError, match="is damaged: 'com' cannot be read"):
         load_recording(tmp_path / "r.h5")
