@@ -348,7 +348,7 @@ class _Look:
 
 
 def attribute(of: h5py.Group, name: str, default: Any = None) -> Any:
-    """Return an attribute as a number or a text, None where it is neither, `default` where there is none."""
+    """Return an attribute as a number or a text in UTF-8, None where it is neither, `default` where there is none."""
     if name not in of.attrs:
         return default
     made = of.attrs.get_id(name)
@@ -357,9 +357,15 @@ def attribute(of: h5py.Group, name: str, default: Any = None) -> Any:
     if made.dtype.kind == "O":
         check_texts(Path(of.file.filename), h5py.h5o.get_info(of.id).addr)
     value = of.attrs[name]
-    if isinstance(value, bytes):
-        return value.decode()
-    return value.item() if isinstance(value, np.generic) else value if isinstance(value, str) else None
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, str):
+            value.encode()  # h5py hands over what is no UTF-8, too
+            return value
+    except UnicodeError:
+        return None
+    return value.item() if isinstance(value, np.generic) else None
 
 
 def names(of: h5py.Group, name: str) -> tuple[str, ...]:

@@ -146,6 +146,8 @@ DAMAGES: list[tuple[Callable[[h5py.File], object], str]] = [
     (lambda file: file.__delitem__("energy/kinetic"), "has no 'energy/kinetic': it is incomplete or of another"),
     (lambda file: file.__delitem__("events/text"), " has no 'events/text': it is incomplete or of another version"),
     (lambda file: file.attrs.__delitem__("scene"), "attribute 'scene' is no text, or not there; expected a text"),
+    (lambda file: file.attrs.__setitem__("program", b"\xff"), "attribute 'program' is no text, or not there"),
+    (lambda file: file.attrs.__setitem__("scene", np.bytes_(b"\xff")), "attribute 'scene' is no text, or not there"),
     (lambda file: file.attrs.__setitem__("version", "1"), "attribute 'version' is '1'; expected a whole number from 1"),
     (lambda file: file.attrs.__setitem__("version", [1, 1]), "attribute 'version' is None; expected a whole number"),
     (lambda file: file.attrs.__setitem__("format", [1.0]), "not a recording: an HDF5 file of another program"),
