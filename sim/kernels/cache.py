@@ -96,14 +96,25 @@ def _open_to_others(folder: Path) -> str:
         return f"which is that of another user ({found.st_uid})"
     if found.st_mode & _OTHERS:
         return "which others may write to"
+    trusted = {0, os.getuid(), *_unknown_users()}
     for parent in folder.parents:
         found = parent.stat()
-        if found.st_uid not in (0, os.getuid()):
+        if found.st_uid not in trusted:
             return f"as another user ({found.st_uid}) may replace {parent}"
         # In a folder like /tmp others may make files, and cannot touch ours.
         if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
             return f"as others may write to {parent}"
     return ""
+
+
+def _unknown_users() -> list[int]:
+    """Return whose files those of users are that a container does not know, the machine's root above all; else none."""
+    try:
+        if Path("/proc/self/uid_map").read_text().split() != ["0", "0", "4294967295"]:
+            return [int(Path("/proc/sys/kernel/overflowuid").read_text())]
+    except (OSError, ValueError):  # another system
+        pass
+    return []
 
 
 class CheckedFiles(caching.IndexDataCacheFile):

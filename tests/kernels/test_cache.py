@@ -89,6 +89,25 @@ def test_a_folder_of_another_user_is_refused(package, tmp_path, monkeypatch, whi
     assert len(refused) == 1 and "another user (4321)" in refused[0]
 
 
+def test_what_the_machines_root_owns_is_no_hindrance_in_a_container(package, tmp_path, monkeypatch):
+    """There it belongs to a user that nobody is."""
+    asked = tmp_path / "t" / "kernels"
+    (asked / NAME).mkdir(parents=True)
+    stat_of, read = Path.stat, Path.read_text
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(asked))
+
+    def nobodys(path: Path, **how: bool) -> os.stat_result:
+        found = list(stat_of(path, **how))
+        found[stat.ST_UID] = 65534 if path == tmp_path / "t" else found[stat.ST_UID]
+        return os.stat_result(found)
+
+    monkeypatch.setattr(Path, "stat", nobodys)
+    for ids, folder in (("0 0 4294967295", tmp_path / "home" / ".cache" / "brachiate"), ("0 1000 1", asked)):
+        texts = {"/proc/self/uid_map": ids, "/proc/sys/kernel/overflowuid": "65534"}
+        monkeypatch.setattr(Path, "read_text", lambda path, texts=texts: texts.get(str(path)) or read(path))
+        assert cache.choose(package, NAME)[0] == folder / NAME
+
+
 def test_a_link_is_followed_once_and_for_all(package, tmp_path, monkeypatch):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")
