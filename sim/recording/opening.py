@@ -49,7 +49,7 @@ def open_recording(path: Path) -> RecordingFile:
 def _check_version(path: Path, file: h5py.File) -> None:
     try:
         kind, version = attribute(file, "format"), attribute(file, "version")
-        names = ", ".join(sorted(file)[:5]) or "nothing"
+        names = ", ".join(name if name.isprintable() else ascii(name) for name in sorted(file)[:5]) or "nothing"
     except Exception as error:  # whatever HDF5 says of a damaged file
         raise RecordingError(f"{path} is not a recording: an HDF5 file that is damaged") from error
     if kind != FORMAT:
