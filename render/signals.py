@@ -23,7 +23,7 @@ import simpleeval
 
 from render import rotation
 from render.view import RenderError, nearest, places_of, rows_of, strings
-from sim.recording.errors import UnknownNameError
+from sim.recording.errors import RecordingError
 
 ENERGIES = ("kinetic", "potential", "dissipated", "impact", "input", "balance")
 TRUST = {
@@ -152,11 +152,10 @@ class Signals:
         try:
             with np.errstate(all="ignore"):
                 values = np.asarray(evaluator.eval(text, previously_parsed=tree), float)
-        except RenderError:
-            raise
         except (
+            RenderError,
             simpleeval.InvalidExpression,
-            UnknownNameError,
+            RecordingError,
             ValueError,
             TypeError,
             IndexError,

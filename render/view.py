@@ -17,6 +17,8 @@ import h5py
 import numpy as np
 
 from render import rotation
+from sim.recording import opening
+from sim.recording.errors import RecordingError
 from sim.recording.places import Places
 
 TRAIL = 1000  # points that a trail is drawn through, at most
@@ -165,10 +167,8 @@ class Motion:
     complete: bool = True
 
     @staticmethod
-    def from_recording(recording: str | Path | h5py.File, *, contacts: bool = False) -> Motion:
+    def from_recording(recording: str | Path, *, contacts: bool = False) -> Motion:
         """Read a recording (docs/recording.md), `contacts` too; raise RenderError where it cannot be read."""
-        if isinstance(recording, h5py.File):
-            return _read(recording, contacts)
         with open_recording(recording) as file:
             return _read(file, contacts)
 
@@ -325,18 +325,10 @@ def captions(events: Sequence[Event], time: float, *, since: float) -> list[tupl
 
 def open_recording(path: str | Path) -> h5py.File:
     """Open a recording for reading; raise RenderError with a sentence where that is impossible."""
-    path = Path(path)
-    if not path.exists():
-        raise RenderError(f"{path}: no such file")
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise RenderError(f"{path}: not a recording (it cannot be opened as HDF5)") from error
-    kind = file.attrs.get("format", b"")
-    if (kind.decode() if isinstance(kind, bytes) else kind) != "brachiate recording":
-        file.close()
-        raise RenderError(f"{path}: an HDF5 file, but not a recording of brachiate")
-    return file
+        return opening.open_recording(Path(path))
+    except RecordingError as error:
+        raise RenderError(str(error)) from error
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

@@ -33,6 +33,7 @@ from sim.recording import (
     ShapeEntry,
     load_recording,
 )
+from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
@@ -127,7 +128,7 @@ def run(
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
         "method": scene.simulate.method, "rtol": scene.simulate.rtol, "step": scene.simulate.step, "duration": span,
-        "record": scene.simulate.record,
+        "record": scene.simulate.record, "controllers": digests(scene.controllers),
     }  # fmt: skip
     layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
@@ -245,13 +246,6 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
         for shape in body.shapes:
             p = _tuple(np.asarray(shape.position) - origins[body.name])
             shapes.append(_shape_entry(i, shape, p))
-    joints = [
-        JointEntry(
-            name=name, type=model.constraints[j].type if j in model.constraints else spec.type if spec else "free",
-            parent=model.body_names[model.joints.parent[j]], child=model.body_names[model.joints.child[j]],
-        )
-        for j, (name, spec) in enumerate(zip(model.joint_names, model.joint_specs, strict=True))
-    ]  # fmt: skip
     columns = []
     for name, column in zip(model.column_names, model.columns, strict=True):
         unit, torque = ("m", "N") if column.linear else ("rad", "N m")
@@ -263,10 +257,21 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
     return Layout(
         scene=scene.name, text=scene.text, file=scene.file, settings=settings, render=dict(scene.render),
         sources={k: v for k, v in scene.sources.items() if k != scene.file},
-        bodies=tuple(bodies), shapes=tuple(shapes), joints=tuple(joints), columns=tuple(columns),
+        bodies=tuple(bodies), shapes=tuple(shapes), joints=joint_entries(model), columns=tuple(columns),
         forces=tuple(_force_entry(model, f) for f in range(len(model.forces))),
         pairs=tuple(_pair_entry(model, pair) for pair in model.pairs), points=tuple(_point_entries(model)),
         expected_rows=expected_rows,
+    )  # fmt: skip
+
+
+def joint_entries(model: Model) -> tuple[JointEntry, ...]:
+    """Return what a recording says once of joints and constraints."""
+    return tuple(
+        JointEntry(
+            name=name, type=model.constraints[j].type if j in model.constraints else spec.type if spec else "free",
+            parent=model.body_names[model.joints.parent[j]], child=model.body_names[model.joints.child[j]],
+        )
+        for j, (name, spec) in enumerate(zip(model.joint_names, model.joint_specs, strict=True))
     )  # fmt: skip
 
 

@@ -196,7 +196,7 @@ def _helped(task: Callable[[], None]) -> Iterator[None]:
     sources = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
     helper = subprocess.Popen(
         [sys.executable, "-P", "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
-        env={**os.environ, "PYTHONPATH": sources},
+        env={**os.environ, "PYTHONPATH": sources, "NUMBA_CACHE_DIR": str(jit.cache_folder().parent)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:

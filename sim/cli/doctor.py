@@ -116,8 +116,9 @@ def kernel_cache() -> Finding:
         state = "empty: the first run compiles for about a minute; sim doctor --compile does it now"
     elif jit.is_partial():
         state = "filled but for what is seldom used; sim doctor --compile compiles that, too"
+    refused = "".join(f"; {sentence}" for sentence in jit.cache_refusals())
     return Finding(
-        "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}",
+        "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}{refused}",
         f"make {base} writable, or set XDG_CACHE_HOME to a folder that is; until then every run compiles",
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -124,8 +125,10 @@ def compiled_law(law: Callable[..., None]) -> tuple[int, Any]:
     folder = cache_folder() / "laws"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"law_{digest}.py"
-    if not path.exists():
-        path.write_text(text, encoding="utf-8")
+    if not path.exists() or path.read_bytes() != text.encode():
+        draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+        draft.write_bytes(text.encode())
+        draft.replace(path)
     found = importlib.util.spec_from_file_location(path.stem, path)
     assert found is not None and found.loader is not None
     wrapper = importlib.util.module_from_spec(found)

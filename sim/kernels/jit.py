@@ -1,4 +1,4 @@
-"""The one way a kernel is compiled, and the only place that imports numba.
+"""The one way a kernel is compiled.
 
 Numba keys its disk cache on the decorated function's own file, so a kernel that calls a helper in
 another file would keep running the helper's old machine code after an edit.  The cache folder is
@@ -15,7 +15,6 @@ import hashlib
 import importlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ _FAST = {"contract", "arcp", "nsz"}  # never nnan or ninf: they compile isfinite
 _interpret = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 _chosen = False
 _folder: Path | None = None
+_refused: list[str] = []  # sentences about folders
 
 
 def interpret() -> None:
@@ -55,28 +55,24 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
 def cache_folder() -> Path:
-    """Return the folder of compiled kernels: NUMBA_CACHE_DIR, beside the package, else in the user's cache."""
+    """Return the folder of compiled kernels: in NUMBA_CACHE_DIR, beside the package, else in the user's cache.
+
+    One that others may write to is refused; see `sim.kernels.cache`.
+    """
     global _folder
     if _folder is None:
-        user = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "brachiate"
-        candidates = [_SIM.parent / ".kernel_cache", user, Path(tempfile.gettempdir()) / f"brachiate-{os.getuid()}"]
-        if "site-packages" in _SIM.parts or "dist-packages" in _SIM.parts:
-            candidates = candidates[1:]
-        if "NUMBA_CACHE_DIR" in os.environ:
-            candidates.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
-        base = next((folder for folder in candidates if _writable(folder)), candidates[-1])
-        _folder = base / source_digest()
+        from sim.kernels import cache
+
+        _folder, refused = cache.choose(_SIM, source_digest())
+        _refused.extend(refused)
     return _folder
+
+
+def cache_refusals() -> list[str]:
+    """Return a sentence about each better folder for compiled kernels that is refused."""
+    cache_folder()
+    return list(_refused)
 
 
 def is_cold() -> bool:
@@ -101,11 +97,14 @@ def lacks_steps() -> bool:
 
 def _configure() -> None:
     global _chosen
-    if not _chosen:
-        from numba import config
+    from numba import config
 
-        settings: Any = config
-        settings.CACHE_DIR = str(cache_folder())
+    settings: Any = config
+    settings.CACHE_DIR = str(cache_folder())  # each time: numba forgets it when its environment changes
+    if not _chosen:
+        from sim.kernels.cache import use_checked_files
+
+        use_checked_files()
         _load_without_blas()
         _chosen = True
 

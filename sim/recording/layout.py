@@ -169,7 +169,11 @@ def in_words(sure: np.ndarray) -> str:
 
 def row_fields(layout: Layout) -> dict[str, RowField]:
     """Return name -> RowField of every dataset of a recording that has one value a row."""
-    b, j, c, f = len(layout.bodies), len(layout.joints), len(layout.columns), len(layout.forces)
+    return fields_of(len(layout.bodies), len(layout.joints), len(layout.columns), len(layout.forces))
+
+
+def fields_of(b: Any, j: Any, c: Any, f: Any) -> dict[str, RowField]:
+    """Return the same for counts of bodies, joints, columns and forces, or what stands for them."""
     real = {
         "time": (), "position": (b, 3), "quat_wxyz": (b, 4), "velocity": (b, 3), "angular_velocity": (b, 3),
         "com": (b, 3), "joints/position": (j, 3), "joints/coordinate": (c,), "joints/rate": (c,),
@@ -188,4 +192,4 @@ def row_fields(layout: Layout) -> dict[str, RowField]:
 
 def row_names() -> tuple[str, ...]:
     """Return the names of all datasets that have one value a row."""
-    return tuple(row_fields(Layout(scene="", text="", file="")))
+    return tuple(fields_of(0, 0, 0, 0))

@@ -3,34 +3,61 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import h5py
 
+from sim.recording.checking import attribute, check
 from sim.recording.errors import RecordingError
 from sim.recording.layout import FORMAT, VERSION
 
 
-def open_recording(path: Path) -> h5py.File:
-    """Return the open file of a recording, or raise a RecordingError with a sentence."""
+class RecordingFile(h5py.File):
+    """The open file of a recording; what older ones lack, or cannot be read, is a RecordingError."""
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a dataset or group by its name."""
+        try:
+            return super().__getitem__(name)
+        except (KeyError, OSError, RuntimeError, ValueError) as error:
+            if not self:
+                raise RecordingError("the recording is closed") from error
+            raise RecordingError(f"{self.filename} has no {name!r}: it is incomplete or of another version") from error
+
+
+def open_recording(path: Path) -> RecordingFile:
+    """Return the open file of a recording that was looked at, or raise a RecordingError with a sentence."""
     if path.is_dir():
         raise RecordingError(f"{path} is a folder, not a recording")
     if not path.exists():
         raise RecordingError(f"there is no file {path}")
     try:
-        file = h5py.File(path, "r")
-    except OSError as error:
+        file = RecordingFile(path, "r")
+    except Exception as error:
         if isinstance(error, PermissionError):
             raise RecordingError(f"{path} may not be read by you") from error
         raise RecordingError(f"{path} is not a recording: {_what_is(path)}") from error
-    if file.attrs.get("format") != FORMAT:
-        names = ", ".join(sorted(file)[:5]) or "nothing"
+    try:
+        _check_version(path, file)
+        check(path, file)
+    except BaseException:
         file.close()
-        raise RecordingError(f"{path} is not a recording: an HDF5 file of another program, which holds {names}")
-    version = int(file.attrs["version"])
-    if version > VERSION:
-        file.close()
-        raise RecordingError(f"{path} is a recording of version {version}; this program reads up to {VERSION}")
+        raise
     return file
+
+
+def _check_version(path: Path, file: h5py.File) -> None:
+    try:
+        kind, version = attribute(file, "format"), attribute(file, "version")
+        names = ", ".join(name if name.isprintable() else ascii(name) for name in sorted(file)[:5]) or "nothing"
+    except Exception as error:  # whatever HDF5 says of a damaged file
+        raise RecordingError(f"{path} is not a recording: an HDF5 file that is damaged") from error
+    if kind != FORMAT:
+        raise RecordingError(f"{path} is not a recording: an HDF5 file of another program, which holds {names}")
+    if not isinstance(version, int) or version < 1:
+        raise RecordingError(f"{path}: attribute 'version' is {version!r}; expected a whole number from 1 to {VERSION}")
+    if version > VERSION:
+        raise RecordingError(f"{path} is a recording of version {version}; this program reads up to {VERSION}")
 
 
 def _what_is(path: Path) -> str:

@@ -15,6 +15,7 @@ CONTACTS = {
     "iterations": ((), "<i4", -1), "determinate": ((), "i1", -1),
     "point": ((3,), "<f8", np.nan), "normal": ((3,), "<f8", np.nan), "force": ((3,), "<f8", np.nan),
 }  # fmt: skip
+MANY = int(np.iinfo(np.int64).max)
 ROOM = 4096  # entries that the first file has room for
 
 
@@ -31,6 +32,11 @@ class ContactWriter:
         fresh["row"] += first_row
         self._waiting.append(fresh)
         self.count += len(fresh["row"])
+
+    @property
+    def complete_rows(self) -> int:
+        """How many rows have all their entries in the file, as many as can be where none waits."""
+        return min((int(block["row"][0]) for block in self._waiting if len(block["row"])), default=MANY)
 
     def rooms(self, final: bool) -> dict[str, Room]:
         """Return the datasets; not the final ones have room for as many again."""

@@ -244,7 +244,9 @@ class Recording:
 
     @functools.cached_property
     def forces(self) -> tuple[ForceEntry, ...]:
-        """Forces that the scene names, in the order of their arrays."""
+        """Forces that the scene names, in the order of their arrays; none in recordings before these were kept."""
+        if "forces" not in self._file:
+            return ()
         fields = (self._texts("forces/name"), self._texts("forces/type"))
         ends = (self._get("forces/body")[()], self._get("forces/point")[()])
         return tuple(

@@ -89,6 +89,7 @@ class Recorder:
         self._fields = row_fields(layout)
         self._block = {name: np.full((BLOCK, *f.tail), f.fill, f.dtype) for name, f in self._fields.items()}
         self._written = 0  # rows in the file
+        self._counted = 0  # rows that the file says to hold
         self._events_written = 0
         self._epochs: list[EpochWriter] = []
         self._epochs_laid = 0
@@ -201,7 +202,7 @@ class Recorder:
             self._write_states()
             self._write_events()
             self._write_contacts()
-            self._open().put("rows", 0, self._complete_rows(self._epochs_laid))
+            self._count_rows()
         self._flushed = time.monotonic()
 
     def finish(self, complete: bool, run_attributes: Mapping[str, Any] | None = None) -> None:
@@ -222,10 +223,12 @@ class Recorder:
             self.close()
 
     def _finish(self, complete: bool, run: Mapping[str, Any]) -> None:
+        before = self._file
         try:
             self._lay(self.count, complete=complete, run=run).close()
         except (OSError, RuntimeError):
             # No room for the final copy: the working file holds the same rows.
+            self._reopen(before)
             self._open().put("complete", 0, int(complete))
 
     def close(self) -> None:
@@ -259,13 +262,29 @@ class Recorder:
             raise RecordingError(f"{self.path} is closed")
         return self._file
 
-    def _complete_rows(self, epochs: int) -> int:
-        """Rows that are in a file with all that belongs to them, where it has room for so many epochs' states."""
-        if not self._epochs:
-            return self._written
-        if epochs < len(self._epochs):
-            return min(self._written, self._epochs[epochs].first)
-        return min(self._written, self._epochs[-1].last)
+    def _complete_rows(self, *, with_waiting: bool = False) -> int:
+        """Rows that are in the file with all that belongs to them: states, points of contact, events, bindings.
+
+        with_waiting : as if all were in it that waits in memory
+        """
+        if with_waiting:
+            return min(self._written, self._epochs[-1].last) if self._epochs else self._written
+        rows = self._written
+        for k, epoch in enumerate(self._epochs):
+            kept = epoch.written if k < self._epochs_laid else 0
+            if kept < epoch.rows or k == len(self._epochs) - 1:
+                rows = min(rows, epoch.first + kept)
+        if self._contacts is not None:
+            rows = min(rows, self._contacts.complete_rows)
+        rows = min([rows, *(binding[2] for binding in self._bindings[self._bindings_written :])])
+        later = [event.row_after for event in self.events[self._events_written :]]
+        return min([rows, *(row for row in later if row >= 0)])
+
+    def _count_rows(self) -> None:
+        """Say in the file how many rows it holds; they are all there already."""
+        rows = self._complete_rows()
+        self._open().put("rows", 0, rows)
+        self._counted = rows
 
     def _may_copy(self) -> bool:
         return self._copy_time < COPY_SHARE * (time.monotonic() - self._copied)
@@ -298,23 +317,23 @@ class Recorder:
         fits = fits and len(self._bindings) <= slots["bindings/joint"].length
         if fits and max(map(_text_width, fresh), default=1) <= slots["events/text"].dtype.itemsize:
             self._put_bindings(self._open(), self._bindings_written)
-            self._put_events(self._open(), self._events_written)
             self._put_impulses(self._open(), self._impulses_written)
+            self._put_events(self._open(), self._events_written)
             self._count_events()
         else:
             self._grow(self._capacity)
 
     def _put_events(self, file: Container, first: int) -> None:
         fresh = self.events[first:]
-        for name in EVENT_TYPES:
-            file.put(f"events/{name}", first, [getattr(event, name) for event in fresh])
         for name in EVENT_TEXTS:
             slot = file.slots[f"events/{name}"]
             file.put(f"events/{name}", first, strings([getattr(e, name) for e in fresh], slot.dtype.itemsize))
+        for name in reversed(EVENT_TYPES):  # the time last: an event counts from when it has one
+            file.put(f"events/{name}", first, [getattr(event, name) for event in fresh])
 
     def _put_impulses(self, file: Container, first: int) -> None:
-        fresh = self._impulses[first:]
-        for name, column in zip(IMPULSES, zip(*fresh, strict=True), strict=False):
+        columns = list(zip(IMPULSES, zip(*self._impulses[first:], strict=True), strict=False))
+        for name, column in reversed(columns):  # the event last: an impulse counts from when it has one
             file.put(f"impulses/{name}", first, np.array(column))
 
     def _put_bindings(self, file: Container, first: int) -> None:
@@ -338,7 +357,17 @@ class Recorder:
 
     def _grow(self, capacity: int) -> None:
         """Move to a file with other room: more rows, a new epoch, more or longer events."""
-        self._file = self._lay(capacity)
+        before = self._file
+        try:
+            self._file = self._lay(capacity)
+        except BaseException:
+            self._reopen(before)
+            raise
+
+    def _reopen(self, before: Container | None) -> None:
+        """Go on with the file that could not be replaced."""
+        if self._file is None and before is not None:
+            self._file = Container(self.path, before.slots)
 
     def _lay(self, capacity: int, *, complete: bool | None = None, run: Mapping[str, Any] | None = None) -> Container:
         """Lay a file with room for `capacity` rows, copy everything into it and let it take the name.
@@ -358,7 +387,7 @@ class Recorder:
                 self._fill(file, bool(complete))
             finally:
                 file.close()
-            self.close()
+            self.close()  # some systems replace no file that is open
         for epoch in self._epochs:
             epoch.mark_written()
         if self._contacts is not None:
@@ -366,6 +395,7 @@ class Recorder:
         self._capacity = capacity
         self._count_events()
         self._epochs_laid = len(self._epochs)
+        self._counted = self._complete_rows()
         self._copied = time.monotonic()
         self._copy_time = self._copied - began
         return Container(self.path, slots)
@@ -410,19 +440,23 @@ class Recorder:
         self._put_events(file, 0)
         self._put_impulses(file, 0)
         self._put_bindings(file, 0)
-        file.put("rows", 0, self._complete_rows(len(self._epochs)))
+        file.put("rows", 0, self._complete_rows(with_waiting=True))
         file.put("complete", 0, int(complete))
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:
-        """Turn what the system says into a sentence."""
+        """Turn what the system says into a sentence, with the number of rows that can be read."""
         try:
             yield
         except (OSError, RuntimeError) as error:
+            if self._file is not None:
+                # Where the disk is full there is room for this number all the same: it stood there before.
+                with contextlib.suppress(OSError, RuntimeError):
+                    self._count_rows()
             reason = getattr(error, "strerror", None) or str(error)
-            kept = f"; the first {self._written} rows are kept in it" if self._written else ""
+            kept = f"; the first {self._counted} rows are kept in it" if self._counted else ""
             failure = RecordingError(f"{self.path} cannot be written: {reason}{kept}")
-            failure.rows_kept = self._written
+            failure.rows_kept = self._counted
             raise failure from error
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -107,6 +109,25 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
         known = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise ControllerError(f"'{file}' has no class '{attribute}'", nearest(attribute, known))
     return _checked(getattr(module, attribute), name)
+
+
+def digests(uses: Iterable[ControllerUse]) -> dict[str, str]:
+    """Return the SHA-256 of each Python file that controllers are taken from, by its name as the scene's was."""
+    found: dict[str, str] = {}
+    for use in uses:
+        file = use.type.partition(":")[0]
+        path = os.path.normpath(Path(use.place.file).parent / file)
+        if file.endswith(".py") and path not in found and (digest := digest_of(Path(path))) is not None:
+            found[path] = digest
+    return found
+
+
+def digest_of(path: Path) -> str | None:
+    """Return the SHA-256 of a file, None where there is none."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if is_file(path) else None
+    except OSError:
+        return None
 
 
 def _checked(kind: Any, name: str) -> type:

@@ -16,6 +16,7 @@ from typing import Any
 from sim.scene import nodes, repeating
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.findings import Findings
+from sim.scene.kept import Kept
 from sim.scene.library import is_file, scenes_path
 from sim.scene.names import is_name, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
@@ -70,13 +71,19 @@ class Drafter:
         self.draft = Draft()
         self.texts: dict[Path, tuple[str, Map | None]] = {}  # resolved path -> label, nodes
 
-    def scene(self, text: str, label: str, path: Path | None, folder: Path, overrides: Mapping[str, Override]) -> Draft:
-        """Draft a scene from the text of its file; `path` is None for a text without a file."""
+    def scene(
+        self, text: str, label: str, path: Path | None, folder: Path, overrides: Mapping[str, Override],
+        kept: Kept | None = None,
+    ) -> Draft:  # fmt: skip
+        """Draft a scene from the text of its file; `path` is None for a text without a file.
+
+        kept : texts that are read in place of all other files
+        """
         self.findings.open(label, text)
         root = nodes.compose(text, label, self.findings)
         if root is None:
             return self.draft
-        scope = Scope(folder, chain=(path.resolve(),) if path else ())
+        scope = Scope(folder, chain=(path.resolve(),) if path else (), kept=kept)
         reader = Reader(scope, self.findings)
         self.draft.parts.append(DraftPart("", label, -1, (0.0, 0.0, 0.0), IDENTITY, [], reader))
         self.file(root, reader, overrides)
@@ -235,11 +242,14 @@ class Drafter:
             copies=outer.copies,
             included=f"{included}; {outer.context}" if outer.context else included,
             chain=(*outer.chain, path),
+            kept=outer.kept,
         )
 
     def find(self, block: Block) -> tuple[Path, str, Map | None] | None:
         """Return path, label and nodes of an included file; None, reported, if it cannot be had."""
         figure, outer = block.get("figure"), block.reader.scope
+        if outer.kept is not None:
+            return self._find_kept(block, outer.kept)
         candidates = [
             outer.folder / figure,
             scenes_path() / figure,
@@ -253,12 +263,7 @@ class Drafter:
             block.problem("figure", what, nearest(figure, near))
             return None
         resolved = path.resolve()
-        if len(outer.chain) > _DEEPEST:
-            block.problem("figure", f"more than {_DEEPEST} files include one another")
-            return None
-        if resolved in outer.chain:
-            names = [p.name for p in (*outer.chain[outer.chain.index(resolved) :], resolved)]
-            block.problem("figure", f"files include one another in a circle: {' -> '.join(names)}")
+        if self._goes_round(block, resolved):
             return None
         if resolved not in self.texts:
             label = self._label(block.where("figure").file, figure, path)
@@ -270,6 +275,33 @@ class Drafter:
                 self.texts[resolved] = (label, nodes.compose(text, label, self.findings))
         label, root = self.texts[resolved]
         return resolved, label, root
+
+    def _goes_round(self, block: Block, path: Path) -> bool:
+        """Return whether files include one another without end, or too deeply; report it."""
+        chain = block.reader.scope.chain
+        if len(chain) > _DEEPEST:
+            block.problem("figure", f"more than {_DEEPEST} files include one another")
+            return True
+        if path in chain:
+            names = [p.name for p in (*chain[chain.index(path) :], path)]
+            block.problem("figure", f"files include one another in a circle: {' -> '.join(names)}")
+            return True
+        return False
+
+    def _find_kept(self, block: Block, kept: Kept) -> tuple[Path, str, Map | None] | None:
+        """Return the same as `find` of a text that is kept."""
+        figure = block.get("figure")
+        label = kept.find(block.where("figure").file, figure)
+        if label is None:
+            block.problem("figure", f"'{figure}' is not among the files that were kept with the scene")
+            return None
+        path = Path(label)
+        if self._goes_round(block, path):
+            return None
+        if path not in self.texts:
+            self.findings.open(label, kept.text(label))
+            self.texts[path] = (label, nodes.compose(kept.text(label), label, self.findings))
+        return path, label, self.texts[path][1]
 
     def _label(self, outer: str, figure: str, path: Path) -> str:
         """Return the name of an included file in messages: as the scene's own file was named."""

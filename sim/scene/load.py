@@ -12,6 +12,7 @@ from sim.scene.check import check_events
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
+from sim.scene.kept import Kept
 from sim.scene.late import check_late
 from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
@@ -57,9 +58,13 @@ def load_text(
     folder: str | os.PathLike[str] = ".",
     set: Settings | None = None,
     trust: bool = False,
+    kept: Kept | None = None,
 ) -> Scene:
-    """Return the scene of a text; includes are looked for from `folder`.  See `load`."""
-    return _load(text, file, None, Path(folder), set or {}, trust, Findings())[0]
+    """Return the scene of a text; includes are looked for from `folder`, or among the texts that are `kept`.
+
+    See `load`.
+    """
+    return _load(text, file, None, Path(folder), set or {}, trust, Findings(), kept)[0]
 
 
 def load_checked(
@@ -80,10 +85,11 @@ def load_checked(
 
 
 def _load(
-    text: str, label: str, path: Path | None, folder: Path, settings: Settings, trust: bool, findings: Findings
-) -> tuple[Scene, list[Problem]]:
+    text: str, label: str, path: Path | None, folder: Path, settings: Settings, trust: bool, findings: Findings,
+    kept: Kept | None = None,
+) -> tuple[Scene, list[Problem]]:  # fmt: skip
     overrides = _overrides(settings, findings)
-    draft = Drafter(findings).scene(text, label, path, folder, overrides)
+    draft = Drafter(findings).scene(text, label, path, folder, overrides, kept)
     if not draft.parts:
         raise SceneError(findings.problems())
     builder = Builder(draft, findings, trust)

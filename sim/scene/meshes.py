@@ -15,17 +15,21 @@ class MeshError(ValueError):
 
 
 def read_mesh(path: Path) -> tuple[tuple[Vec3, ...], Triangles, str]:
-    """Return points and triangles of a file, and its text; of a binary file the text of an OBJ file that says the same.
+    """Return points and triangles of a file, and its text.  See `mesh_of`."""
+    try:
+        return mesh_of(path.read_bytes())
+    except OSError as error:
+        raise MeshError(f"cannot be read: {error.strerror}") from error
+
+
+def mesh_of(data: bytes) -> tuple[tuple[Vec3, ...], Triangles, str]:
+    """Return points and triangles, and the text; of binary data the text of an OBJ file that says the same.
 
     Raises
     ------
     MeshError
-        If it cannot be read, or is neither OBJ nor STL.
+        If it is neither OBJ nor STL.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise MeshError(f"cannot be read: {error.strerror}") from error
     if len(data) >= 84 and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]:
         points, triangles = _joined(_binary(data))
         return points, triangles, _as_obj(points, triangles)

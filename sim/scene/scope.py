@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.scene.expressions import ExpressionError, evaluate
+from sim.scene.kept import Kept
 from sim.scene.names import full_name, nearest, own_name
 from sim.scene.units import ONE, Quantity
 
@@ -38,6 +39,8 @@ class Scope:
         From which include and which turn of a repeat the text is reached.
     chain : tuple of Path
         The files that include one another, from the scene to this one.
+    kept : Kept or None
+        Texts of files that are read in place of the files.
     """
 
     folder: Path
@@ -49,6 +52,7 @@ class Scope:
     included: str = ""
     turn: str = ""
     chain: tuple[Path, ...] = ()
+    kept: Kept | None = None
 
     @property
     def context(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
 from sim.scene.hull import HullError, hull_of
-from sim.scene.meshes import MeshError, Triangles, enclosed, read_mesh
+from sim.scene.meshes import MeshError, Triangles, enclosed, mesh_of, read_mesh
 from sim.scene.names import nearest
 from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
@@ -112,20 +112,26 @@ def _mesh(solid: Block, color: Color, name: str) -> Shape | None:
 
 def _of_file(solid: Block) -> tuple[tuple[Vec3, ...], Triangles] | None:
     """Return points and triangles of a mesh's file, or None if it cannot be had (reported)."""
-    folder, name = solid.reader.scope.folder, solid.get("file")
-    path = folder / name
-    if not path.is_file():
+    scope, name, outer = solid.reader.scope, solid.get("file"), solid.where("file").file
+    folder, path = scope.folder, scope.folder / name
+    label: str | None = os.path.normpath(os.path.join(os.path.dirname(outer), name))
+    if scope.kept is not None:
+        label = scope.kept.find(outer, name)
+        if label is None:
+            solid.problem("file", f"'{name}' is not among the files that were kept with the scene")
+            return None
+    elif not path.is_file():
         known = [os.path.relpath(other, folder) for other in path.parent.glob("*") if other.suffix in _SUFFIXES]
         shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
         solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
         return None
     try:
-        points, triangles, text = read_mesh(path)
+        found = read_mesh(path) if scope.kept is None else mesh_of(scope.kept.text(str(label)).encode())
     except MeshError as error:
         solid.problem("file", f"'{name}': {error}", "meshes are OBJ or STL files")
         return None
-    outer = solid.where("file").file
-    solid.reader.findings.open(os.path.normpath(os.path.join(os.path.dirname(outer), name)), text)
+    points, triangles, text = found
+    solid.reader.findings.open(str(label), text)
     return points, triangles
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from sim.compiler import compile
 from sim.methods import FIXED
 from sim.recording import Recording, RecordingError, load_recording
+from sim.running import joint_entries
 from sim.scene.spec import Scene
 from sim.trust.instants import Witness, choose
 from sim.trust.repeats import (
@@ -61,10 +62,12 @@ def verify(
     SceneError
         The scene in it cannot be read.
     """
-    if isinstance(recording, Recording):
+    if not isinstance(recording, Recording):
+        with load_recording(recording) as opened:
+            return verify(opened, instants=instants, quick=quick, trust=trust, stage=stage)
+    # What was recorded may be of any size: what is no number any more is told as a problem.
+    with np.errstate(all="ignore"):
         return _verify(recording, instants, quick, trust, stage)
-    with load_recording(recording) as opened:
-        return _verify(opened, instants, quick, trust, stage)
 
 
 def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage: Stage | None) -> Verdict:
@@ -101,7 +104,7 @@ def _same_model(seen: Seen) -> None:
     """Raise unless the scene text gives the bodies and joints of the arrays."""
     model, recording = seen.model, seen.recording
     bodies = [body.name for body in recording.bodies]
-    if list(model.body_names[1:]) != bodies or list(model.joint_names) != seen.names:
+    if list(model.body_names[1:]) != bodies or joint_entries(model) != recording.joints:
         raise RecordingError(f"{recording.path}: its scene text describes other bodies or joints than its arrays hold")
     if [column.name for column in recording.columns] != list(model.column_names):
         raise RecordingError(f"{recording.path}: its scene text gives the joints other freedoms than its arrays hold")

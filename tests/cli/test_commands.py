@@ -67,7 +67,7 @@ def test_help_of_every_verb(verb, capsys):
         (["render", "swing", "-o", "a.mp4"], "swing is a scene that has not run"),
         (["render", "a.h5", "-o", "a.png", "--camera", "azimut=2"], "camera: 'azimut=2' is not one of"),
         (["render", "swing", "-o", "a.png", "--trail", "a.tip"], "swing is a scene that has not run"),
-        (["plot", "a.h5"], "a.h5: no such file"),
+        (["plot", "a.h5"], "there is no file a.h5"),
         (["plot", "a.h5", "-o", "a.jpg"], "-o: 'a.jpg' should end in .png or .svg or .pdf"),
     ],
 )

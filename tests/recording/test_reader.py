@@ -153,6 +153,10 @@ def test_other_hdf5_files_absent_files_and_folders(tmp_path, path):
         file["weather"] = 1
     with pytest.raises(RecordingError, match="an HDF5 file of another program, which holds weather"):
         load_recording(tmp_path / "other.h5")
+    with h5py.File(tmp_path / "other.h5", "w") as file:
+        file["a\x1b[2J"] = 1
+    with pytest.raises(RecordingError, match=r"which holds 'a\\x1b\[2J'"):
+        load_recording(tmp_path / "other.h5")
     with pytest.raises(RecordingError, match="there is no file"):
         load_recording(tmp_path / "absent.h5")
     with pytest.raises(RecordingError, match="is a folder, not a recording"):

@@ -56,8 +56,14 @@ def write_recording(
     with h5py.File(path, "w") as file:
         file.attrs.update({"format": "brachiate recording", "version": 1, "scene": "synthetic", "program": "0.1.0"})
         file["rows"], file["complete"] = n if rows is None else rows, 1 if rows is None else 0
-        file["scene/text"], file["scene/file"], file["scene/settings"] = b"schema: 1\n", b"synthetic.yaml", b"{}"
-        file["scene/render"] = json.dumps(settings or {}).encode()
+        texts = {
+            "text": "schema: 1\n",
+            "file": "synthetic.yaml",
+            "settings": "{}",
+            "render": json.dumps(settings or {}),
+        }
+        for name, text in texts.items():
+            file[f"scene/{name}"] = np.bytes_(text)
         _write_model(file)
         _write_motion(file, t, p_ball, v_ball, quat, spin)
         _write_joints(file, t)

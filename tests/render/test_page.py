@@ -36,7 +36,8 @@ def busy(tmp_path_factory):
         file["events/time"] = times
         file["events/kind"] = np.array([kinds[k].encode() for k in order])
         file["events/name"] = np.array([names[k].encode() for k in order])
-        file["events/caption"] = np.array([b""] * len(kinds))
+        file["events/caption"] = file["events/text"] = np.array([b""] * len(kinds))
+        file["events/energy_lost"] = file["events/impulse"] = np.full(len(kinds), np.nan)
         file["events/row_before"] = file["events/row_after"] = np.full(len(kinds), -1)
     return path
 

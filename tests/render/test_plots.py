@@ -203,5 +203,5 @@ def test_where_a_plot_cannot_be_written(recording, tmp_path):
     for out, words in (("x.bmp", "a plot ends in"), ("none/x.png", "there is no folder"), ("none/x.csv", "no folder")):
         with pytest.raises(RenderError, match=words):
             plots.plot(recording, ["t"], tmp_path / out)
-    with pytest.raises(RenderError, match="no such file"):
+    with pytest.raises(RenderError, match="there is no file"):
         plots.plot(tmp_path / "none.h5", [], tmp_path / "x.png")

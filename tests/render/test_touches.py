@@ -30,6 +30,7 @@ def recording(tmp_path):
         file["contacts/pair"] = np.array([0, 1, 0, 0, 0, 0, 0, -1])
         file["contacts/key"] = np.zeros((8, 2), int)
         file["contacts/mode"] = np.array([1, 2, 1, 1, 1, 1, 1, 0], np.int8)
+        file["contacts/iterations"], file["contacts/determinate"] = np.ones(8, int), np.ones(8, int)
         file["contacts/point"] = np.concatenate([[[0, 0, 1.0], [0.5, 0, 1.2]], np.tile([0.0, 0, 1], (6, 1))])
         file["contacts/normal"] = np.tile(NORMAL, (8, 1))
         file["contacts/force"] = np.concatenate([[10 * NORMAL], [5 * NORMAL + PULL], np.tile(20 * NORMAL, (6, 1))])

@@ -162,7 +162,14 @@ def test_only_complete_rows_of_a_killed_run_are_read(tmp_path):
 def test_a_scene_without_shapes_is_drawn_with_markers(tmp_path):
     path = write_recording(tmp_path / "r.h5")
     with h5py.File(path, "r+") as file:
-        for name, tail in (("body", ()), ("kind", ()), ("position", (3,)), ("quat_wxyz", (4,)), ("size", (3,))):
+        for name, tail in (
+            ("body", ()),
+            ("kind", ()),
+            ("position", (3,)),
+            ("quat_wxyz", (4,)),
+            ("size", (3,)),
+            ("color", (4,)),
+        ):
             kept = file[f"shapes/{name}"][:0]
             del file[f"shapes/{name}"]
             file[f"shapes/{name}"] = kept.reshape(0, *tail)
@@ -176,9 +183,9 @@ def test_what_is_not_a_recording_is_refused_with_a_sentence(tmp_path):
     h5py.File(tmp_path / "b.h5", "w").close()
     write_recording(tmp_path / "c.h5", rows=0)
     for name, words in (
-        ("none.h5", "no such file"),
+        ("none.h5", "there is no file"),
         ("a.txt", "not a recording"),
-        ("b.h5", "not a recording of brachiate"),
+        ("b.h5", "an HDF5 file of another program"),
         ("c.h5", "no complete row"),
     ):
         with pytest.raises(RenderError, match=words):
