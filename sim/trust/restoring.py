@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sim.drafts import Folder
 from sim.recording import Recording, RecordingError
 from sim.scene.draft import Drafter
 from sim.scene.findings import Findings
@@ -39,8 +39,8 @@ def restored(recording: Recording, *, trust: bool = False) -> tuple[Scene, list[
     if not text.strip():
         raise RecordingError(f"{recording.path} holds no scene text, so nothing of it can be run again")
     settings = recording.settings
-    with tempfile.TemporaryDirectory(prefix="brachiate-") as folder:
-        home = _lay(Path(folder), file, recording.sources)
+    with Folder() as folder:
+        home = _lay(folder, file, recording.sources)
         _link_controllers(Path(file).parent, home)
         scene = load_text(text, file, folder=home, set=_changed(text, file, home, settings), trust=trust)
     said = _of(settings, "method", "rtol", "step", "record")
