@@ -131,28 +131,22 @@ def run(
     }  # fmt: skip
     layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
-    journal = _Journal(recorder)
-    simulator.journal = journal
-    journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
     began = time.perf_counter()
-    complete, failure = False, None
     try:
+        simulator.journal = journal = _Journal(recorder)
+        journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
         follow(simulator, span, triggers, progress, recorder.events)
-        complete = True
-    except SimulationError as error:
-        failure = error
-    except KeyboardInterrupt as error:
-        error.kept = _keep(recorder, simulator, stamp, began, False)  # type: ignore[attr-defined]
-        raise
     except RecordingError:
-        recorder.close()
+        recorder.discard()
         raise
-    kept = _keep(recorder, simulator, stamp, began, complete)
-    if failure is not None:
-        failure.kept = kept if output is not None else ""
+    except BaseException as error:  # Ctrl-C, too, and whatever `progress` raises
+        kept = _keep(recorder, simulator, stamp, began, False)
         if recorder.temporary:
             recorder.discard()
-        raise failure
+        elif isinstance(error, (SimulationError, KeyboardInterrupt)):
+            error.kept = kept  # type: ignore[union-attr]
+        raise
+    _keep(recorder, simulator, stamp, began, True)
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
 
 
