@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sim.authored import Aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
@@ -59,7 +60,7 @@ def run(wish: RunOptions) -> int:
         quiet, contacts=bool(scene.contacts), steps=bool(scene.contacts) and scene.simulate.contact != "event"
     )
     try:
-        with deferred() as pause, run_progress(quiet) as show:
+        with deferred() as pause, run_progress(quiet) as show, Aside():
 
             def progress(t: float, span: float, events: Any) -> None:
                 pause()
@@ -132,6 +133,9 @@ def _film(recording: Path, film: Path, quiet: bool) -> int:
 
         with film_progress(quiet) as progress:
             render_recording(recording, film, progress=progress)
+    except KeyboardInterrupt:
+        say(f"no film; the recording is kept in {recording}")
+        raise
     except Exception as error:
         code = exit_code(error)
         where = "" if code < 70 else f" (a report for the developers is in {write_report(error)})"

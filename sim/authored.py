@@ -1,0 +1,61 @@
+"""Code that a controller's author wrote: what it prints, and what it raises.
+
+What it prints goes to standard error: standard output is the caller's, and may be JSON.  What it raises is told with
+the line of its file.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).resolve().parent
+_lock = threading.Lock()
+_inside = 0  # calls of such code that run now, of all threads
+_output: Any = None  # standard output, while they do
+
+
+class Aside:
+    """A context in which `print` writes to standard error."""
+
+    def __enter__(self) -> None:
+        global _inside, _output
+        with _lock:
+            if _inside == 0:
+                _output, sys.stdout = sys.stdout, sys.stderr
+            _inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        global _inside
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                sys.stdout = _output
+
+
+def told(error: BaseException, file: str | None, named: bool = True) -> str:
+    """Return what was raised, on one line, and from which line of the author's file.
+
+    file : of the controller; None: whichever is not of this program; named : begin with the exception's class
+    """
+    words, kind = " ".join(str(error).split()), type(error).__name__
+    if not words or named:
+        words = f"{kind}: {words}" if words else kind
+    where = _place(error, file)
+    return f"{words} ({where})" if where else words
+
+
+def _place(error: BaseException, file: str | None) -> str:
+    """Return ``file.py:12``, the innermost line of the author's file that an exception came from; empty without one."""
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((error.filename, error.lineno))
+    own = [(name, line) for name, line in places if (name == file if file else _foreign(name))]
+    return f"{Path(own[-1][0]).name}:{own[-1][1]}" if own else ""
+
+
+def _foreign(name: str) -> bool:
+    return not name.startswith("<") and _HERE not in Path(name).parents
