@@ -16,7 +16,7 @@ from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import DOUBTED, OK, counted, print_json, say
-from sim.cli.progress import run_progress
+from sim.cli.progress import run_progress, waiting
 from sim.cli.running import by_components
 
 if TYPE_CHECKING:
@@ -83,10 +83,11 @@ def _stages(pause: Callable[[], None], stack: ExitStack, quiet: bool) -> Callabl
     """Return what shows the progress of each rerun, and lets Ctrl-C through."""
     bar = ExitStack()
     stack.push(bar)
+    bar.enter_context(waiting(quiet, "reading"))
 
     def stage(name: str) -> Any:
         bar.close()
-        show = bar.enter_context(run_progress(quiet))
+        show = bar.enter_context(run_progress(quiet, name, name))
 
         def tell(t: float, span: float, events: int) -> None:
             pause()

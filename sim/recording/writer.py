@@ -76,7 +76,7 @@ class Recorder:
     ):
         self.temporary = path is None
         self._folder = Folder() if path is None else None
-        self.path = Path(path or "recording.h5") if self._folder is None else self._folder.path / "recording.h5"
+        self.path = self._folder.path / "recording.h5" if self._folder is not None else Path(path or "")
         self.layout = layout
         self.count = 0  # rows appended
         self.events: list[EventEntry] = []
