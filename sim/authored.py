@@ -7,33 +7,32 @@ the line of its file.
 from __future__ import annotations
 
 import sys
-import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 _HERE = Path(__file__).resolve().parent
-_lock = threading.Lock()
 _inside = 0  # calls of such code that run now, of all threads
 _output: Any = None  # standard output, while they do
 
 
-class Aside:
-    """A context in which `print` writes to standard error."""
+def aside(function: Callable[..., T], *given: Any, **named: Any) -> T:
+    """Call a function while what is printed goes to standard error.
 
-    def __enter__(self) -> None:
-        global _inside, _output
-        with _lock:
-            if _inside == 0:
-                _output, sys.stdout = sys.stdout, sys.stderr
-            _inside += 1
-
-    def __exit__(self, *error: object) -> None:
-        global _inside
-        with _lock:
-            _inside -= 1
-            if _inside == 0:
-                sys.stdout = _output
+    Between the lines that change what is shared nothing is called, so that neither another thread nor Ctrl-C comes in.
+    """
+    global _inside, _output
+    if _inside == 0:
+        _output, sys.stdout = sys.stdout, sys.stderr
+    _inside += 1
+    try:
+        return function(*given, **named)
+    finally:
+        _inside -= 1
+        if _inside == 0:
+            sys.stdout = _output
 
 
 def told(error: BaseException, file: str | None, named: bool = True) -> str:

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sim.authored import Aside, told
+from sim.authored import aside, told
 from sim.compiler import Model
-from sim.kernels.callback import PythonLaw, compiled_law, read_only
+from sim.kernels.callback import PythonLaw, bounds_checked, compiled_law, read_only
 from sim.mechanism import Mechanism
 from sim.plugin import Controller, ModelView, StateView
 from sim.programs import Programs
@@ -149,8 +149,8 @@ class Controllers:
         """
         law, torque = type(controller).law, np.zeros(len(self.model.columns))
         try:
-            with Aside(), np.errstate(all="ignore"):
-                law(0.0, self.state.coordinate, self.state.rate, constants, torque)  # type: ignore[misc]
+            with np.errstate(all="ignore"), bounds_checked():
+                aside(law, 0.0, self.state.coordinate, self.state.rate, constants, torque)  # type: ignore[arg-type]
         except IndexError as error:
             _refuse(use, ".law", f"its law reads or writes beyond an array: {told(error, _file(law), False)}")
         except ValueError as error:
@@ -271,8 +271,7 @@ class Controllers:
 def _called(use: ControllerUse, file: str | None, function: Callable[..., Any] | None, *given: Any) -> None:
     """Call a controller in the run; raises ControllerFault with the line of its file."""
     try:
-        with Aside():
-            function(*given)  # type: ignore[misc]
+        aside(function, *given)  # type: ignore[arg-type]
     except (Exception, SystemExit) as error:
         raise ControllerFault(use, told(error, file)) from error
 
@@ -280,8 +279,7 @@ def _called(use: ControllerUse, file: str | None, function: Callable[..., Any] |
 def _prepared(use: ControllerUse, part: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     """Call a controller before the run; raises SceneError.  A ValueError is a sentence for whoever wrote the scene."""
     try:
-        with Aside():
-            return function(*given, **named)
+        return aside(function, *given, **named)
     except (Exception, SystemExit) as error:
         owner = getattr(function, "__self__", function)
         file = None if use.type in BUILT_IN else _file(owner if isinstance(owner, type) else type(owner))

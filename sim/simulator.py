@@ -12,7 +12,7 @@ import numpy as np
 from sim import arguments, snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
-from sim.authored import Aside
+from sim.authored import aside
 from sim.blame import NotFinite, culprit
 from sim.compiler import Model
 from sim.connectivity import build
@@ -140,8 +140,7 @@ class Simulator:
         while self.t < until:
             due = min(self.agenda.next_time(), self.controllers.next_sample())
             stop = float(min(until, due, self.flow.wrench_end(), self.flow.look_again))
-            with Aside():  # what compiled laws print
-                status, guard = self.flow.advance(stop, STEPS_A_CALL)
+            status, guard = aside(self.flow.advance, stop, STEPS_A_CALL)  # compiled laws may print
             self._tell_rows()
             if status == Status.GUARD:
                 self.happenings.instant()

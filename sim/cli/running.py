@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.authored import Aside
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
@@ -61,15 +61,15 @@ def run(wish: RunOptions) -> int:
     steps = bool(scene.contacts) and scene.simulate.contact != "event"
     first = "compiling" if announce_compiling(quiet, contacts=bool(scene.contacts), steps=steps) else "assembling"
     try:
-        with deferred() as pause, run_progress(quiet, first=first) as show, Aside():
+        with deferred() as pause, run_progress(quiet, first=first) as show:
 
             def progress(t: float, span: float, events: Any) -> None:
                 pause()
                 if show is not None:
                     show(t, span, events)
 
-            recording = sim.run(
-                scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
+            recording = aside(
+                sim.run, scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
                 overwrite=wish.overwrite, large=wish.large, progress=progress, tell=None if quiet else say,
             )  # fmt: skip
     except KeyboardInterrupt as stop:

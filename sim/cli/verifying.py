@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.authored import Aside
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
@@ -57,11 +57,10 @@ def verify(wish: VerifyOptions) -> int:
         if not wish.quick and not quiet and jit.is_cold():
             say("compiling the kernels, once: about a minute")
         try:
-            with Aside():
-                verdict = sim.verify(
-                    recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,
-                    stage=_stages(pause, stack, quiet),
-                )  # fmt: skip
+            verdict = aside(
+                sim.verify, recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,
+                stage=_stages(pause, stack, quiet),
+            )  # fmt: skip
         except sim.SceneError:
             if not wish.as_json:
                 say(f"the scene in {wish.recording} cannot be read by this program:")

@@ -12,9 +12,9 @@ import ctypes
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -145,20 +145,23 @@ def compiled_law(law: Callable[..., None]) -> tuple[int, Any]:
     assert found is not None and found.loader is not None
     wrapper = importlib.util.module_from_spec(found)
     sys.modules[path.stem] = wrapper
-    _with_bounds_checked(found.loader.exec_module, wrapper)
+    with bounds_checked():
+        found.loader.exec_module(wrapper)
     return int(wrapper.entry.address), wrapper.entry
 
 
-def _with_bounds_checked(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-    """Execute a module; what it compiles, helpers of a law too, checks its indices."""
-    from numba import config
-
-    settings: Any = config
-    before, settings.BOUNDSCHECK = settings.BOUNDSCHECK, 1
+@contextmanager
+def bounds_checked() -> Iterator[None]:
+    """Let what is compiled meanwhile, helpers of a law too, check its indices."""
+    numba: Any = sys.modules.get("numba")
+    if numba is None:  # nothing is compiled
+        yield
+        return
+    before, numba.config.BOUNDSCHECK = numba.config.BOUNDSCHECK, 1
     try:
-        execute(module)
+        yield
     finally:
-        settings.BOUNDSCHECK = before
+        numba.config.BOUNDSCHECK = before
 
 
 def _twin(law: Callable[..., None]) -> Callable[..., None]:

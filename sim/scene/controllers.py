@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sim.authored import Aside, told
+from sim.authored import aside, told
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.events import Names, expand, joints_meant, resolve_name
@@ -77,8 +77,7 @@ def controller_class(name: str, folder: Path, trust: bool) -> type:
         )
     module, _, attribute = target.partition(":")
     try:
-        with Aside():
-            found = getattr(importlib.import_module(module), attribute)
+        found = getattr(aside(importlib.import_module, module), attribute)
     except (Exception, SystemExit) as error:
         raise ControllerError(f"controller type '{name}' cannot be loaded: {told(error, None)}") from error
     return _checked(found, name)
@@ -100,8 +99,7 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # dataclasses and pickles look their module up
     try:
-        with Aside():
-            spec.loader.exec_module(module)
+        aside(spec.loader.exec_module, module)
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         raise ControllerError(f"'{file}' fails: {told(error, spec.origin)}") from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
 
 import sim
+from sim.authored import aside
 from sim.cli.main import main
 from sim.scene import controllers as finding
 from tests.plugins.written import CLASS, PLACE, line_of, loaded, with_law, with_method, write
@@ -53,6 +55,7 @@ def test_what_a_controller_knows_of_the_model_cannot_be_written(tmp_path):
         assert PLACE in ran(tmp_path, with_method(f"def start(self, view):\n    {change}")).replace(f"{tmp_path}/", "")
 
 
+@pytest.mark.fast
 def test_a_law_that_reaches_beyond_is_found_before_the_run(tmp_path):
     for body in ("torque[7] += 1.0  # HERE", "torque[0] += coordinate[1]  # HERE", "x = constants[2]  # HERE"):
         text = with_law(body)
@@ -61,6 +64,7 @@ def test_a_law_that_reaches_beyond_is_found_before_the_run(tmp_path):
         assert f"(mine.py:{line_of(text)})" in said
 
 
+@pytest.mark.fast
 def test_a_law_that_reaches_beyond_later_ends_the_run(tmp_path):
     text = with_law("if t > 0.15:\n    torque[7] += 1.0  # HERE")
     scene, output = loaded(tmp_path, text), tmp_path / "r.h5"
@@ -68,6 +72,12 @@ def test_a_law_that_reaches_beyond_later_ends_the_run(tmp_path):
         sim.run(scene, output=output)
     with sim.load_recording(output) as recording:
         assert recording.rows > 5 and np.all(np.isfinite(recording.coordinate["hinge"]))
+
+
+def test_a_helper_of_a_law_is_looked_at_too(tmp_path):
+    helper = "import numba\n\n@numba.njit\ndef helper(u, t):\n    if t > 0.15:\n        u[9] += 1.0\n\n"
+    said = ran(tmp_path, helper + with_law("helper(torque, t)  # HERE"))
+    assert "IndexError" in said and "controller 'mine'" in said
 
 
 @pytest.mark.parametrize("array", ["coordinate", "rate", "constants"])
@@ -79,11 +89,13 @@ def test_a_law_writes_torques_only(tmp_path, array):
     )
 
 
+@pytest.mark.fast
 def test_a_law_that_writes_later_is_refused_when_it_is_compiled(tmp_path):
     said = ran(tmp_path, with_law("if t > 0.15:\n    coordinate[0] = 5.0"))
     assert "read" in said and "only" in said and "mine.py:7" in said
 
 
+@pytest.mark.fast
 def test_what_a_law_raises_ends_the_run(tmp_path):
     """Machine code raises nothing, and prints an exception at most: it used to go on without a torque."""
     text = with_law("if t > 0.15:\n    raise ValueError('no more')  # HERE")
@@ -130,6 +142,26 @@ def test_what_is_printed_goes_to_standard_error(tmp_path, capsys, stage):
     sim.run(loaded(tmp_path, STAGES[stage].format("print('said')"))).close()
     out, err = capsys.readouterr()
     assert out == "" and "said" in err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
+def test_standard_output_comes_back(error, capsys):
+    def fails() -> None:
+        print("inner")
+        raise error
+
+    def outer() -> None:
+        with pytest.raises(error):
+            aside(fails)
+        print("outer")
+        raise error
+
+    before = sys.stdout
+    with pytest.raises(error):
+        aside(outer)
+    assert sys.stdout is before
+    print("after")
+    assert capsys.readouterr() == ("after\n", "inner\nouter\n")
 
 
 def test_what_a_law_prints_leaves_json_whole(tmp_path, capsys):
