@@ -81,6 +81,7 @@ class Controllers:
         parts = work.coordinate, work.rate, bodies.p_WB, bodies.R_WB.reshape(-1, 3, 3), bodies.V_WB
         self.state = StateView(*map(read_only, parts))
         self.torque = work.control
+        self._own = np.zeros(len(model.columns))  # what one controller adds
         view = self._view(mechanism, seed)
         laws: list[tuple[ControllerUse, int, np.ndarray]] = []
         formulas: list[tuple[ControllerUse, int, Any]] = []
@@ -183,13 +184,13 @@ class Controllers:
     ) -> Callable[[float, np.ndarray], None]:
         """Return a compiled law as a function in Python."""
         law, state = type(controller).law, self.state
-        return lambda t, out: _called(use, _file(law), law, t, state.coordinate, state.rate, constants, out)
+        return lambda t, out: _called(use, law, law, t, state.coordinate, state.rate, constants, out)
 
     def _torque(self, use: ControllerUse, controller: Controller, t: float, out: np.ndarray) -> None:
         """Add the torques of a continuous controller in plain Python, which sees those of no other."""
-        own = np.zeros(len(out))
-        _called(use, _file(type(controller)), controller.torque, t, self.state, own)
-        out += own
+        self._own[:] = 0.0
+        _called(use, type(controller), controller.torque, t, self.state, self._own)
+        out += self._own
 
     def _plain(self, use: ControllerUse, law: Callable[[float, np.ndarray], None]) -> int:
         at_address = PythonLaw(lambda t: law(t, self.torque), self.failed)
@@ -236,8 +237,8 @@ class Controllers:
                     item.calls += 1
                 continue
             if item.next_time() <= t:
-                file = _file(type(item.controller))
-                _called(item.use, file, item.controller.sample, t, self.state, item.torque, item.memory)
+                kind, sample = type(item.controller), item.controller.sample
+                _called(item.use, kind, sample, t, self.state, item.torque, item.memory)
                 self._refuse_endless(item)
                 item.calls += 1
             held_out += item.torque
@@ -268,12 +269,12 @@ class Controllers:
 # --- code that the author wrote -------------------------------------------------------------------
 
 
-def _called(use: ControllerUse, file: str | None, function: Callable[..., Any] | None, *given: Any) -> None:
-    """Call a controller in the run; raises ControllerFault with the line of its file."""
+def _called(use: ControllerUse, written: Any, function: Callable[..., Any] | None, *given: Any) -> None:
+    """Call a controller in the run; raises ControllerFault with the line of the file that `written` stands in."""
     try:
         aside(function, *given)  # type: ignore[arg-type]
     except (Exception, SystemExit) as error:
-        raise ControllerFault(use, told(error, file)) from error
+        raise ControllerFault(use, told(error, _file(written))) from error
 
 
 def _prepared(use: ControllerUse, part: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
