@@ -40,7 +40,8 @@ def told(error: BaseException, file: str | None, named: bool = True) -> str:
 
     file : of the controller; None: whichever is not of this program; named : begin with the exception's class
     """
-    words, kind = " ".join(str(error).split()), type(error).__name__
+    said = error.msg if isinstance(error, SyntaxError) else error
+    words, kind = " ".join(str(said).split()), type(error).__name__
     if not words or named:
         words = f"{kind}: {words}" if words else kind
     where = _place(error, file)
