@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 from render.view import RenderError
+from sim.drafts import Folder, replacing, tidy
 
 # What it would say of a broken pipe is said by this module, in a sentence.
 logging.getLogger("imageio_ffmpeg").addHandler(logging.NullHandler())
@@ -39,15 +39,12 @@ def whole(path: Path, suffix: str | None = None) -> Iterator[Path]:
 
     suffix : how the temporary name ends; None: as `path` does
     """
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix if suffix is None else suffix}")
+    tidy(path.parent)
     try:
-        part.open("wb").close()  # finds out now, not after an hour, whether the folder can be written
-        yield part
-        os.replace(part, path)
+        with replacing(path, path.suffix if suffix is None else suffix) as part:
+            yield part
     except OSError as error:
         raise RenderError(cannot_write(path, error)) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def cannot_write(path: Path, error: OSError) -> str:
@@ -100,8 +97,8 @@ class Encoder:
     def __init__(self, path: Path, size: tuple[int, int], fps: float, palette: np.ndarray | None = None):
         need_ffmpeg()
         self.path = path
-        self._folder = tempfile.TemporaryDirectory(prefix="brachiate-")
-        self._log, self._progress = (Path(self._folder.name) / name for name in ("log", "progress"))
+        self._folder = Folder()
+        self._log, self._progress = (self._folder.path / name for name in ("log", "progress"))
         coding: dict[str, Any] = {"codec": "libx264", "pixelformat": "yuv420p", "macro_block_size": 2}
         if palette is not None:
             coding = {"codec": "gif", "pixelformat": "pal8", "macro_block_size": 1}
@@ -134,7 +131,7 @@ class Encoder:
             if kind is None and not self._came_to_its_end():
                 raise self._failure()
         finally:
-            self._folder.cleanup()
+            self._folder.delete()
 
     def _came_to_its_end(self) -> bool:
         """Tell whether the film is whole: imageio does not tell how ffmpeg ended, so ffmpeg has to say it."""

@@ -8,11 +8,11 @@ failed step went: the first that answers with no finite number to a state of fin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim.controllers import ControllerFault
 from sim.kernels import jets
 from sim.kernels.programs import evaluate
 from sim.kernels.project import add_freedoms
@@ -120,8 +120,10 @@ def _law(flow: Flow, controllers: Controllers, t: float) -> str:
     for slot, (use, law) in enumerate(controllers.laws):
         if flow.control.enabled[slot]:
             torque = np.zeros(len(flow.model.columns))
-            with suppress(Exception):  # what it raises is told elsewhere
+            try:
                 law(t, torque)
+            except ControllerFault as fault:
+                return str(fault)
             for column in np.flatnonzero(~np.isfinite(torque)):
                 return f"controller {use.name!r} ({use.place}) gives {torque[column]} to {_column(flow, int(column))}"
     return ""

@@ -14,6 +14,7 @@ from sim.arguments import scene_of
 from sim.contact.solids import Pair, Solid, friction_of, pairs_of, solids_of
 from sim.drawing import Drawing, Pose, coordinates, motion, rotation_of
 from sim.forces import compile_forces
+from sim.frozen import freeze
 from sim.model import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, KIND, LINEAR, NV, POINT, ROLLING_OPEN, STOP, table
 from sim.programs import Names, Programs
 from sim.scene.formula import FREEDOM_UNITS
@@ -29,7 +30,7 @@ class Model:
     """What stays the same during a run: bodies, joints, columns, stops and points, as tables.
 
     Body 0 is the world.  Every joint that the scene can have is a row of `joints`: declared ones,
-    those that events make, and the free joints of bodies that no other joint may hold.
+    those that events make, and the free joints of bodies that no other joint may hold.  All arrays are read-only.
     """
 
     scene: Scene
@@ -159,6 +160,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
     for joint in constraints:
         if joints.kind[joint] == GEAR:
             bind_gear(model, frames, joint, [_drawn(model, *tied) for tied in model.geared(joint)])
+    freeze([part for name, part in (*vars(model).items(), *vars(drawing).items()) if name != "scene"])
     return model
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NoReturn
 
 import numpy as np
 
+from sim.authored import aside, told
 from sim.compiler import Model
-from sim.kernels.callback import PythonLaw, compiled_law
+from sim.kernels.callback import PythonLaw, bounds_checked, compiled_law, read_only
 from sim.mechanism import Mechanism
 from sim.plugin import Controller, ModelView, StateView
 from sim.programs import Programs
-from sim.scene.controllers import controller_class
+from sim.scene.controllers import BUILT_IN, controller_class
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import ControllerUse
+from sim.scene.spec import ControllerUse, Expression
+from sim.sentences import SimulationError
+
+USUAL_RATE = 100.0  # Hz, of a sampled controller that says none
 
 
 @dataclass
@@ -38,20 +45,27 @@ class Sampled:
         return self.calls / self.rate
 
 
-class ControllerFault(RuntimeError):
-    """A controller raised, or gave no finite number; `use` is the one, `error` what it raised."""
+class ControllerFault(SimulationError):
+    """A controller raised, or gave no finite number; `use` is the one."""
 
-    def __init__(self, use: ControllerUse, what: str, error: BaseException | None = None):
-        self.use, self.error = use, error
+    def __init__(self, use: ControllerUse, what: str):
+        self.use = use
         super().__init__(f"controller {use.name!r} ({use.place}): {what}")
 
 
 class Controllers:
     """All controllers of a run.
 
+    They read the run's own arrays, which they cannot write, and what they print goes to standard error.
+
     programs : the model's formulas with the controllers' entered
     slots : controller name -> places in Control.enabled
     laws : continuous controllers that are functions, by slot; each adds its torques at the time and state of now
+
+    Raises
+    ------
+    SceneError
+        When a controller refuses the scene, or fails before the run begins.
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, seed: int, trust: bool = True):
@@ -63,28 +77,28 @@ class Controllers:
         self.laws: list[tuple[ControllerUse, Callable[[float, np.ndarray], None]]] = []
         self._keep: list[Any] = []
         self.failed = mechanism.control.failed
-        columns = len(model.columns)
-        c, r, u = mechanism.work.coordinate, mechanism.work.rate, mechanism.work.control
-        bodies = mechanism.work.bodies
-        self.state = StateView(c, r, bodies.p_WB, bodies.R_WB.reshape(-1, 3, 3), bodies.V_WB)
-        self.torque = u
+        work, bodies = mechanism.work, mechanism.work.bodies
+        parts = work.coordinate, work.rate, bodies.p_WB, bodies.R_WB.reshape(-1, 3, 3), bodies.V_WB
+        self.state = StateView(*map(read_only, parts))
+        self.torque = work.control
+        self._own = np.zeros(len(model.columns))  # what one controller adds
         view = self._view(mechanism, seed)
         laws: list[tuple[ControllerUse, int, np.ndarray]] = []
         formulas: list[tuple[ControllerUse, int, Any]] = []
         for use in model.scene.controllers:
             controller = self._make(use, view, trust)
-            rate = getattr(controller, "rate", None)
             if type(controller).sample is not Controller.sample:
-                self.sampled.append(Sampled(use, controller, float(rate or 100.0), np.zeros(columns)))
-            for column, expression in controller.expressions(view).items():
-                formulas.append((use, column, expression))
+                self.sampled.append(Sampled(use, controller, _rate(use, controller), np.zeros(len(model.columns))))
+            formulas += self._formulas(use, controller, view)
             if controller.law is not None:
-                constants = np.asarray(controller.constants(view), float).ravel()
+                constants = self._constants(use, controller, view)
+                self._try(use, controller, constants)
                 laws.append((use, self._address(use, controller), constants))
-                self.laws.append((use, self._law(controller.law, constants)))
+                self.laws.append((use, self._law(use, controller, constants)))
             elif type(controller).torque is not Controller.torque:
-                laws.append((use, self._plain(use, controller), np.zeros(0)))
-                self.laws.append((use, functools.partial(self._torque, controller)))
+                law = functools.partial(self._torque, use, controller)
+                laws.append((use, self._plain(use, law), np.zeros(0)))
+                self.laws.append((use, law))
         self._enter(laws, formulas)
         self.programs.views = self.programs.views or bool(self.plain)
 
@@ -96,33 +110,66 @@ class Controllers:
             if stop.angle:
                 limits[stop.column, 0] = 0.0
         types = {n: s.type if s else "free" for n, s in zip(model.joint_names, model.joint_specs, strict=True)}
+        columns = {name: model.columns_of(i) for i, name in enumerate(model.joint_names)}
         return ModelView(
-            joint_names=model.joint_names, body_names=model.body_names, types=types, limits=limits, seed=seed,
-            columns={name: model.columns_of(i) for i, name in enumerate(model.joint_names)},
-            start=mechanism.work.coordinate.copy(),
+            joint_names=model.joint_names, body_names=model.body_names, types=MappingProxyType(types),
+            limits=read_only(limits), seed=seed, columns=MappingProxyType(columns),
+            start=read_only(mechanism.work.coordinate.copy()),
         )  # fmt: skip
 
+    # --- before the run -------------------------------------------------------------------------
+
     def _make(self, use: ControllerUse, view: ModelView, trust: bool) -> Controller:
+        kind: type[Controller] = _prepared(use, "", controller_class, use.type, Path(use.place.file).parent, trust)
+        parameters = {name: copy.copy(value) for name, value in use.parameters.items()}
+        controller: Controller = _prepared(use, "", kind, **parameters)
+        _prepared(use, "", controller.start, view)
+        return controller
+
+    def _formulas(self, use: ControllerUse, controller: Controller, view: ModelView) -> list[Any]:
+        """Return (use, column, expression) of a controller's formulas."""
+        found = _prepared(use, ".expressions", lambda: dict(controller.expressions(view)))
+        for column, expression in found.items():
+            known = isinstance(column, (int, np.integer)) and 0 <= column < len(self.model.columns)
+            if not known or not isinstance(expression, Expression):
+                _refuse(
+                    use, ".expressions",
+                    f"expressions() gives {column!r}: {type(expression).__name__}; expected columns from 0 to "
+                    f"{len(self.model.columns) - 1}, and an Expression for each",
+                )  # fmt: skip
+        return [(use, int(column), expression) for column, expression in found.items()]
+
+    def _constants(self, use: ControllerUse, controller: Controller, view: ModelView) -> np.ndarray:
+        """Return the numbers that a law is given, which it cannot write."""
+        return read_only(_prepared(use, ".constants", lambda: np.array(controller.constants(view), float).ravel()))
+
+    def _try(self, use: ControllerUse, controller: Controller, constants: np.ndarray) -> None:
+        """Call a law once as plain Python, before it is compiled: what it reads and writes beyond arrays has a line.
+
+        What else it raises is left to the compiled one, which divides by zero and takes roots of all numbers.
+        """
+        law, torque = type(controller).law, np.zeros(len(self.model.columns))
         try:
-            kind = controller_class(use.type, Path(use.place.file).parent, trust)
-            controller = kind(**use.parameters)
-            controller.start(view)
-            return controller
-        except Exception as error:
-            raise SceneError(
-                [Problem(where=use.place, path=f"controllers.{use.name}", what=str(error) or type(error).__name__)]
-            ) from error
+            with np.errstate(all="ignore"), bounds_checked():
+                aside(law, 0.0, self.state.coordinate, self.state.rate, constants, torque)  # type: ignore[arg-type]
+        except IndexError as error:
+            _refuse(use, ".law", f"its law reads or writes beyond an array: {told(error, _file(law), False)}")
+        except ValueError as error:
+            if "read-only" in str(error):
+                where = told(error, _file(law), False)
+                _refuse(use, ".law", f"its law writes into an array that it may only read: {where}")
+        except Exception:
+            return
 
     def _address(self, use: ControllerUse, controller: Controller) -> int:
         try:
             address, keep = compiled_law(controller.law)  # type: ignore[arg-type]
         except Exception as error:
-            sentence = str(error).strip().splitlines()
             raise SceneError(
                 [
                     Problem(
                         where=use.place, path=f"controllers.{use.name}.law",
-                        what="its law cannot be compiled: " + (sentence[0] if sentence else type(error).__name__),
+                        what="its law cannot be compiled: " + _why_not(error, _file(type(controller).law)),
                         hint="use plain loops over numbers and arrays, or override torque() instead",
                     )
                 ]
@@ -130,17 +177,25 @@ class Controllers:
         self._keep.append(keep)
         return address
 
-    def _law(self, law: Callable[..., None], constants: np.ndarray) -> Callable[[float, np.ndarray], None]:
-        return lambda t, out: law(t, self.state.coordinate, self.state.rate, constants, out)
+    # --- in the run -----------------------------------------------------------------------------
 
-    def _torque(self, controller: Controller, t: float, out: np.ndarray) -> None:
-        controller.torque(t, self.state, out)
+    def _law(
+        self, use: ControllerUse, controller: Controller, constants: np.ndarray
+    ) -> Callable[[float, np.ndarray], None]:
+        """Return a compiled law as a function in Python."""
+        law, state = type(controller).law, self.state
+        return lambda t, out: _called(use, law, law, t, state.coordinate, state.rate, constants, out)
 
-    def _plain(self, use: ControllerUse, controller: Controller) -> int:
-        state, torque = self.state, self.torque
-        law = PythonLaw(lambda t: controller.torque(t, state, torque), self.failed)
-        self.plain.append((use, law))
-        return law.address
+    def _torque(self, use: ControllerUse, controller: Controller, t: float, out: np.ndarray) -> None:
+        """Add the torques of a continuous controller in plain Python, which sees those of no other."""
+        self._own[:] = 0.0
+        _called(use, type(controller), controller.torque, t, self.state, self._own)
+        out += self._own
+
+    def _plain(self, use: ControllerUse, law: Callable[[float, np.ndarray], None]) -> int:
+        at_address = PythonLaw(lambda t: law(t, self.torque), self.failed)
+        self.plain.append((use, at_address))
+        return at_address.address
 
     def _enter(
         self, laws: list[tuple[ControllerUse, int, np.ndarray]], formulas: list[tuple[ControllerUse, int, Any]]
@@ -182,10 +237,8 @@ class Controllers:
                     item.calls += 1
                 continue
             if item.next_time() <= t:
-                try:
-                    item.controller.sample(t, self.state, item.torque, item.memory)
-                except Exception as error:
-                    raise ControllerFault(item.use, f"{type(error).__name__}: {error}", error) from error
+                kind, sample = type(item.controller), item.controller.sample
+                _called(item.use, kind, sample, t, self.state, item.torque, item.memory)
                 self._refuse_endless(item)
                 item.calls += 1
             held_out += item.torque
@@ -201,8 +254,67 @@ class Controllers:
         return min((item.next_time() for item in self.sampled), default=math.inf)
 
     def fault(self) -> ControllerFault | None:
-        """Return what a continuous plain-Python controller raised, if one did."""
-        for use, law in self.plain:
-            if law.error is not None:
-                return ControllerFault(use, f"{type(law.error).__name__}: {law.error}", law.error)
+        """Return what a continuous plain-Python controller raised, if one did; it is called again from then on."""
+        errors = [law.error for _, law in self.plain if law.error is not None]
+        for _, law in self.plain:
+            law.error = None
+        self.failed[0] = 0
+        for error in errors:
+            if isinstance(error, ControllerFault):
+                return error
+            raise error  # Ctrl-C
+        return None
+
+
+# --- code that the author wrote -------------------------------------------------------------------
+
+
+def _called(use: ControllerUse, written: Any, function: Callable[..., Any] | None, *given: Any) -> None:
+    """Call a controller in the run; raises ControllerFault with the line of the file that `written` stands in."""
+    try:
+        aside(function, *given)  # type: ignore[arg-type]
+    except (Exception, SystemExit) as error:
+        raise ControllerFault(use, told(error, _file(written))) from error
+
+
+def _prepared(use: ControllerUse, part: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """Call a controller before the run; raises SceneError.  A ValueError is a sentence for whoever wrote the scene."""
+    try:
+        return aside(function, *given, **named)
+    except (Exception, SystemExit) as error:
+        owner = getattr(function, "__self__", function)
+        file = None if use.type in BUILT_IN else _file(owner if isinstance(owner, type) else type(owner))
+        _refuse(use, part, told(error, file, not isinstance(error, ValueError)), error)
+
+
+def _refuse(use: ControllerUse, part: str, what: str, error: BaseException | None = None) -> NoReturn:
+    raise SceneError([Problem(where=use.place, path=f"controllers.{use.name}{part}", what=what)]) from error
+
+
+def _rate(use: ControllerUse, controller: Controller) -> float:
+    """Return the rate at which a controller is sampled [Hz]."""
+    rate = getattr(controller, "rate", None)
+    if rate is None:
+        return USUAL_RATE
+    if isinstance(rate, (int, float, np.number)) and 0.0 < rate < math.inf:
+        return float(rate)
+    _refuse(use, ".rate", f"it is to be sampled at {rate!r} Hz; expected a number above zero")
+
+
+def _why_not(error: Exception, file: str | None) -> str:
+    """Return what a law that numba refuses does, and in which line of its file."""
+    text = str(error).strip()
+    what = text.splitlines()[0] if text else type(error).__name__
+    if "setitem" in text and "readonly array" in text:
+        what = "it writes into an array that it may only read"
+    lines = re.findall(r'File "([^"]+)", line (\d+)', text)
+    own = [line for name, line in lines if file is not None and Path(name).name == Path(file).name]
+    return f"{what} ({Path(str(file)).name}:{own[-1]})" if own else what
+
+
+def _file(written: Any) -> str | None:
+    """Return the file of a class or function; None where it has none."""
+    try:
+        return inspect.getsourcefile(written)
+    except TypeError:
         return None

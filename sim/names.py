@@ -157,7 +157,7 @@ class State:
 
     def _forces(self, name: str) -> ByName:
         model, values = self._flow.model, self._row[f"forces/{name}"][0]
-        return ByName("force", [force.name for force in model.scene.forces], lambda f: values[f])
+        return ByName("force", [force.name for force in model.scene.forces], lambda f: values[f].copy())
 
     @property
     def length(self) -> ByName:

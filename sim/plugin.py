@@ -61,7 +61,7 @@ def parameter(
 
 @dataclasses.dataclass(frozen=True)
 class ModelView:
-    """What a controller may know of the model, once, before the run.
+    """What a controller may know of the model, once, before the run; all of it is read-only.
 
     columns : mapping of joint name to the slice of its columns
     types : mapping of joint name to its type (rotational, spherical, ...)
@@ -81,7 +81,7 @@ class ModelView:
 
 @dataclasses.dataclass(frozen=True)
 class StateView:
-    """What a controller may read while the scene runs; the arrays are shared, not copies.
+    """What a controller may read while the scene runs; the arrays follow the motion, and are read-only.
 
     coordinate, rate : (columns,) zero while a joint is not connected
     p_WB : (bodies, 3) m, position of each body's origin
@@ -102,7 +102,7 @@ class Controller:
 
     Override one of
 
-    * ``torque(t, state, torque)``: continuous, plain Python; add to ``torque`` (columns,).
+    * ``torque(t, state, torque)``: continuous, plain Python; add to ``torque`` (columns,), zero before.
     * ``law`` and ``constants``: continuous, compiled; ``law(t, coordinate, rate, constants, torque)``
       is a static function over float arrays that numba can compile, ``constants(view)`` returns
       the array it is given.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from sim.recording import (
     ShapeEntry,
     load_recording,
 )
+from sim.recording.room import look_ahead, row_bytes
 from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
@@ -87,7 +90,8 @@ def run(
     scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None,
     duration: float | None = None,
     seed: int | None = None, rtol: float | None = None, triggers: Sequence[tuple[str, float]] = (),
-    overwrite: bool = False, progress: Progress | None = None,
+    overwrite: bool = False, large: bool = False, progress: Progress | None = None,
+    tell: Callable[[str], Any] | None = None,
 ) -> Recording:  # fmt: skip
     """Simulate a scene and record it.
 
@@ -107,8 +111,12 @@ def run(
         Keys that fire events.
     overwrite : bool
         Replace an older recording.
+    large : bool
+        Run even where more than 10 GB are expected to be recorded, or more than the disk has room for.
     progress : callable, optional
         Called as ``progress(t, duration, events)`` about ten times a second.
+    tell : callable, optional
+        Called with sentences before the run begins: that more than 1 GB are expected to be recorded.
 
     Raises
     ------
@@ -130,31 +138,43 @@ def run(
         "method": scene.simulate.method, "rtol": scene.simulate.rtol, "step": scene.simulate.step, "duration": span,
         "record": scene.simulate.record, "controllers": digests(scene.controllers),
     }  # fmt: skip
-    layout = layout_of(model, settings, expected_rows=int(span * scene.simulate.record) + 64)
+    rows = min(span * scene.simulate.record, 1e18)
+    layout = layout_of(model, settings, expected_rows=int(rows) + 64)
+    ahead = _look_ahead(simulator, layout, output, span, rows, large)
+    if tell is not None and ahead:
+        tell(ahead)
     recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
-    journal = _Journal(recorder)
-    simulator.journal = journal
-    journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
     began = time.perf_counter()
-    complete, failure = False, None
     try:
+        simulator.journal = journal = _Journal(recorder)
+        journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
         follow(simulator, span, triggers, progress, recorder.events)
-        complete = True
-    except SimulationError as error:
-        failure = error
-    except KeyboardInterrupt as error:
-        error.kept = _keep(recorder, simulator, stamp, began, False)  # type: ignore[attr-defined]
-        raise
     except RecordingError:
-        recorder.close()
+        recorder.discard()
         raise
-    kept = _keep(recorder, simulator, stamp, began, complete)
-    if failure is not None:
-        failure.kept = kept if output is not None else ""
+    except BaseException as error:  # Ctrl-C, too, and whatever `progress` raises
+        kept = _keep(recorder, simulator, stamp, began, False)
         if recorder.temporary:
             recorder.discard()
-        raise failure
+        elif isinstance(error, (SimulationError, KeyboardInterrupt)):
+            error.kept = kept  # type: ignore[union-attr]
+        raise
+    _keep(recorder, simulator, stamp, began, True)
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
+
+
+def _look_ahead(
+    simulator: Simulator, layout: Layout, output: str | os.PathLike[str] | None, span: float, rows: float, large: bool
+) -> str:
+    """Return a sentence on a large recording that is to come; raises RecordingError for one that is too large."""
+    scene = simulator.model.scene
+    folder = Path(tempfile.gettempdir()) if output is None else Path(output).parent
+    if not folder.is_dir():
+        return ""  # the recorder says so
+    size = row_bytes(layout, len(simulator.q) + len(simulator.v))
+    name = scene.name if output is None else str(output)
+    why = f"simulate.record: {scene.simulate.record:g} Hz, for {span:g} s"
+    return look_ahead(folder, name, rows, size, why, large)
 
 
 def tolerance(rtol: float, method: str) -> float:

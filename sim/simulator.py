@@ -12,6 +12,7 @@ import numpy as np
 from sim import arguments, snapshot, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
+from sim.authored import aside
 from sim.blame import NotFinite, culprit
 from sim.compiler import Model
 from sim.connectivity import build
@@ -139,7 +140,7 @@ class Simulator:
         while self.t < until:
             due = min(self.agenda.next_time(), self.controllers.next_sample())
             stop = float(min(until, due, self.flow.wrench_end(), self.flow.look_again))
-            status, guard = self.flow.advance(stop, STEPS_A_CALL)
+            status, guard = aside(self.flow.advance, stop, STEPS_A_CALL)  # compiled laws may print
             self._tell_rows()
             if status == Status.GUARD:
                 self.happenings.instant()
@@ -179,8 +180,6 @@ class Simulator:
     def _failure(self, status: int, index: int) -> SimulationError:
         fault = self.controllers.fault()
         if fault is not None:
-            if isinstance(fault.error, KeyboardInterrupt):
-                raise fault.error
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
         return SimulationError(culprit(self.flow, self.controllers) or sentence(status, index, self.flow))
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sim.arguments import found
 from sim.connectivity import Structure, build
+from sim.frozen import freeze
 from sim.mechanism import Mechanism
 from sim.model import TOLD, Guards, table
 from sim.scratch import make_stepper
@@ -66,7 +67,7 @@ class Snapshot:
 def take(simulator: Simulator) -> Snapshot:
     """Return all that a run needs to go on from now."""
     flow = simulator.flow
-    return Snapshot(
+    kept = Snapshot(
         names=_names(simulator.model), t=simulator.t, joints=_asked(flow), tables=_numbers(flow.structure),
         step=flow.model.step,
         parts={name: _remembered(owner, names) for name, owner, names in _parts(simulator)},
@@ -74,6 +75,8 @@ def take(simulator: Simulator) -> Snapshot:
         stepper=tuple(array.copy() for array in flow.stepper), guards=tuple(array.copy() for array in flow.guards),
         control=tuple(array.copy() for array in flow.control), told=len(flow.work.told),
     )  # fmt: skip
+    freeze((kept.tables, kept.work, kept.stepper, kept.guards, kept.control))
+    return kept
 
 
 def put(simulator: Simulator, snapshot: Snapshot) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
 from sim.cli.tables import FREEDOMS
@@ -27,7 +28,7 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
         else:
             announce_compiling(as_json)
             warming.prepare()
-        report = sim.check(scene)
+        report = aside(sim.check, scene)
     except sim.SceneError as error:
         if as_json:
             print_json({"ok": False, "problems": [p.as_data() for p in error.problems], "notes": [], "counts": {}})
@@ -89,7 +90,8 @@ def info(
     if at is None:
         jit.interpret()
     scene = sim.load(path, set=options.assignments(settings), trust=trust)
-    found = sim.info(scene, at=None if at is None else options.seconds(at, "--at"))
+    seconds = None if at is None else options.seconds(at, "--at")
+    found = aside(sim.info, scene, at=seconds)
     if as_json:
         print_json(found)
         return OK

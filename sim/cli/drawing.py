@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.outcome import NO_FILM, OK, Refusal, say
 from sim.cli.progress import film_progress
@@ -105,7 +106,7 @@ def _draw(wish: RenderOptions, shot: dict[str, Any]) -> None:
     from render.view import Motion
 
     scene = sim.load(wish.source, set=options.assignments(wish.settings), trust=wish.trust)
-    recording = sim.run(scene, duration=0.0)
+    recording = aside(sim.run, scene, duration=0.0)
     render_drawing(Motion.from_recording(recording.path), wish.output, **shot)
     recording.close()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.outcome import OK, Refusal, print_json, say
@@ -60,11 +61,12 @@ def linearize(wish: LinearizeOptions) -> int:
     scene = sim.load(wish.scene, set=settings | ({} if sweep is None else {sweep[0]: sweep[1][0]}), trust=wish.trust)
     announce_compiling(wish.quiet or wish.as_json)
     if sweep is None:
-        model = sim.linearize(scene, at=at, inputs=wish.inputs, states=wish.states)
+        model = aside(sim.linearize, scene, at=at, inputs=wish.inputs, states=wish.states)
         data, found = {"scene": scene.name, **model.as_data()}, _alone(model)
     else:
         name, values = sweep
-        found = sim.root_locus(
+        found = aside(
+            sim.root_locus,
             lambda value: sim.load(
                 wish.scene, set=settings | {name: replace(values[0], value=value)},
                 trust=wish.trust,

@@ -71,6 +71,9 @@ def run(
     ] = None,
     quiet: QuietOption = False,
     overwrite: OverwriteOption = False,
+    large: Annotated[
+        bool, typer.Option("--large", help="Record more than 10 GB, or more than there is room for.")
+    ] = False,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -81,7 +84,8 @@ def run(
 
         wish = running.RunOptions(
             scene=scene, output=output, video=video, duration=duration, settings=tuple(settings or ()), rtol=rtol,
-            seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, trust=trust, as_json=as_json,
+            seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, large=large, trust=trust,
+            as_json=as_json,
         )  # fmt: skip
         return running.run(wish)
 

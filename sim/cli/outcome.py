@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import signal
 import sys
 import tempfile
 import time
@@ -13,13 +15,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sim.cli.interrupts import Ended, ending
+
 OK = 0
 WRONG = 2  # scene, option or file
 FAILED = 3  # simulation
 NO_FILM = 4  # film impossible, recording kept
 DOUBTED = 5  # a recording does not hold what it promises
 UNFORESEEN = 70
-INTERRUPTED = 130
+SIGNALLED = 128  # and the number of the signal that ended the command
+INTERRUPTED = SIGNALLED + signal.SIGINT
 
 
 class Refusal(Exception):
@@ -31,8 +36,9 @@ class Refusal(Exception):
 
 
 def say(text: str) -> None:
-    """Print a line for the person at the terminal, beside the command's output."""
-    print(text, file=sys.stderr, flush=True)
+    """Print a line for the person at the terminal, beside the command's output; nothing where the terminal is gone."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def print_json(data: Any) -> None:
@@ -54,9 +60,13 @@ def print_problems(problems: Sequence[Any], tail: str, *, stream: Any = None) ->
 
 
 def guarded(command: Callable[[], int | None], *, as_json: bool = False) -> int:
-    """Run a command and return its exit code; whatever it raises becomes a sentence."""
+    """Run a command and return its exit code; whatever it raises becomes a sentence, and so do signals."""
     try:
-        return command() or OK
+        with ending():
+            return command() or OK
+    except Ended as stop:
+        say("interrupted" if stop.number == signal.SIGINT else f"ended by {stop}")
+        return SIGNALLED + stop.number
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED

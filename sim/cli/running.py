@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
-from sim.cli.progress import film_progress, run_progress
+from sim.cli.progress import film_progress, run_progress, waiting
 
 MOST_EVENTS = 12  # that have a line of their own in the summary
 VISIBLE = 0.01  # of the peak kinetic energy: what contacts may take by the error of steps without a warning
@@ -33,6 +34,7 @@ class RunOptions:
     triggers: tuple[str, ...] = ()
     quiet: bool = False
     overwrite: bool = False
+    large: bool = False
     trust: bool = False
     as_json: bool = False
 
@@ -46,29 +48,29 @@ def run(wish: RunOptions) -> int:
     duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
-    scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
+    quiet = wish.quiet or wish.as_json
+    with waiting(quiet, "reading"):
+        scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
     rtol = None if wish.rtol is None else _tolerance(wish.rtol, scene)
     _check_triggers(triggers, scene, duration)
     output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
     options.target(output, "-o", (), overwrite=wish.overwrite)
-    quiet = wish.quiet or wish.as_json
     if not quiet:
         for warning in warnings:
             say(str(warning))
-    announce_compiling(
-        quiet, contacts=bool(scene.contacts), steps=bool(scene.contacts) and scene.simulate.contact != "event"
-    )
+    steps = bool(scene.contacts) and scene.simulate.contact != "event"
+    first = "compiling" if announce_compiling(quiet, contacts=bool(scene.contacts), steps=steps) else "assembling"
     try:
-        with deferred() as pause, run_progress(quiet) as show:
+        with deferred() as pause, run_progress(quiet, first=first) as show:
 
             def progress(t: float, span: float, events: Any) -> None:
                 pause()
                 if show is not None:
                     show(t, span, events)
 
-            recording = sim.run(
-                scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
-                overwrite=wish.overwrite, progress=progress,
+            recording = aside(
+                sim.run, scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
+                overwrite=wish.overwrite, large=wish.large, progress=progress, tell=None if quiet else say,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if getattr(stop, "kept", ""):
@@ -113,16 +115,19 @@ def _check_triggers(triggers: list[tuple[str, float]], scene: Any, duration: flo
             raise Refusal(f"--trigger: {key!r} at {time:g} s comes after the end at {end:g} s")
 
 
-def announce_compiling(quiet: bool, *, contacts: bool = False, steps: bool = False) -> None:
-    """Say that the kernels have to be compiled, where they have to."""
+def announce_compiling(quiet: bool, *, contacts: bool = False, steps: bool = False) -> bool:
+    """Say that the kernels have to be compiled, where they have to; tells whether any has."""
     from sim.kernels import jit
 
-    if not quiet and jit.is_cold():
-        say("compiling the kernels, once: about a minute")
-    if not quiet and contacts and jit.lacks_contacts():
-        say("compiling the kernels of contacts, once: about three quarters of a minute")
-    if not quiet and steps and jit.lacks_steps():
-        say("compiling the kernels of time steps with contacts, once: about a minute")
+    waits = {
+        "compiling the kernels, once: about a minute": jit.is_cold(),
+        "compiling the kernels of contacts, once: about three quarters of a minute": contacts and jit.lacks_contacts(),
+        "compiling the kernels of time steps with contacts, once: about a minute": steps and jit.lacks_steps(),
+    }
+    for sentence, cold in waits.items():
+        if cold and not quiet:
+            say(sentence)
+    return any(waits.values())
 
 
 def _film(recording: Path, film: Path, quiet: bool) -> int:
@@ -132,6 +137,9 @@ def _film(recording: Path, film: Path, quiet: bool) -> int:
 
         with film_progress(quiet) as progress:
             render_recording(recording, film, progress=progress)
+    except KeyboardInterrupt:
+        say(f"no film; the recording is kept in {recording}")
+        raise
     except Exception as error:
         code = exit_code(error)
         where = "" if code < 70 else f" (a report for the developers is in {write_report(error)})"

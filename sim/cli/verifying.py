@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import DOUBTED, OK, counted, print_json, say
-from sim.cli.progress import run_progress
+from sim.cli.progress import run_progress, waiting
 from sim.cli.running import by_components
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ def verify(wish: VerifyOptions) -> int:
         if not wish.quick and not quiet and jit.is_cold():
             say("compiling the kernels, once: about a minute")
         try:
-            verdict = sim.verify(
-                recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,
+            verdict = aside(
+                sim.verify, recording, instants=wish.instants, quick=wish.quick, trust=wish.trust,
                 stage=_stages(pause, stack, quiet),
             )  # fmt: skip
         except sim.SceneError:
@@ -81,10 +82,11 @@ def _stages(pause: Callable[[], None], stack: ExitStack, quiet: bool) -> Callabl
     """Return what shows the progress of each rerun, and lets Ctrl-C through."""
     bar = ExitStack()
     stack.push(bar)
+    bar.enter_context(waiting(quiet, "reading"))
 
     def stage(name: str) -> Any:
         bar.close()
-        show = bar.enter_context(run_progress(quiet))
+        show = bar.enter_context(run_progress(quiet, name, name))
 
         def tell(t: float, span: float, events: int) -> None:
             pause()

@@ -13,9 +13,12 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sim.kernels.jit import cache_folder, interpreted
 
@@ -94,30 +97,42 @@ class PythonLaw:
 
 _WRAPPER = '''"""Compiled form of {module}.{name}."""
 import {module} as source
+import numpy as np
 from numba import carray, cfunc, types
 
 from sim.kernels.jit import kernel
 
-law = kernel(source.{name})
 P = types.CPointer(types.float64)
+READ, WRITTEN = (types.Array(types.float64, 1, "C", readonly=only) for only in (True, False))
+law = kernel(source.{name})
+law.compile((types.float64, READ, READ, READ, WRITTEN))
+law.disable_compile()  # what does not write into these arrays is called with others that it might
 
 
 @cfunc(types.void(types.float64, P, P, P, P, types.int64, types.int64), cache=True)
 def entry(t, coordinate, rate, constants, torque, columns, count):
-    x, v = carray(coordinate, (columns,)), carray(rate, (columns,))
-    law(t, x, v, carray(constants, (count,)), carray(torque, (columns,)))
+    x, v, u = carray(coordinate, (columns,)), carray(rate, (columns,)), carray(torque, (columns,))
+    try:
+        law(t, x, v, carray(constants, (count,)), u)
+    except Exception:
+        u[:] = np.nan
 '''
 
 
 def compiled_law(law: Callable[..., None]) -> tuple[int, Any]:
-    """Return (address, object to keep alive) of a law over five numpy arguments, compiled and cached.
+    """Return (address, object to keep alive) of a law over five numpy arrays, compiled and cached.
+
+    It cannot write into coordinate, rate and constants: that is refused when it is compiled, as is what numba cannot
+    compile; raises what numba raises then.  All indices are checked at every call.  Where the law raises, all its
+    torques are not-a-number: no exception comes out of machine code, and the run ends there.
 
     A module is written into the cache folder that wraps the law; its name is a digest of the file
-    the law stands in, so an edit compiles anew.  Raises what numba raises when it cannot be compiled.
+    the law stands in, so an edit compiles anew.
     """
     if interpreted():
-        TWINS[id(law)] = law
-        return id(law), law
+        address = id(law)
+        TWINS[address] = _twin(law)
+        return address, law
     module, name = law.__module__, law.__qualname__
     source = Path(sys.modules[module].__file__ or "")
     text = _WRAPPER.format(module=module, name=name)
@@ -133,5 +148,37 @@ def compiled_law(law: Callable[..., None]) -> tuple[int, Any]:
     assert found is not None and found.loader is not None
     wrapper = importlib.util.module_from_spec(found)
     sys.modules[path.stem] = wrapper
-    found.loader.exec_module(wrapper)
+    with bounds_checked():
+        found.loader.exec_module(wrapper)
     return int(wrapper.entry.address), wrapper.entry
+
+
+@contextmanager
+def bounds_checked() -> Iterator[None]:
+    """Let what is compiled meanwhile, helpers of a law too, check its indices."""
+    numba: Any = sys.modules.get("numba")
+    if numba is None:  # nothing is compiled
+        yield
+        return
+    before, numba.config.BOUNDSCHECK = numba.config.BOUNDSCHECK, 1
+    try:
+        yield
+    finally:
+        numba.config.BOUNDSCHECK = before
+
+
+def _twin(law: Callable[..., None]) -> Callable[..., None]:
+    """Return a law for interpreted kernels that does what the compiled one does."""
+
+    def call(t: float, coordinate: Any, rate: Any, constants: Any, torque: Any) -> None:
+        try:
+            law(t, read_only(coordinate), read_only(rate), read_only(constants), torque)
+        except Exception:
+            torque[:] = np.nan
+
+    return call
+
+
+def read_only(array: Any) -> np.ndarray:
+    """Return the same numbers as an array that cannot be written, nor be made so."""
+    return np.asarray(memoryview(array).toreadonly())

@@ -43,18 +43,6 @@ class Slot:
     length: int  # entries along the first axis
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give the name of a draft; at the end it becomes `path`, or on an error nothing changes."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        yield draft
-        os.replace(draft, path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-
-
 class _Disk(io.FileIO):
     """A file that tells HDF5 that all is well: HDF5 crashes the program where a write fails."""
 

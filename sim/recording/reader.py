@@ -14,6 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
+from sim.drafts import Folder
+from sim.frozen import freeze
 from sim.recording.by_name import ByName, ByPlace, Energy, Trust, column_keys
 from sim.recording.contacts import MODES, Contacts, called
 from sim.recording.errors import RecordingError, UnknownNameError
@@ -271,8 +273,7 @@ class Recording:
         row = self._get("contacts/row")[()]
         there = (row >= 0) & (row < self.rows)
         found = {name: self._get(f"contacts/{name}")[()][there] for name in CONTACTS}
-        for values in found.values():
-            values.flags.writeable = False
+        freeze(found)
         return found
 
     def contacts(self, row: int) -> Contacts:
@@ -342,6 +343,7 @@ class Recording:
             tree, loops = (tuple(name.decode() for name in group.attrs[kind]) for kind in ("tree", "loops"))
             q, v = (group[name][: last - first] for name in ("q", "v"))
             found.append(Epoch(tree, loops, first, last, q, v, self._bindings_in(first, last)))
+        freeze(found)
         return found
 
     @functools.cached_property
@@ -433,9 +435,8 @@ class Recording:
         except OSError as error:
             raise RecordingError(f"{target} cannot be written: {error.strerror}") from error
 
-    def delete_when_closed(self) -> None:
+    def delete_when_closed(self, folder: Folder) -> None:
         """Delete the file and its folder with this object: for a recording that no one asked to keep."""
-        folder = str(self.path.parent)
         self._finalizer = weakref.finalize(self, _delete, self._file, folder)
 
     def close(self) -> None:
@@ -492,6 +493,6 @@ def _largest(values: np.ndarray) -> float | None:
     return float(present.max()) if present.size else None
 
 
-def _delete(file: h5py.File, folder: str) -> None:
+def _delete(file: h5py.File, folder: Folder) -> None:
     file.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.delete()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.recording.container import Container, Room, allocate, create, replacing, strings
+from sim.drafts import Folder, replacing, tidy
+from sim.recording.container import Container, Room, allocate, create, strings
 from sim.recording.epochs import EpochWriter
 from sim.recording.errors import RecordingError
 from sim.recording.layout import EventEntry, Layout, row_fields
@@ -75,7 +75,8 @@ class Recorder:
         program: str = "brachiate",
     ):
         self.temporary = path is None
-        self.path = Path(tempfile.mkdtemp(prefix="brachiate-")) / "recording.h5" if path is None else Path(path)
+        self._folder = Folder() if path is None else None
+        self.path = self._folder.path / "recording.h5" if self._folder is not None else Path(path or "")
         self.layout = layout
         self.count = 0  # rows appended
         self.events: list[EventEntry] = []
@@ -86,6 +87,8 @@ class Recorder:
         self._contacts = ContactWriter() if layout.pairs else None
         self._program = program
         self._check_target(overwrite)
+        tidy(self.path.parent)
+        tidy(Path(tempfile.gettempdir()))
         self._fields = row_fields(layout)
         self._block = {name: np.full((BLOCK, *f.tail), f.fill, f.dtype) for name, f in self._fields.items()}
         self._written = 0  # rows in the file
@@ -240,15 +243,15 @@ class Recorder:
     def take(self) -> Recording:
         """Return the finished recording; a temporary one is deleted with the object that is returned."""
         recording = load_recording(self.path)
-        if self.temporary:
-            recording.delete_when_closed()
+        if self._folder is not None:
+            recording.delete_when_closed(self._folder)
         return recording
 
     def discard(self) -> None:
         """Close, and delete a temporary recording."""
         self.close()
-        if self.temporary:
-            shutil.rmtree(self.path.parent, ignore_errors=True)
+        if self._folder is not None:
+            self._folder.delete()
 
     def __enter__(self) -> Recorder:
         return self

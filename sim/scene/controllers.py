@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sim.authored import aside, told
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.events import Names, expand, joints_meant, resolve_name
@@ -78,11 +79,10 @@ def controller_class(name: str, folder: Path, trust: bool) -> type:
         )
     module, _, attribute = target.partition(":")
     try:
-        return _checked(getattr(importlib.import_module(module), attribute), name)
-    except ControllerError:
-        raise
+        found = getattr(aside(importlib.import_module, module), attribute)
     except (Exception, SystemExit) as error:
-        raise ControllerError(f"controller type '{name}' cannot be loaded: {_first_line(error)}") from error
+        raise ControllerError(f"controller type '{name}' cannot be loaded: {told(error, None)}") from error
+    return _checked(found, name)
 
 
 def _from_file(name: str, folder: Path, trust: bool) -> type:
@@ -101,10 +101,10 @@ def _from_file(name: str, folder: Path, trust: bool) -> type:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module  # dataclasses and pickles look their module up
     try:
-        spec.loader.exec_module(module)
+        aside(spec.loader.exec_module, module)
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
-        raise ControllerError(f"'{file}' fails: {_first_line(error)}") from error
+        raise ControllerError(f"'{file}' fails: {told(error, spec.origin)}") from error
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise ControllerError(f"'{file}' has no class '{attribute}'", nearest(attribute, known))
@@ -136,10 +136,6 @@ def _checked(kind: Any, name: str) -> type:
     if not (isinstance(kind, type) and issubclass(kind, Controller)):
         raise ControllerError(f"'{name}' is not a controller", "a controller is a subclass of sim.Controller")
     return kind
-
-
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse | None:

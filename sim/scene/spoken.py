@@ -24,6 +24,11 @@ def trusted() -> str:
     return "add --trust" if _command.get() else "load it with trust=True"
 
 
+def allowed() -> str:
+    """Return how to say that a recording may be as large as it is expected to be."""
+    return "add --large" if _command.get() else "run it with large=True"
+
+
 def setting(name: str) -> str:
     """Return how a parameter is set from outside a scene."""
     return f"--set {name}" if _command.get() else f"set[{name!r}]"

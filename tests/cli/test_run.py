@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import re
 import sys
 from pathlib import Path
 
 import h5py
 import pytest
+import rich.live
 
 from sim.cli import running
 from sim.cli.main import main
@@ -30,7 +34,7 @@ def test_a_run_is_recorded_and_summed_up(engine, capsys):
 def test_every_option_arrives(engine, capsys):
     options = ["-o", "b.h5", "--duration", "2500 ms", "--set", "height=1.2 m", "--set", "n=3", "--seed", "7"]
     options += ["--rtol", "1e-6"]
-    flags = ["--trigger", "let go@2.5", "--trigger", "jump@1 s", "--overwrite", "--trust", "--quiet"]
+    flags = ["--trigger", "let go@2.5", "--trigger", "jump@1 s", "--overwrite", "--large", "--trust", "--quiet"]
     code = main(["run", "a.yaml", *options, *flags])
     assert code == 0
     assert capsys.readouterr() == ("", "")
@@ -42,6 +46,8 @@ def test_every_option_arrives(engine, capsys):
         "rtol": 1e-6,
         "triggers": [("jump", 1.0), ("let go", 2.5)],
         "overwrite": True,
+        "large": True,
+        "tell": None,
     }
 
 
@@ -173,10 +179,37 @@ def test_progress_is_shown_on_a_terminal_alone(engine, capsys, monkeypatch):
     assert main(["run", "swing"]) == 0
     out, err = capsys.readouterr()
     assert "0.50 of 1 s" in err and "x real time, 1 event" in err
+    shown = [re.search(rf"{word} .*0:00:00", err) for word in ("reading", "assembling", "simulating")]
+    assert all(shown) and [found.start() for found in shown] == sorted(found.start() for found in shown)
     assert out.startswith("swing: 1 s simulated")
     assert main(["run", "swing", "--json", "--overwrite"]) == 0
     out, err = capsys.readouterr()
     assert err == "" and json.loads(out)["rows"] == 121
+
+
+def test_a_terminal_that_is_gone_ends_nothing_but_the_words(engine, monkeypatch):
+    """As after SIGHUP: what would be shown cannot be written, and the command ends as it would have."""
+
+    class Terminal(io.StringIO):
+        gone = False
+
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            if self.gone:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().write(text)
+
+    def hang_up(*_: object, **__: object) -> None:
+        Terminal.gone = True
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rich.live._RefreshThread, "run", lambda self: None)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("sim.run", hang_up)
+    assert main(["run", "swing"]) == 130
+    assert list(Path().iterdir()) == []
 
 
 def test_the_unforeseen_leaves_a_report(engine, capsys, monkeypatch, tmp_path):

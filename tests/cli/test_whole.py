@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from sim.recording import load_recording
+from tests.processes import SIGNALS, start
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "sim.cli.main"]
@@ -81,21 +82,20 @@ def test_keys_settings_and_overwriting(tmp_path):
     assert sim("run", *options, folder=tmp_path).stderr.startswith("-o: 'a.h5' exists")
 
 
-def test_ctrl_c_keeps_what_was_recorded(tmp_path):
-    with subprocess.Popen(
-        [*COMMAND, "run", "swing", "--duration", "1000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=environment(),
-    ) as process:
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_keep_what_was_recorded(tmp_path, number):
+    """In the background of a shell, where Ctrl-C is ignored, the other two end a run all the same."""
+    ignored = [] if number == signal.SIGINT else [signal.SIGINT]
+    command = [*COMMAND, "run", "swing", "--duration", "1000"]
+    with start(command, ignored=ignored, cwd=tmp_path, env=environment()) as process:
         _wait_for_rows(tmp_path / "swing.h5", process)
-        process.send_signal(signal.SIGINT)
+        for ending in (*ignored, number):
+            process.send_signal(ending)
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    kept, interrupted = err.splitlines()[-2:]
-    assert "is kept in swing.h5" in kept and interrupted == "interrupted" and out == ""
+    assert process.returncode == 128 + number, err
+    kept, ended = err.splitlines()[-2:]
+    words = {signal.SIGINT: "interrupted"}.get(number, f"ended by {number.name}")
+    assert "is kept in swing.h5" in kept and ended == words and out == ""
     with load_recording(tmp_path / "swing.h5") as recording:
         assert not recording.complete and recording.rows > 10
         assert np.isfinite(recording.position.array).all()

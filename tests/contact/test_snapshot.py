@@ -160,8 +160,9 @@ def test_forces_of_the_last_step_count() -> None:
     run = Run(shipped("figure_falls")).to(0.7)
     kept = run.simulator.snapshot()
     expected = run.to(0.71).simulator.v
-    kept.work["stepped"].before[0] = 0
-    run.simulator.restore(kept)
+    stepped = kept.work["stepped"].copy()
+    stepped.before[0] = 0
+    run.simulator.restore(replace(kept, work={**kept.work, "stepped": stepped}))
     assert np.any(run.to(0.71).simulator.v != expected)
 
 

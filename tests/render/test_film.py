@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
@@ -18,10 +19,12 @@ from PIL import Image
 
 from render import encode, film, labels
 from render.view import Event, Motion, RenderError
+from tests.processes import SIGNALS, start
 from tests.render.synthetic import write_recording
 
 pytestmark = [pytest.mark.film, pytest.mark.usefixtures("opengl")]
 
+_WORDS = {signal.SIGINT: "interrupted\n"}
 SMALL = {"size": [160, 90], "fps": 10}
 
 
@@ -254,25 +257,28 @@ def test_an_ffmpeg_that_is_none_or_fails_is_said(recording, tmp_path, monkeypatc
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ffmpeg", odd.name, "x.mp4"]
 
 
-def test_ctrl_c_leaves_no_half_file_and_no_ffmpeg(recording, tmp_path):
+@pytest.mark.parametrize("number", SIGNALS)
+def test_signals_leave_no_half_file_and_no_ffmpeg(recording, tmp_path, number):
     code = (
         "import sys\n"
+        "from sim.cli.outcome import guarded\n"
         "from render import film\n"
-        "film.render_recording(sys.argv[1], sys.argv[2], fps=1000, progress=lambda d, n: print(d, flush=True))\n"
+        "show = lambda done, total: print(done, flush=True)\n"
+        "sys.exit(guarded(lambda: film.render_recording(sys.argv[1], sys.argv[2], fps=1000, progress=show)))\n"
     )
-    process = subprocess.Popen(
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    process = start(
         [sys.executable, "-c", code, str(recording), str(tmp_path / "x.mp4")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
     )
     assert process.stdout is not None and process.stdout.readline() == "1\n"
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert children
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, words = process.communicate(timeout=20)
-    assert "KeyboardInterrupt" in words
-    assert list(tmp_path.iterdir()) == []
+    assert (process.returncode, words) == (128 + number, _WORDS.get(number, f"ended by {number.name}\n"))
+    assert list(tmp_path.iterdir()) == [temporary] and list(temporary.iterdir()) == []
     deadline = time.monotonic() + 5
     while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -127,11 +127,14 @@ def test_types_that_are_not_there_are_problems(folder, kind, what, hint):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("import no_such_module\n", "'./own.py' fails: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("x = (\n", "'./own.py' fails: SyntaxError: '(' was never closed (own.py, line 1)"),
-        ("1/0\n", "'./own.py' fails: ZeroDivisionError: division by zero"),
-        ("raise ValueError('no\\nmore')\n", "'./own.py' fails: ValueError: no"),
-        ("raise SystemExit(3)\n", "'./own.py' fails: SystemExit: 3"),
+        (
+            "import no_such_module\n",
+            "'./own.py' fails: ModuleNotFoundError: No module named 'no_such_module' (own.py:1)",
+        ),
+        ("x = (\n", "'./own.py' fails: SyntaxError: '(' was never closed (own.py:1)"),
+        ("1/0\n", "'./own.py' fails: ZeroDivisionError: division by zero (own.py:1)"),
+        ("raise ValueError('no\\nmore')\n", "'./own.py' fails: ValueError: no more (own.py:1)"),
+        ("raise SystemExit(3)\n", "'./own.py' fails: SystemExit: 3 (own.py:1)"),
     ],
 )
 def test_a_file_that_fails_is_a_problem(folder, text, what):
