@@ -148,7 +148,7 @@ class Controllers:
 
         What else it raises is left to the compiled one, which divides by zero and takes roots of all numbers.
         """
-        law, torque = type(controller).law, np.zeros(len(self.model.columns))
+        law, torque = controller.law, np.zeros(len(self.model.columns))
         try:
             with np.errstate(all="ignore"), bounds_checked():
                 aside(law, 0.0, self.state.coordinate, self.state.rate, constants, torque)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ class Controllers:
             if "read-only" in str(error):
                 where = told(error, _file(law), False)
                 _refuse(use, ".law", f"its law writes into an array that it may only read: {where}")
-        except Exception:
+        except (Exception, SystemExit):
             return
 
     def _address(self, use: ControllerUse, controller: Controller) -> int:
@@ -169,7 +169,7 @@ class Controllers:
                 [
                     Problem(
                         where=use.place, path=f"controllers.{use.name}.law",
-                        what="its law cannot be compiled: " + _why_not(error, _file(type(controller).law)),
+                        what="its law cannot be compiled: " + _why_not(error, _file(controller.law)),
                         hint="use plain loops over numbers and arrays, or override torque() instead",
                     )
                 ]
@@ -183,7 +183,7 @@ class Controllers:
         self, use: ControllerUse, controller: Controller, constants: np.ndarray
     ) -> Callable[[float, np.ndarray], None]:
         """Return a compiled law as a function in Python."""
-        law, state = type(controller).law, self.state
+        law, state = controller.law, self.state
         return lambda t, out: _called(use, law, law, t, state.coordinate, state.rate, constants, out)
 
     def _torque(self, use: ControllerUse, controller: Controller, t: float, out: np.ndarray) -> None:
