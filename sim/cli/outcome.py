@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sim.shown import one_line, shown
+
 OK = 0
 WRONG = 2  # scene, option or file
 FAILED = 3  # simulation
@@ -32,12 +34,19 @@ class Refusal(Exception):
 
 def say(text: str) -> None:
     """Print a line for the person at the terminal, beside the command's output."""
-    print(text, file=sys.stderr, flush=True)
+    print(shown(text), file=sys.stderr, flush=True)
+
+
+def tell(text: object = "") -> None:
+    """Print lines of the command's output."""
+    print(shown(text))
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON, the only thing on standard output; not-a-number becomes null."""
-    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    # Within quotes JSON escapes what lies below a space, and leaves other characters that terminals act upon.
+    print("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 def counted(number: int, noun: str) -> str:
@@ -49,7 +58,7 @@ def print_problems(problems: Sequence[Any], tail: str, *, stream: Any = None) ->
     """Print problems as they should read, then how many there are and what follows from that."""
     out = stream or sys.stderr
     for problem in problems:
-        print(problem, file=out)
+        print(shown(problem), file=out)
     print(f"{counted(len(problems), 'problem')}{tail}", file=out)
 
 
@@ -84,12 +93,11 @@ def explain(error: Exception, as_json: bool = False) -> int:
     elif problems is not None:
         print_problems(problems, ", nothing was run")
     elif code == UNFORESEEN:
-        say(
-            f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        )
+        first = str(error).splitlines()[0] if str(error).strip() else ""
+        say(f"something unforeseen happened: {type(error).__name__}: {one_line(first)}")
         say(f"a report for the developers is in {write_report(error)}")
     else:
-        say(str(error))
+        say(one_line(error, 10_000))
         if getattr(error, "kept", ""):
             say(error.kept)  # type: ignore[attr-defined]
     return code

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from sim.shown import one_line
+
 
 @contextmanager
 def run_progress(quiet: bool) -> Iterator[Callable[[float, float, Any], None] | None]:
@@ -41,7 +43,7 @@ def _events(events: Any) -> str:
         return ""
     latest = events[-1] if isinstance(events, Sequence) else ""
     name = getattr(latest, "name", latest)
-    return f", {count} event{'' if count == 1 else 's'}" + (f" ({name})" if name else "")
+    return f", {count} event{'' if count == 1 else 's'}" + (f" ({one_line(name, 60)})" if name else "")
 
 
 @contextmanager
@@ -52,7 +54,7 @@ def _bar(quiet: bool, what: str) -> Iterator[Callable[[float, float, str], None]
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}", markup=False))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None, words="")
 

@@ -17,13 +17,14 @@ from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
 from sim.scene.parameters import Override
 from sim.scene.problem import Place, Problem, SceneError
-from sim.scene.reading import Reader
+from sim.scene.reading import LONGEST_NAME, Reader
 from sim.scene.scope import Scope
 from sim.scene.settings import build_render, build_simulate
 from sim.scene.spec import Constraint, Joint, Scene, Simulate
 from sim.scene.spoken import setting
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
+from sim.shown import one_line
 
 Settings = Mapping[str, float | int | str | Quantity]
 
@@ -110,7 +111,7 @@ def _load(
     check_late(controllers, forces, [rule.name for rule in contacts], simulate, findings)
     warnings = findings.close()
     scene = Scene(
-        name=draft.name or Path(label).stem,
+        name=draft.name or one_line(Path(label).stem, LONGEST_NAME),
         about=draft.about,
         file=label,
         text=text,
