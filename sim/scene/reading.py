@@ -347,11 +347,18 @@ def _out_of_range(value: float, schema: Schema, unit: str) -> str:
     if abs(value) > LARGEST and math.isfinite(value) and _MEASURES.issuperset(unit.split(" or ")):
         coarse = f"{math.ulp(value):.1g}{shown[shown.find(' ') :] if ' ' in shown else ''}"
         return f"found {shown}: numbers of this size are told to {coarse} only; expected at most {LARGEST:g}"
+    if abs(value) > MOST and math.isfinite(value):
+        return f"found {shown}: what is computed with numbers of this size overflows; expected at most {MOST:g}"
+    least = SMALLEST if unit == "m" and "exclusiveMinimum" in schema else LEAST
+    if 0.0 < value < least and schema.get("minimum", schema.get("exclusiveMinimum")) == 0:
+        return f"found {shown}: what is computed with numbers so small is lost; expected at least {least:g}"
     return ""
 
 
 # m, rad, s, and per second: beyond, the spacing of floats is above the default of rtol, and motion below it is lost.
 LARGEST = 1e8
+# Of any unit, so that products and squares of a few of them are floats; sizes [m] are larger than atoms.
+MOST, LEAST, SMALLEST = 1e30, 1e-30, 1e-9
 _MEASURES = {"m", "rad", "s", "m/s", "rad/s"}
 
 
