@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sim.scene.build import Builder
 from sim.scene.check import check_events
+from sim.scene.counts import check_counts, check_pairs
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
@@ -87,6 +88,8 @@ def _load(
     draft = Drafter(findings).scene(text, label, path, folder, overrides)
     if not draft.parts:
         raise SceneError(findings.problems())
+    if check_counts(draft):
+        raise SceneError(findings.problems())
     builder = Builder(draft, findings, trust)
     world = builder.world()
     builder.build_bodies()
@@ -97,6 +100,7 @@ def _load(
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
     contacts, switches = builder.contacts(names)
+    check_pairs(contacts, builder.bodies.values(), world.shapes, findings)
     constraints = builder.constraints(names)
     events += switches
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable, names.directory.points)

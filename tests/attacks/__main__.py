@@ -1,6 +1,6 @@
 """Thousands of bad inputs: does the command line answer each of them with a sentence?
 
-Each is run as users run it, with a limit of ten seconds.  It has to end with an exit code that the documentation names,
+Each is run as users run it, with a limit of ten seconds of processor time.  It has to end with an exit code that the documentation names,
 print no traceback and no control characters, and where it refuses, name a place.
 
     python -m tests.attacks --count 10000 --seed 1
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import pkgutil
 import sys
 import tempfile
@@ -38,9 +39,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="how many in all")
     parser.add_argument("--seed", type=int, default=1, help="of the first; the next ones count on")
-    parser.add_argument("--kind", choices=kinds(), action="append", help="only these")
+    parser.add_argument("--kind", action="append", help="only these")
     parser.add_argument("--show", action="store_true", help="print what each command prints")
     wish = parser.parse_args()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of a linear algebra do not outlive a fork
     chosen = wish.kind or kinds()
     bad: dict[str, list[Attack]] = defaultdict(list)
     began, tried, slowest = time.monotonic(), 0, (0.0, "")

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.attacks.attack import Attack
 
-LONGEST = 10.0  # s
+LONGEST, PATIENCE = 10, 60.0  # s of processor time, and in all: other programs run beside this one
 MOST_MEMORY = 6 << 30  # bytes of address space
 ENDINGS = {0, 2, 3, 4, 5}  # exit codes that `sim.cli.outcome` knows, but the unforeseen and Ctrl-C
 LOOKS = ("check", "info", "render")  # commands that interpret kernels
@@ -45,7 +45,7 @@ def faults(attack: Attack, ending: Ending) -> list[str]:
     out = ending.out + ending.err
     wrong = []
     if ending.code is None:
-        wrong.append(f"no end within {LONGEST:g} s")
+        wrong.append(f"no end within {LONGEST} s")
     elif ending.code not in ENDINGS:
         wrong.append(f"exit code {ending.code} {_cause(ending.report)}".rstrip())
     if "Traceback" in out:
@@ -145,6 +145,7 @@ def _command(arguments: list[str], folder: Path) -> None:
     """Run a command in this process, and end it."""
     os.setsid()
     os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for number, name in ((1, ".out"), (2, ".err")):
@@ -162,10 +163,11 @@ def _command(arguments: list[str], folder: Path) -> None:
 def _wait(child: int, began: float) -> int | None:
     """Return the exit code of a child, negative for a signal; None where it had to be stopped."""
     pause = 0.002
-    while time.monotonic() - began < LONGEST:
-        found, status = os.waitpid(child, os.WNOHANG)
+    while time.monotonic() - began < PATIENCE:
+        found, status, used = os.wait4(child, os.WNOHANG)
         if found:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code < 0 and used.ru_utime + used.ru_stime > LONGEST - 0.5 else code
         time.sleep(pause)
         pause = min(1.2 * pause, 0.05)
     os.killpg(child, signal.SIGKILL)
