@@ -16,9 +16,7 @@ def link_jacobians(links: Any, freedoms: Any, link_work: Any, freedom_work: Any)
     return out
 
 
-def _trees(
-    links: Any, freedoms: Any, link_work: Any, freedom_work: Any
-) -> Iterator[tuple[slice, slice, np.ndarray]]:
+def _trees(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """Yield the links of each tree, its freedoms, and (links, 6, freedoms) what the ones do with the others.
 
     A tree is what hangs on the world by one joint: links in depth-first order are those of one after the other.

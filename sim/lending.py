@@ -78,11 +78,11 @@ def _still(M: np.ndarray, terms: np.ndarray) -> Iterator[tuple[np.ndarray, np.nd
 
 def _blocks(M: np.ndarray) -> list[np.ndarray]:
     """Return the rows of each block of M, of bodies that hang on one another: a scene may have hundreds of them."""
-    from scipy.sparse.csgraph import connected_components
-
-    count, which = connected_components(M != 0.0, directed=False)
-    order = np.argsort(which, kind="stable")
-    return np.split(order, np.searchsorted(which[order], np.arange(1, count)))
+    here = np.arange(len(M))
+    filled = M != 0.0
+    last = np.where(filled.any(axis=1), len(M) - 1 - np.argmax(filled[:, ::-1], axis=1), here)
+    ends = np.flatnonzero(np.maximum.accumulate(np.maximum(last, here)) == here) + 1  # freedoms of a tree are together
+    return np.split(here, ends[:-1])
 
 
 def at_any_pose(links: Any, freedoms: Any, nq: int) -> tuple[np.ndarray, np.ndarray]:

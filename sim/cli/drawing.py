@@ -122,7 +122,7 @@ def plot(
 ) -> int:
     """Plot signals of a recording over time, or with `xy` over each other, or write a table; return the exit code."""
     if output is None and csv is None:
-        output = recording.with_suffix(".png")
+        output = recording.parent / f"{recording.stem}.png"
     if output is not None:
         options.target(output, "-o", PLOTS, overwrite=overwrite)
     if csv is not None:

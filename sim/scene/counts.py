@@ -41,4 +41,3 @@ def check_pairs(
             hint = "name fewer bodies on one of the sides, or leave some out with 'except'"
             findings.add(rule.place, f"contacts.{rule.name}.between", what, hint)
             return
-

@@ -293,7 +293,10 @@ def _is_scene(path: Path, label: str) -> bool:
     """Return whether a file can be read as a scene, whatever is wrong in it."""
     unsaid = Findings()
     text = read_text(path, label, unsaid, None, "")
-    root = None if text is None else nodes.compose(text, label, unsaid)
+    if text is None:
+        return False
+    unsaid.open(label, text)
+    root = nodes.compose(text, label, unsaid)
     return root is not None and isinstance(root.get("schema"), Scalar)
 
 
@@ -324,7 +327,9 @@ def read_text(path: Path, label: str, findings: Findings, place: Place | None, w
         return None
     if size > MOST_BYTES:
         most = f"{MOST_BYTES / 1e6:g} MB are the most"
-        findings.add(place, where, f"'{label}' has {size / 1e6:.3g} MB; {most}", "say a thing once: use repeat or include")
+        findings.add(
+            place, where, f"'{label}' has {size / 1e6:.3g} MB; {most}", "say a thing once: use repeat or include"
+        )
         return None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         findings.add(Place(label, 1, 1), "", "the file is in UTF-16", "save it as UTF-8")

@@ -305,7 +305,6 @@ class Reader:
             self.problem(key, path, f"'{name}' cannot be the name of an event", "* and ? are for patterns")
         return name
 
-
     def is_one_line(self, name: str, node: Node, path: str) -> bool:
         """Return whether a name is short and stands in one line; report if not."""
         if len(name) > LONGEST_NAME:

@@ -41,7 +41,10 @@ def _expression(chance: random.Random) -> str:
         return _sound(chance, chance.choice((1, 2, 3, 5)))
     if what < 0.85:
         return extremes.number(chance)
-    one, n = chance.choice(("(", "-", "sin(", "[", "1+", "1^", "not ", "min(1,", "2*", "x.", "''", "9")), chance.choice((30, 99, 300, 5000))
+    one, n = (
+        chance.choice(("(", "-", "sin(", "[", "1+", "1^", "not ", "min(1,", "2*", "x.", "''", "9")),
+        chance.choice((30, 99, 300, 5000)),
+    )
     return one * n + "1" + chance.choice(("", ")" * n, "]" * n))
 
 
@@ -62,7 +65,9 @@ def _sound(chance: random.Random, depth: int) -> str:
 
 def _scene(place: str, x: str) -> str:
     key = place.partition(":")[0]
-    put = {k: d for k, d in (("mass", "1 kg"), ("gravity", "-9.81"), ("param", "1"), ("duration", "20 ms"), ("size", "1"))}
+    put = {
+        k: d for k, d in (("mass", "1 kg"), ("gravity", "-9.81"), ("param", "1"), ("duration", "20 ms"), ("size", "1"))
+    }
     put[key] = x
     lines = [
         "schema: 1", f"parameters: {{length: 1 m, n: 3, extra: {put['param']}}}", f"world: {{gravity: [0, 0, {put['gravity']}]}}",
@@ -75,7 +80,12 @@ def _scene(place: str, x: str) -> str:
     lines += [f"events: {{e: {{at: 0.01 s, set: {{j: {x}}}}}}}"] if key == "set" else []
     lines += [f"initial: {{j: {x}}}"] if key == "coordinate" else []
     lines += [f"controllers: {{c: {{type: torque, joint: j, torque: {x}}}}}"] if key == "torque" else []
-    lines += [f"controllers: {{c: {{type: pd, joints: j, target: {x}, kp: 1 N m/rad, kd: 0}}}}"] if key == "target" else []
+    lines += (
+        [f"controllers: {{c: {{type: pd, joints: j, target: {x}, kp: 1 N m/rad, kd: 0}}}}"] if key == "target" else []
+    )
     spring = "s: {type: spring, from: b, to: world.p, stiffness: 1 N/m, length: 1 m}"
     wrench = f", w: {{type: wrench, body: b, force: [{x}, 0, 0]}}" if key == "force" else ""
-    return "\n".join([*lines, f"forces: {{{spring}{wrench}}}"]).replace("world: {", "world: {points: {p: [0, 0, 3]}, ", 1) + "\n"
+    return (
+        "\n".join([*lines, f"forces: {{{spring}{wrench}}}"]).replace("world: {", "world: {points: {p: [0, 0, 3]}, ", 1)
+        + "\n"
+    )

@@ -27,7 +27,11 @@ def attacks(seed: int, count: int, folder: Path) -> Iterator[Attack]:
             yield Attack("names", number, _file(chance, other, folder), f"a file named {other[:20]!r}")
             continue
         old = chance.choice(_TREE)
-        text = SMALL["tree"].replace(f"'{old}'", f"'{other}'") if other.isprintable() and "'" not in other else SMALL["tree"]
+        text = (
+            SMALL["tree"].replace(f"'{old}'", f"'{other}'")
+            if other.isprintable() and "'" not in other
+            else SMALL["tree"]
+        )
         text = _replaced(text, old, str(quoted(other)))
         (folder / "bad.yaml").write_text(text, encoding="utf-8", errors="replace")
         words = chance.choice([words for words, _ in COMMANDS])

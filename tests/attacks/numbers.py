@@ -31,7 +31,7 @@ _REST = (
     "forces: {{f: {{type: drag, body: body, linear: {a}, quadratic: {b}}}}}",
     'forces: {{f: {{type: wrench, body: body, force: ["{a} N*sin({b}*t/1 s)", {c}, {d}]}}}}',
     "initial: {{j: {{coordinate: {a}, rate: {b}}}}}",
-    'events: {{e: {{when: "coordinate(\'j\') > {a}", set: {{j: {{rate: {b}}}}}}}}}',
+    "events: {{e: {{when: \"coordinate('j') > {a}\", set: {{j: {{rate: {b}}}}}}}}}",
     "events: {{e: {{at: {a} s, caption: late}}}}",
     "render: {{camera: {{distance: {a}, azimuth: {b}, fov: {c}}}, fps: {d}}}",
     "contacts: {{c: {{between: [body, world], friction: {a}, restitution: {b}}}}}",

@@ -61,14 +61,16 @@ def attacks(seed: int, count: int, folder: Path) -> Iterator[Attack]:
             words += ["--duration", "5 ms"]
         words += [flag for flag in flags if chance.random() < 0.2]
         if chance.random() < 0.05:
-            words.append(chance.choice(("--", "-h", "--nothing", "--duration", "-", "--json=x", "--set", "\x1b[31m", "-o")))
+            words.append(
+                chance.choice(("--", "-h", "--nothing", "--duration", "-", "--json=x", "--set", "\x1b[31m", "-o"))
+            )
         yield Attack("options", number, tuple(word.replace("\x00", "\\0") for word in words), " ".join(words[:1]))
 
 
 def _argument(verb: str, place: int, chance: random.Random, wrong: float) -> str:
     if verb == "new" and place == 0:
         return chance.choice(("scene", "controller", "figure"))
-    if verb == "plot" and place == 1 or verb in ("schema", "list", "new"):
+    if (verb == "plot" and place == 1) or verb in ("schema", "list", "new"):
         usual = {"plot": "coordinate('shoulder')", "list": "controllers", "schema": "pd", "new": "fresh"}[verb]
         return usual if chance.random() > wrong else _text(chance)
     return "good.yaml" if chance.random() > wrong else chance.choice(_FILES) if chance.random() < 0.8 else _text(chance)

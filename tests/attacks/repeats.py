@@ -46,7 +46,9 @@ def _wide(chance: random.Random, folder: Path) -> str:
     blocks = []
     for k in range(chance.choice((1, 2, 20, 200))):
         names = f"{k}_${{i}}" if chance.random() < 0.7 else "${i}"
-        blocks.append(f"{{for: {{i: {{from: 1, to: {chance.choice((1, 5, 50, 1000))}}}}}, {_BODY.format(names=names)}}}")
+        blocks.append(
+            f"{{for: {{i: {{from: 1, to: {chance.choice((1, 5, 50, 1000))}}}}}, {_BODY.format(names=names)}}}"
+        )
     return f"bodies:\n  repeat: [{', '.join(blocks)}]\n"
 
 
@@ -72,8 +74,12 @@ def _odd(chance: random.Random, folder: Path) -> str:
         f'["{extremes.name(chance).encode("unicode_escape").decode()}"]', "[1, 2 m]", "{from: 1.5, to: 2.5}", "{from: 1, to: 3, step: 2}",
         "[~, true]", "{from: -5, to: 5}", "{from: x, to: y}", "{from: i, to: i}",
     ))  # fmt: skip
-    name = chance.choice(("i", "t", "m", "bodies", "for", '""', "1", "a-b", "é", '"${i}"', "i, j: [1, 2]", "pi", "__x__"))
-    inner = chance.choice(("i", "j", "i+1", "i/2", "i*1e300", "1/(i-1)", "", " ", "i}${i", "${i", "norm([i,i])", "i m", "t"))
+    name = chance.choice(
+        ("i", "t", "m", "bodies", "for", '""', "1", "a-b", "é", '"${i}"', "i, j: [1, 2]", "pi", "__x__")
+    )
+    inner = chance.choice(
+        ("i", "j", "i+1", "i/2", "i*1e300", "1/(i-1)", "", " ", "i}${i", "${i", "norm([i,i])", "i m", "t")
+    )
     body = f'"b${{{inner}}}": {{mass: 1 kg, position: [0, 0, i]}}'
     return f"bodies:\n  repeat:\n    for: {{{name}: {values}}}\n    {body}\n"
 

@@ -68,7 +68,17 @@ def _value(tree: object, chance: random.Random) -> None:
 
 
 def _type(tree: object, chance: random.Random) -> None:
-    other = [[], Map([]), Map([(Raw("a"), Raw("1"))]), [Raw("1")] * 3, Raw(""), Raw("~"), Raw("true"), [[[]]], Raw("word")]
+    other = [
+        [],
+        Map([]),
+        Map([(Raw("a"), Raw("1"))]),
+        [Raw("1")] * 3,
+        Raw(""),
+        Raw("~"),
+        Raw("true"),
+        [[[]]],
+        Raw("word"),
+    ]
     _slot(tree, chance)[1](copy.deepcopy(chance.choice(other)))
 
 

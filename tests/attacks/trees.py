@@ -81,7 +81,7 @@ def flow(tree: object) -> str:
 
 def _in_flow(text: str) -> str:
     """Return a plain scalar so that it may stand inside of { } and [ ]; what was made to break that stays broken."""
-    plain = text[:1] not in "\"'!&*{[" and "\n" not in text and any(c in text for c in ",{}[]#") or ": " in text
+    plain = (text[:1] not in "\"'!&*{[" and "\n" not in text and any(c in text for c in ",{}[]#")) or ": " in text
     return quoted(text) if plain and not text.startswith('"') else text
 
 

@@ -62,7 +62,7 @@ _CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def _has_place(attack: Attack, printed: str) -> bool:
-    named = any(repr(word)[1:-1] in printed for word in attack.arguments[1:] if word)
+    named = any(repr(word[:40])[1:-1] in printed for word in attack.arguments[1:] if word)
     return named or _PLACE.search(printed) is not None
 
 
@@ -129,7 +129,7 @@ def _preload(interpreted: bool) -> None:
 
     import render.film  # noqa: F401
     import sim
-    import sim.cli.main  # noqa: F401
+    import sim.cli.main
     from sim.cli import checking, drawing, linearizing, listing, making, running, verifying  # noqa: F401
 
     for name in ("pendulum", *(() if interpreted else ("bouncing_ball", "dominoes"))):
