@@ -1,7 +1,7 @@
 """Text of others, as it may be shown: on a terminal, in a film, on a page.
 
 Names, captions, file names and what exceptions say come from scenes, recordings and libraries.  A control character in
-them would move the cursor, forge a line of output or turn it around; it is shown as it is written in quotes, `\\x1b`.
+them would move the cursor, forge a line of output or turn it around; it is shown as a backslash and its number.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class _Whole(Collection[tuple[str, Quantity | str]]):
         return ((str(i), Quantity(float(i))) for i in self.numbers)
 
     def __contains__(self, item: object) -> bool:
-        return item in iter(self)
+        return item in list(self)
 
 
 def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]]:

@@ -1,7 +1,7 @@
 """Thousands of bad inputs: does the command line answer each of them with a sentence?
 
-Each is run as users run it, with a limit of ten seconds of processor time.  It has to end with an exit code that the documentation names,
-print no traceback and no control characters, and where it refuses, name a place.
+Each is run as users run it, with a limit of ten seconds of processor time.  It has to end with an exit code that the
+documentation names, print no traceback and no control characters, and where it refuses, name a place.
 
     python -m tests.attacks --count 10000 --seed 1
     python -m tests.attacks --kind scenes --seed 17 --count 1 --show     # one of them, with what it says

@@ -12,10 +12,13 @@ from tests.attacks.scenes import command
 from tests.attacks.trees import quoted
 
 _TOKENS = (
-    "1", "2", "0", "1e300", "t", "pi", "inf", "m", "s", "rad", "N", "kg", "length", "n", "+", "-", "*", "/", "^", "**", "//",
-    "%", "(", ")", "[", "]", ",", "<", ">", "<=", "==", "!=", "and", "or", "not", "sin(", "atan2(", "min(", "clip(", "norm(",
+    "1", "2", "0", "1e300", "t", "pi", "inf", "m", "s", "rad", "N", "kg", "length", "n", "+", "-", "*", "/", "^",
+    "**", "//",
+    "%", "(", ")", "[", "]", ",", "<", ">", "<=", "==", "!=", "and", "or", "not", "sin(", "atan2(", "min(", "clip(",
+    "norm(",
     "sqrt(", "log(", "coordinate('j')", "rate('j')", "position('b')", "force('j')", "torque('j')", "energy()", "com()",
-    "'j'", "'b'", "''", "distance('b', 'world')", "orientation('b')", "length('s')", "local('b', 'b')", "[0]", "[2]", "[-1]",
+    "'j'", "'b'", "''", "distance('b', 'world')", "orientation('b')", "length('s')", "local('b', 'b')", "[0]", "[2]",
+    "[-1]",
     "velocity(", "x", ".", "if", "lambda", ":", "=", "'", "${i}", "@", "é", "1 m", "2 rad/s", "0.5 N m",
 )  # fmt: skip
 _PLACES = (
@@ -51,14 +54,17 @@ def _expression(chance: random.Random) -> str:
 def _sound(chance: random.Random, depth: int) -> str:
     """Return an expression of right syntax, whatever its units."""
     if not depth:
-        return chance.choice(("1", "0", "2 m", "1 s", "t", "length", "n", "pi", "coordinate('j')", "rate('j')", "1e200", "-3 N",
-                              "force('j')[0]", "position('b')[2]", "energy()", "t/1 s", "1e-200 rad", "torque('j')", "[1, 2, 3]",
+        return chance.choice(("1", "0", "2 m", "1 s", "t", "length", "n", "pi", "coordinate('j')", "rate('j')",
+        "1e200", "-3 N",
+                              "force('j')[0]", "position('b')[2]", "energy()", "t/1 s", "1e-200 rad", "torque('j')",
+                              "[1, 2, 3]",
                               "com()", "velocity('b')", "tension('s')", "inf"))  # fmt: skip
     a, b = _sound(chance, depth - 1), _sound(chance, depth - 1)
     return chance.choice((
         f"({a}) + {b}", f"({a})*({b})", f"({a})/({b})", f"({a})^({b})", f"({a}) < {b}", f"min({a}, {b})", f"sin({a})",
         f"norm({a})", f"abs({a}) > {b}", f"({a}) > 0 and ({b}) < 1", f"not ({a})", f"dot({a}, {b})", f"cross({a}, {b})",
-        f"exp({a})", f"sqrt({a})", f"clip({a}, {b}, 1)", f"atan2({a}, {b})", f"[{a}, {b}, 0]", f"local({a}, 'b')", f"{a}", f"log({a})",
+        f"exp({a})", f"sqrt({a})", f"clip({a}, {b}, 1)", f"atan2({a}, {b})", f"[{a}, {b}, 0]", f"local({a}, 'b')",
+        f"{a}", f"log({a})",
         f"tan({a})", f"acos({a})",
     ))  # fmt: skip
 
@@ -70,10 +76,12 @@ def _scene(place: str, x: str) -> str:
     }
     put[key] = x
     lines = [
-        "schema: 1", f"parameters: {{length: 1 m, n: 3, extra: {put['param']}}}", f"world: {{gravity: [0, 0, {put['gravity']}]}}",
+        "schema: 1", f"parameters: {{length: 1 m, n: 3, extra: {put['param']}}}",
+        f"world: {{gravity: [0, 0, {put['gravity']}]}}",
         f"bodies: {{b: {{mass: {put['mass']}, shapes: [{{box: {{size: [{put['size']}, 1, 1]}}}}]}}}}",
         "joints: {j: {type: rotational, parent: world, child: b, position: [0, 0, 1], axis: [0, 1, 0]"
-        + (f", motion: {x}" if key == "motion" else f", stiffness: 1 N m/rad, rest: {x}" if key == "rest" else "") + "}}",
+        + (f", motion: {x}" if key == "motion" else f", stiffness: 1 N m/rad, rest: {x}" if key == "rest" else "")
+        + "}}",
         f"simulate: {{duration: {put['duration']}}}",
     ]  # fmt: skip
     lines += [f"events: {{e: {{when: {x}, caption: c}}}}"] if key == "when" else []

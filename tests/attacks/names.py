@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,10 +50,8 @@ def _file(chance: random.Random, name: str, folder: Path) -> tuple[str, ...]:
     """Return a command on a file of this name, which is there where it can be."""
     name = name.replace("/", "_").replace("\x00", "")[: chance.choice((60, 3000))] or "x"
     text = SMALL["tree"] if chance.random() < 0.5 else "schema: 1\nbodies: {a: 1}\n"
-    try:
+    with contextlib.suppress(OSError, ValueError):
         (folder / f"{name}.yaml").write_text(text)
-    except (OSError, ValueError):
-        pass
     verb = chance.choice(("check", "run", "info"))
     if chance.random() < 0.3:
         (folder / "bad.yaml").write_text(f"schema: 1\ninclude: {{figure: {quoted(name + '.yaml')}, prefix: a}}\n")

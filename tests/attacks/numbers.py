@@ -36,12 +36,17 @@ _REST = (
     "render: {{camera: {{distance: {a}, azimuth: {b}, fov: {c}}}, fps: {d}}}",
     "contacts: {{c: {{between: [body, world], friction: {a}, restitution: {b}}}}}",
 )
-_GRAVITY = "world: {{gravity: [{a}, 0, {b}], shapes: [{{name: g, plane: {{center: [0, 0, {c}]}}}}], points: {{p: [{d}, 0, 0]}}}}"
+_WORLD = (
+    "world: {{gravity: [{a}, 0, {b}], shapes: [{{name: g, plane: {{center: [0, 0, {c}]}}}}], "
+    "points: {{p: [{d}, 0, 0]}}}}"
+)
 _JOINT = (
     "  j: {{type: rotational, parent: world, child: body, position: [{a}, 0, 0], axis: [{b}, 1, 0], stiffness: {c}, "
     "damping: {d}, armature: {e}, friction: {f}}}",
-    "  j: {{type: translational, parent: world, child: body, position: [0, 0, 0], axis: [{a}, {b}, {c}], limits: [{d}, {e}]}}",
-    '  j: {{type: rotational, parent: world, child: body, position: [0, 0, 0], axis: [0, 1, 0], motion: "{a}*(t/1 s)^{b}"}}',
+    "  j: {{type: translational, parent: world, child: body, position: [0, 0, 0], axis: [{a}, {b}, {c}], "
+    "limits: [{d}, {e}]}}",
+    "  j: {{type: rotational, parent: world, child: body, position: [0, 0, 0], axis: [0, 1, 0], "
+    'motion: "{a}*(t/1 s)^{b}"}}',
 )
 
 
@@ -57,7 +62,7 @@ def attacks(seed: int, count: int, folder: Path) -> Iterator[Attack]:
         shape = f", shapes: [{say(chance.choice(_SHAPES))}]" if chance.random() < 0.8 else ""
         lines = ["schema: 1", "bodies:", f"  body: {{{say(chance.choice(_WEIGHTS))}{shape}}}"]
         lines += ["joints:", say(chance.choice(_JOINT))] if chance.random() < 0.7 else []
-        lines += [say(_GRAVITY)] if chance.random() < 0.4 else ["world: {points: {p: [0, 0, 2]}}"]
+        lines += [say(_WORLD)] if chance.random() < 0.4 else ["world: {points: {p: [0, 0, 2]}}"]
         lines += [say(chance.choice(_REST))] if chance.random() < 0.6 else []
         (folder / "bad.yaml").write_text("\n".join(lines) + "\n")
         yield Attack("numbers", number, command(chance), lines[2].strip())

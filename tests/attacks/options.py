@@ -12,14 +12,19 @@ from tests.attacks.attack import Attack
 from tests.attacks.trees import SMALL
 
 _FILES = (
-    "good.yaml", "good.yaml", "good.yaml", "pendulum", "swing", "figures/monkey16", "missing.yaml", "folder", "locked.yaml",
-    "binary.yaml", "empty.yaml", "loop.yaml", "broken.yaml", "fifo", "sham.h5", "empty.h5", "/dev/null", "/dev/full", "/proc/self/mem",
-    "/etc/passwd", "", " ", ".", "..", "/", "~", "-", "--", "-x", "*.yaml", "good.yaml/x", "nowhere/x.h5", "locked/x.h5",
-    "x.mp4", "x.png", "x.csv", "x.h5", "x.svg", "x.gif", "x.pdf", "x", "good.yaml.", "http://x/y.yaml", "good.yaml\x1b[31m",
+    "good.yaml", "good.yaml", "good.yaml", "pendulum", "swing", "figures/monkey16", "missing.yaml", "folder",
+    "locked.yaml",
+    "binary.yaml", "empty.yaml", "loop.yaml", "broken.yaml", "fifo", "sham.h5", "empty.h5", "/dev/null", "/dev/full",
+    "/proc/self/mem",
+    "/etc/passwd", "", " ", ".", "..", "/", "~", "-", "--", "-x", "*.yaml", "good.yaml/x", "nowhere/x.h5",
+    "locked/x.h5",
+    "x.mp4", "x.png", "x.csv", "x.h5", "x.svg", "x.gif", "x.pdf", "x", "good.yaml.", "http://x/y.yaml",
+    "good.yaml\x1b[31m",
 )  # fmt: skip
 # Command -> options with values, flags, number of arguments.
 _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], int]] = {
-    "run": (("-o", "--video", "--duration", "--set", "--rtol", "--seed", "--trigger"), ("--quiet", "--overwrite", "--trust", "--json"), 1),
+    "run": (("-o", "--video", "--duration", "--set", "--rtol", "--seed", "--trigger"), ("--quiet", "--overwrite",
+    "--trust", "--json"), 1),
     "check": (("--set",), ("--trust", "--json"), 1),
     "info": (("--set", "--at"), ("--json",), 1),
     "linearize": (("--at", "--param", "--state", "--input", "-o", "--size", "--set"), ("--quiet", "--json"), 1),
@@ -32,14 +37,18 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], int]] = {
 }  # fmt: skip
 _FILE_OPTIONS = {"-o", "--video", "--csv"}
 _USUAL = {
-    "--duration": "10 ms", "--set": "length=0.4 m", "--rtol": "1e-8", "--seed": "3", "--trigger": "go@5 ms", "--at": "0",
+    "--duration": "10 ms", "--set": "length=0.4 m", "--rtol": "1e-8", "--seed": "3", "--trigger": "go@5 ms",
+    "--at": "0",
     "--param": "length=0.4:0.5:0.1", "--state": "shoulder", "--input": "shoulder", "--size": "320x240", "--time": "0",
-    "--fps": "10", "--camera": "front", "--frames": "2", "--trail": "arm", "--instants": "2", "-o": "y.png", "--video": "y.mp4",
+    "--fps": "10", "--camera": "front", "--frames": "2", "--trail": "arm", "--instants": "2", "-o": "y.png",
+    "--video": "y.mp4",
     "--csv": "y.csv",
 }  # fmt: skip
 _FORMS = (
-    "{n}", "length={n}", "length={n}:{n}:{n}", "length=0:{n}:1", "length=", "={n}", "length", "a=b=c", "{n}x{n}", "0x0", "1x1", "-1x5",
-    "999999x999999", "{n}@{n}", "@", "go@{n}", "go@", "azimuth={n}", "distance={n},fov={n}", "azimuth=1,azimuth=2", "front,", "azimuth",
+    "{n}", "length={n}", "length={n}:{n}:{n}", "length=0:{n}:1", "length=", "={n}", "length", "a=b=c", "{n}x{n}",
+    "0x0", "1x1", "-1x5",
+    "999999x999999", "{n}@{n}", "@", "go@{n}", "go@", "azimuth={n}", "distance={n},fov={n}", "azimuth=1,azimuth=2",
+    "front,", "azimuth",
     "{w}", "shoulder[{n}]", "coordinate('{w}')", "{w}={w}", "nan", "steady", "x{w}", "--", "n={n}", "gravity={n}",
 )  # fmt: skip
 

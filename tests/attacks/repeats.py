@@ -70,8 +70,10 @@ def _odd(chance: random.Random, folder: Path) -> str:
     """Return a repeat whose loop is odd."""
     n = extremes.number(chance)
     values = chance.choice((
-        f"{{from: {n}, to: 3}}", f"{{from: 1, to: {n}}}", "{from: 3, to: 1}", "{from: 1}", "[]", "{}", "1", "[[1]]", "[a, a]",
-        f'["{extremes.name(chance).encode("unicode_escape").decode()}"]', "[1, 2 m]", "{from: 1.5, to: 2.5}", "{from: 1, to: 3, step: 2}",
+        f"{{from: {n}, to: 3}}", f"{{from: 1, to: {n}}}", "{from: 3, to: 1}", "{from: 1}", "[]", "{}", "1", "[[1]]",
+        "[a, a]",
+        f'["{extremes.name(chance).encode("unicode_escape").decode()}"]', "[1, 2 m]", "{from: 1.5, to: 2.5}",
+        "{from: 1, to: 3, step: 2}",
         "[~, true]", "{from: -5, to: 5}", "{from: x, to: y}", "{from: i, to: i}",
     ))  # fmt: skip
     name = chance.choice(
@@ -100,7 +102,8 @@ def _many(chance: random.Random, folder: Path) -> str:
     n = chance.choice((100, 1000, 3000, 10_000))
     thing = chance.choice((
         ("bodies", "{mass: 1 kg, position: [0, 0, 0]}"), ("events", "{at: 1 s, caption: x}"), ("parameters", "1 m"),
-        ("bodies", "{mass: 1 kg, shapes: [{sphere: {radius: 1 cm}}]}"), ("joints", "{type: free, parent: world, child: b}"),
+        ("bodies", "{mass: 1 kg, shapes: [{sphere: {radius: 1 cm}}]}"), ("joints",
+        "{type: free, parent: world, child: b}"),
         ("contacts", '{between: ["*", "*"]}'), ("forces", "{type: spring, from: b, to: world, stiffness: 1}"),
     ))  # fmt: skip
     lines = [f"{thing[0]}:", *(f"  x{k}: {thing[1]}" for k in range(n))]

@@ -159,8 +159,10 @@ def _long(tree: object, chance: random.Random) -> None:
 
 def _yaml(tree: object, chance: random.Random) -> None:
     """Use what YAML has and scenes do not."""
-    extra = ("&a 1", "*a", "!!python/object/apply:os.system [ls]", "!!binary aGk=", "<<", "? [a]", "- 1", "|", ">-", "%YAML",
-             "{a: 1", "[1, 2", "}", "]", '"open', "'open", "a: b: c", "# c", "@x", "`x`", "---", "...", "\t", "{{a}}", "[,]",
+    extra = ("&a 1", "*a", "!!python/object/apply:os.system [ls]", "!!binary aGk=", "<<", "? [a]", "- 1", "|", ">-",
+    "%YAML",
+             "{a: 1", "[1, 2", "}", "]",
+             '"open', "'open", "a: b: c", "# c", "@x", "`x`", "---", "...", "\t", "{{a}}", "[,]",
              "{? a}", "&a [*a]", "&a {b: *a}", "!<x> 1", "! 1")  # fmt: skip
     _slot(tree, chance)[1](Raw(chance.choice(extra)))
 

@@ -68,7 +68,8 @@ def test_the_judge_sees_what_is_bad(ending, fault):
 @pytest.mark.parametrize(
     "ending",
     [
-        Ending(0, "fine\n\t", "", 9.0), Ending(2, "bad.yaml:2:3: mass: no", "", 0.0), Ending(2, "", "--size: 'x' is", 0.0),
+        Ending(0, "fine\n\t", "", 9.0), Ending(2, "bad.yaml:2:3: mass: no", "", 0.0), Ending(2, "", "--size: 'x' is",
+        0.0),
         Ending(2, "", "sim run: missing argument", 0.0), Ending(3, "", "t = 0.3 s: stopped", 0.0),
         Ending(5, "does not hold", "", 0.0), Ending(2, "", "there is no file 'bad.yaml'", 0.0),
     ],

@@ -134,11 +134,14 @@ schema: 1
 name: small
 parameters: {length: 0.5 m, n: 3}
 bodies:
-  arm: {mass: 1 kg, shapes: [{capsule: {from: [0, 0, 2*length], to: [0, 0, length], radius: 1 cm}}], points: {tip: [0, 0, length]}}
+  arm: {mass: 1 kg, shapes: [{capsule: {from: [0, 0, 2*length], to: [0, 0, length], radius: 1 cm}}],
+      points: {tip: [0, 0, length]}}
   bob: {mass: 1 kg, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.2]}
-  box: {density: 500 kg/m^3, position: [1, 0, 1], shapes: [{box: {size: [10 cm, 20 cm, 30 cm], center: [1, 0, 1]}, color: red}]}
+  box: {density: 500 kg/m^3, position: [1, 0, 1], shapes: [{box: {size: [10 cm, 20 cm, 30 cm], center: [1, 0, 1]},
+      color: red}]}
 joints:
-  shoulder: {type: rotational, parent: world, child: arm, position: [0, 0, 2*length], axis: [0, 1, 0], damping: 0.1 N m s/rad}
+  shoulder: {type: rotational, parent: world, child: arm, position: [0, 0, 2*length], axis: [0, 1, 0],
+      damping: 0.1 N m s/rad}
   elbow: {type: spherical, parent: arm, child: bob, position: [0, 0, length], limits: [0, 90 deg]}
 """
 SMALL = {
@@ -197,7 +200,8 @@ simulate: {duration: 20 ms}
 schema: 1
 world: {shapes: [{name: ground, plane: {}}]}
 bodies:
-  disc: {mass: 1 kg, shapes: [{cylinder: {center: [0, 0, 0.5], length: 1 cm, radius: 0.5, orientation: {rpy: [90 deg, 0, 0]}}}]}
+  disc: {mass: 1 kg, shapes: [{cylinder: {center: [0, 0, 0.5], length: 1 cm, radius: 0.5, orientation: {rpy: [90 deg,
+      0, 0]}}}]}
 constraints:
   rolls: {type: rolling, body: disc, axis: [0, 1, 0], radius: 0.5 m, position: [0, 0, 0.5]}
 initial: {disc: {angular_velocity: [0, 1 rad/s, 0]}}

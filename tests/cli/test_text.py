@@ -98,7 +98,8 @@ def test_a_scene_forges_no_line_and_moves_no_cursor(options, tmp_path, capsys, m
     printed = capsys.readouterr().out
     assert not acts(printed)
     for what in (
-        "unknown key 'a\\x1b]0;x\\x07'", "a name of several lines, or with a tab", "character U+202E, which no text may hold",
+        "unknown key 'a\\x1b]0;x\\x07'", "a name of several lines, or with a tab",
+        "character U+202E, which no text may hold",
         "character U+001B, which no text may hold", "a name of 300 characters; 200 are the most", "character U+0000",
     ):  # fmt: skip
         assert (

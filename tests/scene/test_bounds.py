@@ -74,7 +74,7 @@ def test_what_does_not_is_taken(text):
 def test_a_hull_has_no_more_corners_than_are_looked_at(tmp_path):
     points = np.random.default_rng(1).normal(size=(3000, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
-    (tmp_path / "ball.obj").write_text("\n".join("v %.9f %.9f %.9f" % tuple(p) for p in points))
+    (tmp_path / "ball.obj").write_text("\n".join(f"v {x:.9f} {y:.9f} {z:.9f}" for x, y, z in points))
     (tmp_path / "scene.yaml").write_text("schema: 1\n" + shape("mesh: {file: ball.obj}"))
     with pytest.raises(SceneError, match=r"scene.yaml:2:\d+: .*a hull of \d+ corners; 1000 are the most"):
         load(tmp_path / "scene.yaml")
@@ -143,7 +143,8 @@ def test_too_many_bodies_are_refused_by_number():
 
 
 def test_so_are_pairs_that_may_touch():
-    text = 'bodies:\n  repeat:\n    for: {i: {from: 1, to: 500}}\n    "x${i}": {mass: 1 kg, shapes: [{sphere: {radius: 1}}]}\n'
+    text = "bodies:\n  repeat:\n    for: {i: {from: 1, to: 500}}\n"
+    text += '    "x${i}": {mass: 1 kg, shapes: [{sphere: {radius: 1}}]}\n'
     (found,) = problems(text + 'contacts: {all: {between: ["*", "*"]}}\n')
     assert found.what == "125000 pairs of shapes up to this rule; 100000 are the most"
     assert found.path == "contacts.all.between"
