@@ -70,10 +70,13 @@ def render(wish: RenderOptions) -> int:
 def is_recording(source: str) -> bool:
     """Tell whether a file is HDF5, whatever its name."""
     path = Path(source)
-    if not path.is_file():
-        return path.suffix in (".h5", ".hdf5")
-    with path.open("rb") as stream:
-        return stream.read(4) == b"\x89HDF" or path.suffix in (".h5", ".hdf5")
+    if path.suffix in (".h5", ".hdf5"):
+        return True
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4) == b"\x89HDF"
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
 
 
 def _need_opengl() -> None:
@@ -122,7 +125,10 @@ def plot(
 ) -> int:
     """Plot signals of a recording over time, or with `xy` over each other, or write a table; return the exit code."""
     if output is None and csv is None:
-        output = recording.parent / f"{recording.stem}.png"
+        from sim.recording.opening import open_recording
+
+        open_recording(recording).close()  # what is no recording is told before a name is made of its own
+        output = recording.with_suffix(".png")
     if output is not None:
         options.target(output, "-o", PLOTS, overwrite=overwrite)
     if csv is not None:

@@ -82,7 +82,7 @@ def explain(error: Exception, as_json: bool = False) -> int:
     problems = getattr(error, "problems", None)
     code = exit_code(error)
     if as_json:
-        data: dict[str, Any] = {"ok": False, "error": str(error)}
+        data: dict[str, Any] = {"ok": False, "error": _unusable(error) or str(error)}
         if problems is not None:
             data = {"ok": False, "problems": [problem.as_data() for problem in problems]}
         elif code == UNFORESEEN:
@@ -97,7 +97,7 @@ def explain(error: Exception, as_json: bool = False) -> int:
         say(f"something unforeseen happened: {type(error).__name__}: {one_line(first)}")
         say(f"a report for the developers is in {write_report(error)}")
     else:
-        say(one_line(error, 10_000))
+        say(one_line(_unusable(error) or error, 10_000))
         if getattr(error, "kept", ""):
             say(error.kept)  # type: ignore[attr-defined]
     return code
@@ -113,7 +113,14 @@ def exit_code(error: Exception) -> int:
         return FAILED
     if is_a(error, "sim.recording", "RecordingError"):
         return FAILED if getattr(error, "rows_kept", 0) else WRONG
-    return UNFORESEEN
+    return WRONG if _unusable(error) else UNFORESEEN
+
+
+def _unusable(error: Exception) -> str:
+    """Return what the system says of a file that was named and cannot be used; nothing for other errors."""
+    if not isinstance(error, OSError) or error.filename is None or not error.strerror:
+        return ""
+    return f"{os.fsdecode(error.filename)!r} cannot be used: {error.strerror}"
 
 
 def is_a(error: Exception, module: str, name: str) -> bool:

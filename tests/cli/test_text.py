@@ -144,3 +144,17 @@ def test_brackets_of_an_event_are_no_markup_of_the_progress(monkeypatch):
     words = [column for column in columns if isinstance(column, TextColumn)][-1]
     assert words.markup is False
     assert progress._events([type("", (), {"name": "[red]\nx"})()]) == ", 1 event ([red]\\nx)"
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("name", ["x" * 3000, ".", "..", "/", "", "a/b/c", "/dev/null/x", "/proc/self/mem"])
+@pytest.mark.parametrize("verb", ["check", "info", "run", "linearize", "plot", "verify", "render"])
+def test_files_that_cannot_be_used_are_named(verb, name, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sim.kernels.jit.interpret", lambda: None)
+    monkeypatch.setattr("sim.cli.drawing._need_opengl", lambda: None)
+    code = main([verb, name, *(["-o", "y.png"] if verb == "render" else [])])
+    captured = capsys.readouterr()
+    assert code in (outcome.WRONG, outcome.FAILED)
+    assert any(word[:30] in captured.out + captured.err for word in (repr(name), str(Path(name))))
+    assert not list(tmp_path.iterdir())

@@ -11,6 +11,8 @@ from sim.scene import repeating
 from sim.scene.load import load, load_text
 from sim.scene.problem import Problem, SceneError
 from sim.scene.units import Quantity
+from tests.attacks import extremes
+from tests.attacks.trees import quoted
 
 pytestmark = pytest.mark.fast
 
@@ -155,3 +157,35 @@ def test_a_file_is_measured_before_it_is_read(tmp_path):
     (tmp_path / "long.yaml").write_text("schema: 1\n" + "# long\n" * 700_000)
     with pytest.raises(SceneError, match=r"long.yaml' has 4.9 MB; 4 MB are the most"):
         load(tmp_path / "long.yaml")
+
+
+# --- texts that are no numbers ---------------------------------------------------------------------------
+
+
+PLACES = ["mass: {0}, com: [0, 0, 0]", "mass: 1, com: [{0}, 0, 0]", "density: {0}, shapes: [{{sphere: {{radius: 1}}}}]"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_whatever_stands_for_a_number_is_read_or_refused(place):
+    refused = 0
+    for number in (
+        *extremes.SHAM_NUMBERS,
+        *(n + unit for n in extremes.NUMBERS for unit in ("", " m", " m^", " kg^2")),
+    ):
+        try:
+            load_text("schema: 1\n" + body(place.format(quoted(number))))
+        except SceneError as error:
+            refused += 1
+            assert all(problem.where is not None for problem in error.problems)
+    assert refused > 120
+
+
+@pytest.mark.parametrize("number", ["inf", "1e400", "9" * 400, "-inf"])
+def test_a_controller_holds_no_joint_at_infinity(number):
+    text = "mass: 1 kg, shapes: [{sphere: {radius: 1}}]"
+    joint = "joints: {j: {type: rotational, parent: world, child: b, position: [0, 0, 1], axis: [0, 1, 0]}}\n"
+    for key in ("target", "kp"):
+        values = {"target": "0", "kp": "1 N m/rad", "kd": "0", key: number}
+        gains = ", ".join(f"{name}: {value}" for name, value in values.items())
+        found = problems(body(text) + joint + f"controllers: {{c: {{type: pd, joints: j, {gains}}}}}\n")
+        assert [one.path for one in found] == [f"controllers.c.{key}"]
