@@ -73,6 +73,8 @@ def is_recording(source: str) -> bool:
     if path.suffix in (".h5", ".hdf5"):
         return True
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return False
         with path.open("rb") as stream:
             return stream.read(4) == b"\x89HDF"
     except OSError:
@@ -125,7 +127,7 @@ def plot(
 ) -> int:
     """Plot signals of a recording over time, or with `xy` over each other, or write a table; return the exit code."""
     if output is None and csv is None:
-        from sim.recording.opening import open_recording
+        from render.view import open_recording
 
         open_recording(recording).close()  # what is no recording is told before a name is made of its own
         output = recording.with_suffix(".png")
