@@ -43,8 +43,9 @@ def inertia_of(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> 
     """Return M (nv, nv), with the armatures of freedoms."""
     M = np.diag(freedoms["armature"])
     for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
+        rows = 6 * len(J)
         n = J.shape[2]
-        M[of_own, of_own] += J.reshape(-1, n).T @ (_spatial(link_work.I[own]) @ J).reshape(-1, n)
+        M[of_own, of_own] += J.reshape(rows, n).T @ (_spatial(link_work.I[own]) @ J).reshape(rows, n)
     return M
 
 
