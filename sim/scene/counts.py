@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from sim.scene.draft import Draft
 from sim.scene.findings import Findings
-from sim.scene.spec import Body, Contact, Shape
+from sim.scene.inertia import eigenvalues
+from sim.scene.spec import JOINT_FREEDOMS, Body, Contact, Joint, Shape
 
-MOST_BODIES = 2_000  # a check takes seconds
+MOST_BODIES = 2_500  # a check takes seconds
+MOST_FREEDOMS = 6_000  # where a body has no inertia about some axis: what holds it is then found in dense matrices
+THIN = 1e-13  # of the largest moment of inertia, as in `sim.lending`
 MOST = 10_000  # of each other section
 MOST_PAIRS = 100_000  # of shapes that rules let touch, which are looked at one by one
 
@@ -24,6 +27,24 @@ def check_counts(draft: Draft) -> bool:
             things[most].problem(what, "the scene would take minutes to check, and hours to run")
             good = False
     return not good
+
+
+def check_freedoms(bodies: Sequence[Body], joints: Iterable[Joint], findings: Findings) -> None:
+    """Report the first body without inertia about some axis, in a scene of more freedoms than it may have then."""
+    held: dict[str, int] = {}
+    for joint in joints:
+        if joint.connected:
+            held.setdefault(joint.child, JOINT_FREEDOMS[joint.type])
+    freedoms = sum(held.get(body.name, 6) for body in bodies)
+    if freedoms <= MOST_FREEDOMS:
+        return
+    for body in bodies:
+        moments = eigenvalues(body.inertia)
+        if moments[0] <= THIN * moments[2]:
+            what = f"{freedoms} freedoms, and body '{body.name}' has no inertia about some axis"
+            hint = "give each body inertia, as shapes do, or hold it by joints"
+            findings.add(body.place, f"bodies.{body.name}", f"{what}; {MOST_FREEDOMS} are the most then", hint)
+            return
 
 
 def check_pairs(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sim.scene.build import Builder
 from sim.scene.check import check_events
-from sim.scene.counts import check_counts, check_pairs
+from sim.scene.counts import check_counts, check_freedoms, check_pairs
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
@@ -100,6 +100,7 @@ def _load(
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
     contacts, switches = builder.contacts(names)
+    check_freedoms(list(builder.bodies.values()), builder.joints.values(), findings)
     check_pairs(contacts, builder.bodies.values(), world.shapes, findings)
     constraints = builder.constraints(names)
     events += switches

@@ -204,7 +204,7 @@ class Bench:
 
     def __call__(self, attack: Attack, folder: Path) -> Ending:
         """Run a command on files that lie in a folder; the folder is emptied."""
-        looks = attack.arguments[:1] in [(name,) for name in LOOKS] and not _touches(folder)
+        looks = attack.arguments[:1] in [(name,) for name in LOOKS] and not _is_large(folder)
         asked = (self.interpreted if looks else self.compiled).run(attack.arguments, folder)
         out, err = (folder.with_suffix(name).read_text(errors="surrogateescape") for name in (".out", ".err"))
         report = "".join(path.read_text(errors="replace") for path in folder.glob("sim-report-*"))
@@ -217,9 +217,10 @@ class Bench:
         self.compiled.close()
 
 
-def _touches(folder: Path) -> bool:
-    """Tell whether a scene of the folder has contacts, which `sim check` looks at compiled."""
-    return any(b"contacts:" in path.read_bytes() for path in folder.glob("*.yaml") if os.access(path, os.R_OK))
+def _is_large(folder: Path) -> bool:
+    """Tell whether a scene of the folder has contacts or many bodies, which `sim check` looks at compiled."""
+    texts = [path.read_bytes() for path in folder.glob("*.yaml") if path.is_file() and os.access(path, os.R_OK)]
+    return any(b"contacts:" in text or b"repeat" in text or text.count(b"\n") > 200 for text in texts)
 
 
 def empty(folder: Path) -> None:

@@ -138,10 +138,18 @@ def test_deep_nests_of_short_repeats_end(made):
 
 
 def test_too_many_bodies_are_refused_by_number():
-    text = "bodies:\n" + "".join(f"  x{k}: {{mass: 1 kg, com: [0, 0, 0]}}\n" for k in range(2001))
+    text = "bodies:\n" + "".join(f"  x{k}: {{mass: 1 kg, com: [0, 0, 0]}}\n" for k in range(2501))
     (found,) = problems(text)
-    assert found.what == "2001 bodies; 2000 are the most"
-    assert found.path == "bodies.x2000" and found.where is not None and found.where.line == 2003
+    assert found.what == "2501 bodies; 2500 are the most"
+    assert found.path == "bodies.x2500" and found.where is not None and found.where.line == 2503
+
+
+def test_so_are_freedoms_where_some_have_no_inertia():
+    loose = "bodies:\n" + "".join(f"  x{k}: {{mass: 1 kg, com: [0, 0, 0], inertia: [1, 1, 1]}}\n" for k in range(1001))
+    load_text("schema: 1\n" + loose)
+    (found,) = problems(loose.replace("inertia: [1, 1, 1]}", "inertia: [1, 0, 1]}", 1))
+    assert found.what == "6006 freedoms, and body 'x0' has no inertia about some axis; 6000 are the most then"
+    assert found.path == "bodies.x0" and found.where is not None and found.where.line == 3
 
 
 def test_so_are_pairs_that_may_touch():
