@@ -197,3 +197,36 @@ def test_a_controller_holds_no_joint_at_infinity(number):
         gains = ", ".join(f"{name}: {value}" for name, value in values.items())
         found = problems(body(text) + joint + f"controllers: {{c: {{type: pd, joints: j, {gains}}}}}\n")
         assert [one.path for one in found] == [f"controllers.c.{key}"]
+
+
+# --- events ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        "{at: 1 s, caption: x}",
+        "{at: 1 s, cut: j}",
+        "{after: {e%d: 1 us}, caption: x}",
+        "{after: {e%d: 1 us, e%d: 2 us}, once: false, caption: x}",
+    ],
+)
+def test_thousands_of_events_are_looked_at_once_each(event, monkeypatch):
+    from sim.scene import check
+
+    looks = 0
+    own_times = check._own_times
+
+    def counted(*given):
+        nonlocal looks
+        looks += 1
+        return own_times(*given)
+
+    monkeypatch.setattr(check, "_own_times", counted)
+    n = 1500
+    lines = ["  e0: {at: 1 us, caption: x}", "  e1: {at: 2 us, caption: x}"]
+    lines += [f"  e{k}: " + (event % tuple(range(k - 1, k - 1 - event.count("%d"), -1))) for k in range(2, n)]
+    text = "bodies: {b: {mass: 1, com: [0, 0, 0]}}\n"
+    text += "joints: {j: {type: spherical, parent: world, child: b, position: [0, 0, 1]}}\n"
+    load_text("schema: 1\n" + text + "events:\n" + "\n".join(lines) + "\n")
+    assert n <= looks < 2 * n
