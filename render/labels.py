@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from render.view import Event
+from sim.shown import one_line
 
 INK = (38, 43, 51)
 FAINT = (104, 112, 122)
@@ -73,7 +74,7 @@ def write(picture: np.ndarray, text: str, place: tuple[float, float], size: int,
     place : left or middle, and top, in pixels
     style : bold, color, opacity, panel (a light panel behind), middle (place is the middle)
     """
-    mask = _mask(text, size, bool(style.get("bold")))
+    mask = _mask(one_line(text), size, bool(style.get("bold")))
     opacity = float(style.get("opacity", 1.0))  # type: ignore[arg-type]
     left = int(place[0] - 0.5 * mask.shape[1]) if style.get("middle") else int(place[0])
     top = int(place[1])
@@ -91,6 +92,7 @@ def text_size(height: int) -> int:
 
 def shorten(text: str, size: int, width: float, bold: bool = False) -> str:
     """Cut a text that is wider than `width` pixels, with an ellipsis."""
+    text = one_line(text)
     face = font(size, bold)
     if face.getlength(text) <= width:
         return text

@@ -12,6 +12,7 @@ from render.encode import cannot_write, whole
 from render.page import no_date
 from render.plots import KINDS, LINES
 from render.view import RenderError
+from sim.shown import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ def draw(
         _plane(axes[0], branches, crossings)
         if panels == 2:
             _real_parts(axes[1], values, branches, crossings, parameter)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, color="#4b525b")
+        figure.suptitle(one_line(title), parse_math=False, x=0.01, ha="left", fontsize=11, color="#4b525b")
         with whole(out) as part:
             try:
                 figure.savefig(part, format=out.suffix[1:].lower(), metadata=no_date(out))

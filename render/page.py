@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from render.encode import cannot_write, whole
 from render.view import Event, RenderError
+from sim.shown import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,7 +87,7 @@ class Page:
     def _words(self, text: str, x: float, y: float, va: str, size: float, color: str, ha: str = "left") -> Text:
         shift = -0.4 * size * POINT if va == "top" else 0.4 * size * POINT
         words = self.figure.text(
-            x, y + shift / self.height, text, va=va, ha=ha, fontsize=size, color=color, parse_math=False
+            x, y + shift / self.height, one_line(text), va=va, ha=ha, fontsize=size, color=color, parse_math=False
         )
         words.set_in_layout(False)
         self.cut(words, 0.98 * self.width)

@@ -20,6 +20,7 @@ from render import rotation
 from sim.recording import opening
 from sim.recording.errors import RecordingError
 from sim.recording.places import Places
+from sim.shown import one_line
 
 TRAIL = 1000  # points that a trail is drawn through, at most
 
@@ -119,7 +120,7 @@ class TouchTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happened: when, its name, the words to show, its rows in the recording."""
+    """Something that happened: when, its name, the words to show, its rows in the recording; all of it in one line."""
 
     time: float  # s
     name: str
@@ -127,6 +128,10 @@ class Event:
     caption: str
     row_before: int = -1
     row_after: int = -1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", one_line(self.name))
+        object.__setattr__(self, "caption", one_line(self.caption))
 
     @property
     def words(self) -> str:
@@ -369,7 +374,7 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         shapes = markers(file["position"][0], com)
     settings = file["scene/render"][()] if "scene/render" in file else b"{}"
     return Motion(
-        name=str(file.attrs.get("scene", "")),
+        name=one_line(file.attrs.get("scene", "")),
         times=file["time"][:rows],
         body_names=strings(file["bodies/name"][:]),
         position=file["position"][:rows],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,29 +10,51 @@ import numpy as np
 
 def link_jacobians(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> np.ndarray:
     """Return (links, 6, nv): angular velocity and velocity of every link's origin for v, world axes."""
-    J = np.zeros((len(links), 6, len(freedoms)))
-    parent, moved, axis = links["parent"].tolist(), link_work.d, freedom_work.axis
-    for b in range(1, len(J)):
-        J[b] = J[parent[b]]
-        J[b, 3:] += crossed(J[b, :3].T, moved[b]).T
-        of_b = np.flatnonzero(freedoms["owner"] == b)
-        first = np.where(freedoms["linear"][of_b] == 1, 3, 0)
-        for i in range(3):
-            J[b, first + i, of_b] = axis[of_b, i]
-    return J
+    out = np.zeros((len(links), 6, len(freedoms)))
+    for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
+        out[own, :, of_own] = J
+    return out
+
+
+def _trees(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Yield the links of each tree, its freedoms, and (links, 6, freedoms) what the ones do with the others.
+
+    A tree is what hangs on the world by one joint: links in depth-first order are those of one after the other.
+    """
+    first = [*(np.flatnonzero(links["parent"][1:] == 0) + 1).tolist(), len(links)]
+    column = np.searchsorted(freedoms["owner"], first).tolist()
+    for start, stop, low, high in zip(first, first[1:], column, column[1:], strict=False):
+        own, of_own = slice(start, stop), slice(low, high)
+        parent, moved, axis = links["parent"][own].tolist(), link_work.d[own], freedom_work.axis[of_own]
+        owner, linear = freedoms["owner"][of_own] - start, freedoms["linear"][of_own]
+        J = np.zeros((stop - start, 6, high - low))
+        for b in range(len(J)):
+            if b:
+                J[b] = J[parent[b] - start]
+                J[b, 3:] += crossed(J[b, :3].T, moved[b]).T
+            of_b = np.flatnonzero(owner == b)
+            rows = np.where(linear[of_b] == 1, 3, 0)
+            for i in range(3):
+                J[b, rows + i, of_b] = axis[of_b, i]
+        yield own, of_own, J
 
 
 def inertia_of(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> np.ndarray:
     """Return M (nv, nv), with the armatures of freedoms."""
-    J, n = link_jacobians(links, freedoms, link_work, freedom_work), len(freedoms)
-    M: np.ndarray = J.reshape(6 * len(J), n).T @ (_spatial(link_work.I) @ J).reshape(6 * len(J), n)
-    return M + np.diag(freedoms["armature"])
+    M = np.diag(freedoms["armature"])
+    for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
+        rows = 6 * len(J)
+        n = J.shape[2]
+        M[of_own, of_own] += J.reshape(rows, n).T @ (_spatial(link_work.I[own]) @ J).reshape(rows, n)
+    return M
 
 
 def terms_of(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> np.ndarray:
     """Return (nv,) the magnitudes of what the diagonal of M is the sum of: what its roundoff is measured by."""
-    J = np.abs(link_jacobians(links, freedoms, link_work, freedom_work))
-    return np.asarray(np.einsum("bik,bij,bjk->k", J, np.abs(_spatial(link_work.I)), J) + freedoms["armature"])
+    out = np.array(freedoms["armature"])
+    for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
+        out[of_own] += np.einsum("bik,bij,bjk->k", np.abs(J), np.abs(_spatial(link_work.I[own])), np.abs(J))
+    return out
 
 
 def _spatial(I: np.ndarray) -> np.ndarray:  # noqa: E741

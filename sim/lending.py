@@ -13,6 +13,7 @@ holds, E x grows without end, and the acceleration is infinite.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,16 @@ def lent(links: Any, freedoms: Any, nq: int, length: float) -> np.ndarray:
     out = np.zeros(len(freedoms))
     if not len(out) or not needs_help(links):
         return out
-    z = still(*at_any_pose(links, freedoms, nq))
-    linear = np.asarray(freedoms.linear) == 1
-    # Rotations first: they are of no consequence where nothing turns, while a place is seen.
-    left = np.where(linear, 1e-3 / length, 1.0)[:, None] * z
-    size = np.where(linear, 1.0, length**2) * SHARE * max(float(links.mass.sum()), 1e-300)
-    for _ in range(z.shape[1]):
-        k = int(np.argmax(np.linalg.norm(left, axis=1)))
-        out[k] = size[k]
-        along = left[k] / np.linalg.norm(left[k])
-        left = left - np.outer(left @ along, along)
+    for rows, z in _still(*at_any_pose(links, freedoms, nq)):
+        linear = np.asarray(freedoms.linear)[rows] == 1
+        # Rotations first: they are of no consequence where nothing turns, while a place is seen.
+        left = np.where(linear, 1e-3 / length, 1.0)[:, None] * z
+        size = np.where(linear, 1.0, length**2) * SHARE * max(float(links.mass.sum()), 1e-300)
+        for _ in range(z.shape[1]):
+            k = int(np.argmax(np.linalg.norm(left, axis=1)))
+            out[rows[k]] = size[k]
+            along = left[k] / np.linalg.norm(left[k])
+            left = left - np.outer(left @ along, along)
     return out
 
 
@@ -60,9 +61,28 @@ def still(M: np.ndarray, terms: np.ndarray) -> np.ndarray:
 
     terms : (nv,) magnitudes that the diagonal of M is the sum of
     """
+    out, column = np.zeros((len(M), len(M))), 0
+    for rows, z in _still(M, terms):
+        out[rows, column : column + z.shape[1]] = z
+        column += z.shape[1]
+    return out[:, :column]
+
+
+def _still(M: np.ndarray, terms: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield what `still` returns block by block: its rows, and the rates of these."""
     size = np.sqrt(np.where(terms > 0.0, terms, 1.0))
-    values, vectors = np.linalg.eigh(M / np.outer(size, size))
-    return np.asarray(vectors[:, values <= SINGULAR * len(M)] / size[:, None])
+    for rows in _blocks(M):
+        values, vectors = np.linalg.eigh(M[np.ix_(rows, rows)] / np.outer(size[rows], size[rows]))
+        yield rows, np.asarray(vectors[:, values <= SINGULAR * len(M)] / size[rows, None])
+
+
+def _blocks(M: np.ndarray) -> list[np.ndarray]:
+    """Return the rows of each block of M, of bodies that hang on one another: a scene may have hundreds of them."""
+    here = np.arange(len(M))
+    filled = M != 0.0
+    last = np.where(filled.any(axis=1), len(M) - 1 - np.argmax(filled[:, ::-1], axis=1), here)
+    ends = np.flatnonzero(np.maximum.accumulate(np.maximum(last, here)) == here) + 1  # freedoms of a tree are together
+    return np.split(here, ends[:-1])
 
 
 def at_any_pose(links: Any, freedoms: Any, nq: int) -> tuple[np.ndarray, np.ndarray]:

@@ -31,10 +31,12 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     z = still(M - np.diag(tables.freedoms.lent), terms)
     if not z.shape[1]:
         return []
-    turned = z @ _null(mechanism.jacobian()[mechanism.hard()] @ z)
-    moved = [u for u in turned.T if _moves_nothing(mechanism, u)]
-    if moved:
-        return [_infinite(mechanism, moved[0])]
+    hard = mechanism.hard()
+    turned = z @ _null(mechanism.jacobian()[hard] @ z) if hard.any() else z
+    whole = _wholes(mechanism)
+    moved = next((u for u in turned.T if _moves_nothing(mechanism, u, whole)), None) if np.any(whole == 0.0) else None
+    if moved is not None:
+        return [_infinite(mechanism, moved)]
     said = model.scene.simulate
     held = turned.shape[1] < z.shape[1]
     if said.method == "variational" and not model.one_sided:
@@ -50,16 +52,23 @@ def _null(A: np.ndarray) -> np.ndarray:
     return np.asarray(Vt[int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0.0 else 0 :].T)
 
 
-def _moves_nothing(mechanism: Mechanism, u: np.ndarray) -> bool:
-    """Tell whether rates move bodies that have no mass at all; fixed to one another, they are one body."""
+def _wholes(mechanism: Mechanism) -> np.ndarray:
+    """Return (links,) the mass of what each link is fixed to, itself included; infinite of the world."""
     links = mechanism.structure.tables.links
-    twist, mass, whole = np.abs(mechanism.twists(u)).max(axis=1), links.mass.copy(), np.arange(len(links))
+    mass, whole = links.mass.copy(), np.arange(len(links))
     for b in range(1, len(links)):
         above = int(links.parent[b])
         if links.nv[b] == 0 and above > 0:
             whole[b] = whole[above]
             mass[whole[b]] += links.mass[b]
-    return bool(np.any((mass[whole] == 0.0) & (twist > RANK * twist.max())))
+    mass[0] = np.inf
+    return np.asarray(mass[whole])
+
+
+def _moves_nothing(mechanism: Mechanism, u: np.ndarray, whole: np.ndarray) -> bool:
+    """Tell whether rates move bodies that have no mass at all; fixed to one another, they are one body."""
+    twist = np.abs(mechanism.twists(u)).max(axis=1)
+    return bool(np.any((whole == 0.0) & (twist > RANK * twist.max())))
 
 
 def _freedom(mechanism: Mechanism, u: np.ndarray) -> tuple[int, str]:

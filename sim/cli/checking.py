@@ -7,7 +7,7 @@ from typing import Any
 
 from sim.authored import aside
 from sim.cli import options
-from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems
+from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems, tell
 from sim.cli.tables import FREEDOMS
 
 MANY = 200  # bodies for which interpreted passes take longer than importing the compiler
@@ -63,21 +63,21 @@ def _wants_compiled(scene: Any) -> bool:
 def _print(name: str, problems: list[Any], report: Any) -> None:
     errors = [problem for problem in problems if problem.severity == "error"]
     for problem in problems:
-        print(problem)
+        tell(problem)
     for note in report.notes:
-        print(note)
+        tell(note)
     if report.pose_yaml:
-        print("\nthe assembled pose, to put in the scene:\n")
-        print(report.pose_yaml.rstrip("\n"))
-        print()
+        tell("\nthe assembled pose, to put in the scene:\n")
+        tell(report.pose_yaml.rstrip("\n"))
+        tell()
     warnings = len(problems) - len(errors)
     also = f", {counted(warnings, 'warning')}" if warnings else ""
     if errors:
-        print(f"{counted(len(errors), 'problem')}{also}, nothing was run")
+        tell(f"{counted(len(errors), 'problem')}{also}, nothing was run")
     else:
         words = FREEDOMS if "mobility_in_position" in report.counts else {}
         counts = ", ".join(f"{n} {words.get(key, key).replace('_', ' ')}" for key, n in report.counts.items())
-        print(f"{name}: no problems{also}" + (f" ({counts})" if counts else ""))
+        tell(f"{name}: no problems{also}" + (f" ({counts})" if counts else ""))
 
 
 def info(

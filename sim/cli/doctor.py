@@ -14,7 +14,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from sim.cli.outcome import OK, WRONG, print_json, say
+from sim.cli.outcome import OK, WRONG, print_json, say, tell
 
 # Long enough for the first frame on a slow machine [s].
 PATIENCE = 120.0
@@ -67,7 +67,7 @@ def _print(findings: list[Finding]) -> None:
     print_table("", ("", "", ""), [(f.what, marks[f.ok], f.found) for f in findings])
     for finding in findings:
         if not finding.ok:
-            print(f"\n{finding.what}: {finding.to_do}")
+            tell(f"\n{finding.what}: {finding.to_do}")
 
 
 def python() -> Finding:

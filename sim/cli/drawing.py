@@ -71,10 +71,15 @@ def render(wish: RenderOptions) -> int:
 def is_recording(source: str) -> bool:
     """Tell whether a file is HDF5, whatever its name."""
     path = Path(source)
-    if not path.is_file():
-        return path.suffix in (".h5", ".hdf5")
-    with path.open("rb") as stream:
-        return stream.read(4) == b"\x89HDF" or path.suffix in (".h5", ".hdf5")
+    if path.suffix in (".h5", ".hdf5"):
+        return True
+    try:
+        if not path.is_file():  # a pipe would be waited for
+            return False
+        with path.open("rb") as stream:
+            return stream.read(4) == b"\x89HDF"
+    except OSError:
+        return False  # whoever reads it says why it cannot be read
 
 
 def _need_opengl() -> None:
@@ -123,6 +128,9 @@ def plot(
 ) -> int:
     """Plot signals of a recording over time, or with `xy` over each other, or write a table; return the exit code."""
     if output is None and csv is None:
+        from render.view import open_recording
+
+        open_recording(recording).close()  # what is no recording is told before a name is made of its own
         output = recording.with_suffix(".png")
     if output is not None:
         options.target(output, "-o", PLOTS, overwrite=overwrite)

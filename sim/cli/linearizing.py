@@ -12,7 +12,7 @@ import numpy as np
 from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
-from sim.cli.outcome import OK, Refusal, print_json, say
+from sim.cli.outcome import OK, Refusal, print_json, say, tell
 
 if TYPE_CHECKING:
     from sim.linear.crossings import Crossing
@@ -133,17 +133,17 @@ def _print_model(name: str, model: Linearization) -> None:
     from sim.cli.tables import print_table
 
     about = "steady motion" if model.steady else f"motion that is not steady ({model.remark})"
-    print(f"{name}: linear model at t = {model.t:.6g} s about a {about}")
-    print(f"  {_posed(model.pose)}")
+    tell(f"{name}: linear model at t = {model.t:.6g} s about a {about}")
+    tell(f"  {_posed(model.pose)}")
     for what, rate in model.follows.items():
-        print(f"  runs on: {what} at {rate:.9g}")
+        tell(f"  runs on: {what} at {rate:.9g}")
     for note in model.notes:
-        print(f"  {note}")
+        tell(f"  {note}")
     if len(model.fed) < len(model.states):
-        print(f"  nothing depends on: {', '.join(model.states[k] for k in model.ignored)}")
-    print()
+        tell(f"  nothing depends on: {', '.join(model.states[k] for k in model.ignored)}")
+    tell()
     if not len(model.fed):
-        print("nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself")
+        tell("nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself")
         return
     head = ("real part [1/s]", "+- imaginary [rad/s]", "damping ratio", "mostly in")
     print_table("", head, [_row(model, k) for k in range(len(model.fed)) if model.rounded[k].imag >= 0.0])
@@ -152,11 +152,11 @@ def _print_model(name: str, model: Linearization) -> None:
         states = [model.states[k] for k in model.fed]
         head = ("d/dt of", *states, *(f"torque {column}" for column in model.inputs))
         rows = [(state, *(f"{x:.9g}" for x in (*a, *b))) for state, a, b in zip(states, A + 0.0, B + 0.0, strict=True)]
-        print()
+        tell()
         print_table("", head, rows)
-    print()
+    tell()
     steps, engine = model.trust["steps"], model.trust["engine"]
-    print(f"two complex steps agree to {steps:.0e}, accelerations with those of the engine to {engine:.0e}")
+    tell(f"two complex steps agree to {steps:.0e}, accelerations with those of the engine to {engine:.0e}")
 
 
 def _row(model: Linearization, k: int) -> tuple[str, ...]:
@@ -187,12 +187,12 @@ def _near(coordinate: float) -> str:
 def _print_locus(name: str, found: RootLocus) -> None:
     from sim.cli.tables import print_table
 
-    print(f"{name}: eigenvalues [1/s] over {found.parameter}")
+    tell(f"{name}: eigenvalues [1/s] over {found.parameter}")
     first = found.models[0].pose
     moves = {c for model in found.models for c, x in model.pose.items() if abs(x - first.get(c, np.inf)) > SAME}
     still = {c: x for c, x in first.items() if c not in moves}
     if still:
-        print(f"  {_posed(still)}" + ("" if moves else ", at all values"))
+        tell(f"  {_posed(still)}" + ("" if moves else ", at all values"))
     shown = sorted(moves)[:POSE]
     rows = []
     for value, model in zip(found.values, found.models, strict=True):
@@ -200,13 +200,13 @@ def _print_locus(name: str, found: RootLocus) -> None:
         rows.append((f"{value:.9g}", "" if model.steady else "not steady", *at, _shown(model)))
     print_table("", (found.parameter, "", *shown, "eigenvalues"), rows)
     for crossing in found.crossings:
-        print(f"{found.parameter} = {_value(crossing.value, found.values)}: {_crossing(crossing)}")
+        tell(f"{found.parameter} = {_value(crossing.value, found.values)}: {_crossing(crossing)}")
     for value in found.leaps:
-        print(f"{found.parameter} = {value:.9g}: the motions found on both sides do not go on into one another")
+        tell(f"{found.parameter} = {value:.9g}: the motions found on both sides do not go on into one another")
     loose = [(value, model) for value, model in zip(found.values, found.models, strict=True) if not model.steady]
     if loose:
         value, model = loose[0]
-        print(f"{len(loose)} of {len(found.values)} motions are not steady; at {value:.9g} {model.remark}")
+        tell(f"{len(loose)} of {len(found.values)} motions are not steady; at {value:.9g} {model.remark}")
 
 
 def _crossing(crossing: Crossing) -> str:

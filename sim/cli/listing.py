@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.cli.outcome import OK, Refusal, print_json
+from sim.cli.outcome import OK, Refusal, print_json, tell
 
 
 def about(path: Path) -> str:
@@ -34,7 +34,7 @@ def list_scenes(*, as_json: bool = False) -> int:
     from sim.cli.tables import print_table
 
     print_table("", ("scene", "shows"), [(entry["name"], entry["about"]) for entry in found])
-    print(f"\nrun one: sim run NAME; the files are in {root}")
+    tell(f"\nrun one: sim run NAME; the files are in {root}")
     return OK
 
 
@@ -49,7 +49,7 @@ def list_controllers(*, as_json: bool = False) -> int:
     from sim.cli.tables import print_table
 
     print_table("", ("type", "what it does"), [(entry["name"], entry["about"]) for entry in found])
-    print("\nparameters of one: sim schema TYPE; a new one: sim new controller NAME")
+    tell("\nparameters of one: sim schema TYPE; a new one: sim new controller NAME")
     return OK
 
 
@@ -70,7 +70,7 @@ def schema(controller: str | None = None, *, path: bool = False) -> int:
     if controller is not None:
         return _controller_schema(controller)
     file = library.schema_path()
-    print(file if path else file.read_text(encoding="utf-8").rstrip("\n"))
+    tell(file if path else file.read_text(encoding="utf-8").rstrip("\n"))
     return OK
 
 

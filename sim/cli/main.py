@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sim.cli.outcome import INTERRUPTED, OK, WRONG, explain, guarded, say
+from sim.cli.outcome import INTERRUPTED, OK, WRONG, explain, guarded, say, tell
 
 app = typer.Typer(
     name="sim",
@@ -48,7 +48,7 @@ def top(
     if version:
         from sim import __version__
 
-        print(f"brachiate {__version__}")
+        tell(f"brachiate {__version__}")
         raise typer.Exit(OK)
     if context.invoked_subcommand is None:
         print(context.get_help())

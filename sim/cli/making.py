@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sim.cli.outcome import OK, Refusal
+from sim.cli.outcome import OK, Refusal, tell
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 
@@ -16,7 +16,7 @@ def scene(name: str) -> int:
 
     word = _word(name, (".yaml", ".yml"))
     _write({f"{word}.yaml": "scene.yaml"}, {"NAME": word, "SCHEMA": str(library.schema_path())})
-    print(f"run it: sim run {word}.yaml --video {word}.mp4")
+    tell(f"run it: sim run {word}.yaml --video {word}.mp4")
     return OK
 
 
@@ -28,8 +28,8 @@ def controller(name: str, *, sampled: bool = False) -> int:
     kind = "".join(part[:1].upper() + part[1:] for part in word.split("_"))
     source = "sampled.py" if sampled else "continuous.py"
     _write({f"{word}.py": source, f"test_{word}.py": "test_controller.py"}, {"NAME": word, "CLASS": kind})
-    print(f"test it: pytest test_{word}.py")
-    print(f'use it: controllers: {{hold: {{type: "./{word}.py:{kind}", joint: hinge}}}}, and run with --trust')
+    tell(f"test it: pytest test_{word}.py")
+    tell(f'use it: controllers: {{hold: {{type: "./{word}.py:{kind}", joint: hinge}}}}, and run with --trust')
     return OK
 
 
@@ -55,4 +55,4 @@ def _write(files: dict[str, str], words: dict[str, str]) -> None:
             Path(name).write_text(text, encoding="utf-8")
         except OSError as error:
             raise Refusal(f"{name} cannot be written: {error.strerror}") from error
-        print(f"written: {name}")
+        tell(f"written: {name}")

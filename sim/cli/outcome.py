@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.cli.interrupts import Ended, ending
+from sim.shown import one_line, shown
 
 OK = 0
 WRONG = 2  # scene, option or file
@@ -38,12 +39,19 @@ class Refusal(Exception):
 def say(text: str) -> None:
     """Print a line for the person at the terminal, beside the command's output; nothing where the terminal is gone."""
     with contextlib.suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(shown(text), file=sys.stderr, flush=True)
+
+
+def tell(text: object = "") -> None:
+    """Print lines of the command's output."""
+    print(shown(text))
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON, the only thing on standard output; not-a-number becomes null."""
-    print(json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    # Within quotes JSON escapes what lies below a space, and leaves other characters that terminals act upon.
+    print("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 def counted(number: int, noun: str) -> str:
@@ -55,7 +63,7 @@ def print_problems(problems: Sequence[Any], tail: str, *, stream: Any = None) ->
     """Print problems as they should read, then how many there are and what follows from that."""
     out = stream or sys.stderr
     for problem in problems:
-        print(problem, file=out)
+        print(shown(problem), file=out)
     print(f"{counted(len(problems), 'problem')}{tail}", file=out)
 
 
@@ -83,7 +91,7 @@ def explain(error: Exception, as_json: bool = False) -> int:
     problems = getattr(error, "problems", None)
     code = exit_code(error)
     if as_json:
-        data: dict[str, Any] = {"ok": False, "error": str(error)}
+        data: dict[str, Any] = {"ok": False, "error": _unusable(error) or str(error)}
         if problems is not None:
             data = {"ok": False, "problems": [problem.as_data() for problem in problems]}
         elif code == UNFORESEEN:
@@ -94,12 +102,11 @@ def explain(error: Exception, as_json: bool = False) -> int:
     elif problems is not None:
         print_problems(problems, ", nothing was run")
     elif code == UNFORESEEN:
-        say(
-            f"something unforeseen happened: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        )
+        first = str(error).splitlines()[0] if str(error).strip() else ""
+        say(f"something unforeseen happened: {type(error).__name__}: {one_line(first)}")
         say(f"a report for the developers is in {write_report(error)}")
     else:
-        say(str(error))
+        say(one_line(_unusable(error) or error, 10_000))
         if getattr(error, "kept", ""):
             say(error.kept)  # type: ignore[attr-defined]
     return code
@@ -115,7 +122,14 @@ def exit_code(error: Exception) -> int:
         return FAILED
     if is_a(error, "sim.recording", "RecordingError"):
         return FAILED if getattr(error, "rows_kept", 0) else WRONG
-    return UNFORESEEN
+    return WRONG if _unusable(error) else UNFORESEEN
+
+
+def _unusable(error: Exception) -> str:
+    """Return what the system says of a file that was named and cannot be used; nothing for other errors."""
+    if not isinstance(error, OSError) or error.filename is None or not error.strerror:
+        return ""
+    return f"{os.fsdecode(error.filename)!r} cannot be used: {error.strerror}"
 
 
 def is_a(error: Exception, module: str, name: str) -> bool:

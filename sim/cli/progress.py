@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sim.shown import one_line
+
 
 @contextmanager
 def waiting(quiet: bool, what: str) -> Iterator[None]:
@@ -55,7 +57,7 @@ def _events(events: Any) -> str:
         return ""
     latest = events[-1] if isinstance(events, Sequence) else ""
     name = getattr(latest, "name", latest)
-    return f", {count} event{'' if count == 1 else 's'}" + (f" ({name})" if name else "")
+    return f", {count} event{'' if count == 1 else 's'}" + (f" ({one_line(name, 60)})" if name else "")
 
 
 @contextmanager

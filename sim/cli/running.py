@@ -13,7 +13,7 @@ from typing import Any
 from sim.authored import aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
-from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, write_report
+from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, tell, write_report
 from sim.cli.progress import film_progress, run_progress, waiting
 
 MOST_EVENTS = 12  # that have a line of their own in the summary
@@ -85,7 +85,7 @@ def run(wish: RunOptions) -> int:
     if wish.as_json:
         print_json(summary)
     elif not wish.quiet:
-        print(describe(summary))
+        tell(describe(summary))
     return code
 
 

@@ -9,17 +9,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sim.cli.outcome import tell
+from sim.shown import one_line, shown
+
+MOST = 10_000  # characters of a cell
 # Where constraints bind velocities that they do not bind positions with.
 FREEDOMS = {"mobility": "freedoms in velocity", "mobility_in_position": "freedoms in position"}
 
 
 def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table; what it says is never read as markup."""
-    table = Table(title=Text(title, style="bold") if title else None, title_justify="left", box=None, pad_edge=False)
+    headline = Text(shown(title), style="bold") if title else None
+    table = Table(title=headline, title_justify="left", box=None, pad_edge=False)
     for name in head:
-        table.add_column(Text(name), header_style="dim", overflow="fold")
+        table.add_column(Text(one_line(name)), header_style="dim", overflow="fold")
     for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(one_line(cell, MOST)) for cell in row))
     Console().print(table)
 
 
@@ -31,7 +36,7 @@ def print_info(name: str, found: Mapping[str, Any]) -> None:
     print_table(name, ("quantity", "value"), rows)
     for key, entries in records.items():
         head = list(entries[0])
-        print()
+        tell()
         print_table(_words(key), head, [[_short(entry.get(field)) for field in head] for entry in entries])
 
 

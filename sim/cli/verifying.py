@@ -15,7 +15,7 @@ from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
-from sim.cli.outcome import DOUBTED, OK, counted, print_json, say
+from sim.cli.outcome import DOUBTED, OK, counted, print_json, say, tell
 from sim.cli.progress import run_progress, waiting
 from sim.cli.running import by_components
 
@@ -105,7 +105,7 @@ def print_verdict(verdict: Verdict) -> None:
     """Print what was found as tables."""
     from sim.cli.tables import print_table
 
-    print(f"{verdict.scene}: {verdict.span:g} s in {verdict.rows} rows, {verdict.recording} by {verdict.program}\n")
+    tell(f"{verdict.scene}: {verdict.span:g} s in {verdict.rows} rows, {verdict.recording} by {verdict.program}\n")
     _print_pairs(_overview(verdict))
     if verdict.bars:
         loose, tight = verdict.tolerances
@@ -121,16 +121,16 @@ def print_verdict(verdict: Verdict) -> None:
             "\nledger of events: changes, and what is left over of what takes part",
             ("event", "momentum", "left", "ang. mom.", "left", "energy", "lost", "given", "left"), _ledger(verdict),
         )  # fmt: skip
-    print("\nforces of joints")
+    tell("\nforces of joints")
     _print_pairs(_forces(verdict))
     for note in verdict.notes:
-        print(f"\nnote: {note}")
-    print("\nall of it holds" if verdict.ok else f"\n{counted(len(verdict.problems), 'thing')} in it does not hold")
+        tell(f"\nnote: {note}")
+    tell("\nall of it holds" if verdict.ok else f"\n{counted(len(verdict.problems), 'thing')} in it does not hold")
 
 
 def _print_pairs(rows: list[tuple[str, str]]) -> None:
     for name, text in rows:
-        print(textwrap.fill(text, 92, initial_indent=f"  {name:<21} ", subsequent_indent=" " * 24))
+        tell(textwrap.fill(text, 92, initial_indent=f"  {name:<21} ", subsequent_indent=" " * 24))
 
 
 def _overview(verdict: Verdict) -> list[tuple[str, str]]:

@@ -138,11 +138,21 @@ def linearize(
         Where there is no linear model, in a sentence.
     """
     simulator = source if isinstance(source, Simulator) else _begun(source, at)
-    flow = simulator.flow
     _refuse(simulator)
+    try:
+        return _linearized(simulator, at == "steady" and not isinstance(source, Simulator), inputs, states)
+    except np.linalg.LinAlgError as error:
+        when = f"t = {simulator.flow.t:.9g} s"
+        raise LinearError(f"{when}: numbers of this model are larger than floats hold ({error})") from error
+
+
+def _linearized(
+    simulator: Simulator, searched: bool, inputs: Sequence[str] | None, states: Sequence[str]
+) -> Linearization:
+    """Return the linear model where a simulator is, or in the steady motion that is searched from there."""
+    flow = simulator.flow
     looker, laws = _looker(simulator)
     q, v = _settled(simulator)
-    searched = at == "steady" and not isinstance(source, Simulator)
     looker.equations.choose_rows(q)
     frame = looker.search(q, v) if searched else looker.frame(q, v, looker.symmetries(q, v))
     choice = choose_states(looker, q, frame.basis, _freedoms(flow, states))

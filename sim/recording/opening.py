@@ -62,8 +62,11 @@ def _check_version(path: Path, file: h5py.File) -> None:
 
 def _what_is(path: Path) -> str:
     """Say what a file that HDF5 cannot open looks like."""
-    with open(path, "rb") as stream:
-        head = stream.read(512)
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(512)
+    except OSError as error:
+        return f"it cannot be read ({error.strerror})"
     if not head:
         return "the file is empty"
     if head.startswith(b"\x89HDF"):

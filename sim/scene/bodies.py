@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.colors import color_of
 from sim.scene.inertia import Inertia, MassProperties, impossible, of_shapes, volume_of
+from sim.scene.reading import LARGEST, LEAST, MOST
 from sim.scene.shapes import build_shapes
 from sim.scene.spec import Body, Shape, Vec3
 
@@ -25,7 +27,10 @@ def build_body(thing: Thing) -> Body | None:
     shapes = build_shapes(block.get("shapes"), color_of(block))
     points = {point.name: point.value for point in block.get("points") or [] if point.value is not BAD}
     complete = not block.bad("shapes") and len(shapes) == len(block.get("shapes") or ())
-    properties = _mass_properties(block, shapes, thing.full) if complete else MassProperties(1.0, _ORIGIN, _NONE)
+    properties = MassProperties(1.0, _ORIGIN, _NONE)
+    if complete:
+        found = _mass_properties(block, shapes, thing.full)
+        properties = found if _computable(found, thing) else properties
     return Body(
         name=thing.full,
         part=thing.reader.scope.part,
@@ -64,6 +69,18 @@ def _mass_properties(block: Block, shapes: list[Shape], name: str) -> MassProper
     if inertia is None:
         inertia = own.inertia if own and not block.wrote("inertia", "gyration") else _NONE
     return MassProperties(mass, com, inertia)
+
+
+def _computable(found: MassProperties, thing: Thing) -> bool:
+    """Return whether floats hold what follows from a body's mass properties; report if not."""
+    what = ""
+    if not math.isfinite(found.mass) or found.mass > MOST or 0.0 < found.mass < LEAST:
+        what = f"body '{thing.full}' has a mass of {found.mass:.4g} kg; expected {LEAST:g} to {MOST:g} kg"
+    elif not all(abs(x) <= LARGEST for x in found.com):
+        what = f"the centre of mass of body '{thing.full}' is farther away than {LARGEST:g} m"
+    if what:
+        thing.problem(what, "size and density of its shapes, or what is written, make it so")
+    return not what
 
 
 def _with_densities(block: Block, shapes: list[Shape], name: str) -> list[Shape]:

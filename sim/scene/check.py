@@ -8,6 +8,8 @@ from sim.scene.findings import Findings
 from sim.scene.problem import Place
 from sim.scene.spec import Event, Joint, Simulate
 
+MOST_TIMES = 1_000  # of one event that are followed
+
 # Time, order in file, kind, joint, place, path of the event; whether it is cut where it is connected (`either`).
 _Change = tuple[float, int, str, str, Place, str, bool]
 
@@ -19,7 +21,7 @@ def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Sim
     connections of what is, which do nothing.  A joint that a condition or a key may also change is not judged.
     """
     cyclic = _circles(events, findings)
-    times = {event.name: _times(event, events, cyclic) for event in events}
+    times = _times(events, cyclic)
     end, hint = simulate.duration, "raise simulate.duration, or move the event"
     for event in events:
         stops = any(action.kind == "stop" for action in event.actions)
@@ -37,9 +39,10 @@ def check_events(events: Sequence[Event], joints: Sequence[Joint], simulate: Sim
 def _circles(events: Sequence[Event], findings: Findings) -> set[str]:
     """Report events that wait for one another and that nothing begins, once for each circle; return all in circles."""
     waits = {event.name: [name for name, _ in event.after] for event in events}
-    begun, inside = _begun(events, waits), set[str]()
+    never = _never_free(waits)
+    begun, inside = _begun(events, waits) if never else set[str](), set[str]()
     for event in events:
-        if event.name in inside:
+        if event.name in inside or event.name not in never:
             continue
         path = _path_back(event.name, waits)
         inside.update(path)
@@ -49,6 +52,24 @@ def _circles(events: Sequence[Event], findings: Findings) -> set[str]:
                 event.place, f"events.{event.name}.after", f"events wait for one another in a circle: {circle}"
             )
     return inside
+
+
+def _never_free(waits: dict[str, list[str]]) -> set[str]:
+    """Return the names of events that are in circles, or wait for one that is."""
+    left = {name: {other for other in before if other in waits} for name, before in waits.items()}
+    after: dict[str, list[str]] = {}
+    for name, before in left.items():
+        for other in before:
+            after.setdefault(other, []).append(name)
+    free = [name for name, before in left.items() if not before]
+    while free:
+        name = free.pop()
+        del left[name]
+        for other in after.get(name, ()):
+            left[other].discard(name)
+            if not left[other]:
+                free.append(other)
+    return set(left)
 
 
 def _begun(events: Sequence[Event], waits: dict[str, list[str]]) -> set[str]:
@@ -74,15 +95,31 @@ def _path_back(start: str, waits: dict[str, list[str]]) -> list[str]:
     return []
 
 
-def _times(event: Event, events: Sequence[Event], cyclic: set[str]) -> list[float] | None:
-    """Return the times at which an event surely fires; None if a condition or a key may fire it too."""
-    if event.when is not None or event.key is not None or event.name in cyclic:
+def _times(events: Sequence[Event], cyclic: set[str]) -> dict[str, list[float] | None]:
+    """Return the times at which events surely fire; None if a condition or a key may fire one too, or if too many."""
+    by_name = {event.name: event for event in events}
+    found: dict[str, list[float] | None] = dict.fromkeys(cyclic)
+    for first in events:
+        stack = [first]
+        while stack:
+            event = stack[-1]
+            before = [by_name[name] for name, _ in event.after if name in by_name and name not in found]
+            if event.name not in found and before:
+                stack += before
+                continue
+            stack.pop()
+            found.setdefault(event.name, _own_times(event, found))
+    return found
+
+
+def _own_times(event: Event, found: dict[str, list[float] | None]) -> list[float] | None:
+    """Return the times of one event from those of the events that it waits for."""
+    if event.when is not None or event.key is not None:
         return None
-    by_name = {other.name: other for other in events}
     times = [] if event.at is None else [event.at]
     for name, delay in event.after:
-        first = _times(by_name[name], events, cyclic) if name in by_name else None
-        if first is None:
+        first = found.get(name)
+        if first is None or len(times) > MOST_TIMES:
             return None
         times += [time + delay for time in first]
     return sorted(times)[:1] if event.once else sorted(times)
@@ -111,8 +148,10 @@ def _prove_changes(
     connected = {joint.name: joint.connected for joint in joints}
     since = {joint.name: "from the start" if joint.connected else "" for joint in joints}
     changes = [c for c in changes if c[3] not in uncertain and c[3] in connected and c[0] <= duration]
-    for time in sorted({change[0] for change in changes}):
-        now = [change for change in changes if change[0] == time]
+    at: dict[float, list[_Change]] = {}
+    for change in changes:
+        at.setdefault(change[0], []).append(change)
+    for time, now in sorted(at.items()):
         for joint in dict.fromkeys(change[3] for change in now):
             kinds = {change[2] for change in now if change[3] == joint}
             if kinds == {"cut", "connect"}:

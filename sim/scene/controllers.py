@@ -244,7 +244,7 @@ def _by_joint(
             units = {one for kind in kinds for one in formula.by_freedom(unit, kind)} or {unit.rpartition(" or ")[2]}
             expressions = [_formula(node, one, path, reader, names) for one in sorted(units)]
             return BAD if any(value is BAD for value in expressions) else expressions[0]
-        value = reader.number(node, {"type": ["number"], "x-unit": unit, "x-infinite": True}, path)
+        value = reader.number(node, {"type": ["number"], "x-unit": unit}, path)
         return value if value is BAD or isinstance(value, float) else value.value
     inner: dict[str, Any] = {"x-read": "later"}
     things = reader.things(node, {"x-things": "joint name or pattern", "additionalProperties": inner}, path)
@@ -284,7 +284,7 @@ def _item(
     if meta["kind"] == "formulas" and isinstance(node, Scalar) and formula.is_live(node.text):
         return _formula(node, unit, path, reader, names)
     if not formulas:
-        schema = {"type": ["number"], "x-unit": unit, "x-infinite": True}
+        schema = {"type": ["number"], "x-unit": unit}
         if meta["minimum"] is not None:
             schema["minimum"] = meta["minimum"]
         return reader.number(node, schema, path)

@@ -32,6 +32,7 @@ from sim.scene.vocabulary import definition, whole
 _THINGS = ("bodies", "joints", "initial", "events", "forces", "contacts", "constraints", "controllers")
 _DEEPEST = 20  # includes inside includes
 _MOST_PARTS = 1000
+MOST_BYTES = 4_000_000  # of one file: the text of more things than a scene may have
 _VERSION = 1
 
 
@@ -83,7 +84,7 @@ class Drafter:
         root = nodes.compose(text, label, self.findings)
         if root is None:
             return self.draft
-        scope = Scope(folder, chain=(path.resolve(),) if path else (), kept=kept)
+        scope = Scope(folder, chain=(path.resolve(),) if path else (), kept=kept, home=folder)
         reader = Reader(scope, self.findings)
         self.draft.parts.append(DraftPart("", label, -1, (0.0, 0.0, 0.0), IDENTITY, [], reader))
         self.file(root, reader, overrides)
@@ -147,6 +148,8 @@ class Drafter:
                 self.draft.settings[name] = block
         elif name in ("name", "about"):
             text = reader.read(node, schema, name)
+            if name == "name" and text is not BAD and not reader.is_one_line(text, node, name):
+                text = BAD
             if root and text is not BAD:
                 setattr(self.draft, name, text)
 
@@ -243,6 +246,7 @@ class Drafter:
             included=f"{included}; {outer.context}" if outer.context else included,
             chain=(*outer.chain, path),
             kept=outer.kept,
+            home=outer.home,
         )
 
     def find(self, block: Block) -> tuple[Path, str, Map | None] | None:
@@ -267,12 +271,7 @@ class Drafter:
             return None
         if resolved not in self.texts:
             label = self._label(block.where("figure").file, figure, path)
-            text = read_text(path, label, self.findings, block.where("figure"), f"{block.path}.figure")
-            if text is None:
-                self.texts[resolved] = (label, None)
-            else:
-                self.findings.open(label, text)
-                self.texts[resolved] = (label, nodes.compose(text, label, self.findings))
+            self.texts[resolved] = (label, self._nodes(block, path, label))
         label, root = self.texts[resolved]
         return resolved, label, root
 
@@ -303,10 +302,34 @@ class Drafter:
             self.texts[path] = (label, nodes.compose(kept.text(label), label, self.findings))
         return path, label, self.texts[path][1]
 
+    def _nodes(self, block: Block, path: Path, label: str) -> Map | None:
+        """Return the nodes of an included file; None, reported, if it cannot be read."""
+        foreign, place, where = block.reader.scope.is_foreign(path), block.where("figure"), f"{block.path}.figure"
+        if foreign and not _is_scene(path, label):
+            what = f"'{block.get('figure')}' lies outside the scene's folder, and is no scene"
+            block.problem("figure", what, "nothing of it is shown; a scene is YAML with the key 'schema'")
+            return None
+        text = read_text(path, label, self.findings, place, where)
+        if text is None:
+            return None
+        self.findings.open(label, text, quoted=not foreign)
+        return nodes.compose(text, label, self.findings)
+
     def _label(self, outer: str, figure: str, path: Path) -> str:
         """Return the name of an included file in messages: as the scene's own file was named."""
         beside = os.path.normpath(os.path.join(os.path.dirname(outer), figure))
         return beside if os.path.exists(beside) and os.path.samefile(beside, path) else str(path)
+
+
+def _is_scene(path: Path, label: str) -> bool:
+    """Return whether a file can be read as a scene, whatever is wrong in it."""
+    unsaid = Findings()
+    text = read_text(path, label, unsaid, None, "")
+    if text is None:
+        return False
+    unsaid.open(label, text)
+    root = nodes.compose(text, label, unsaid)
+    return root is not None and isinstance(root.get("schema"), Scalar)
 
 
 def _path(section: str, reader: Reader) -> str:
@@ -329,9 +352,16 @@ def _yaml_files(folder: Path) -> list[Path]:
 def read_text(path: Path, label: str, findings: Findings, place: Place | None, where: str) -> str | None:
     """Return the text of a file; None, reported at `place`, if it cannot be read."""
     try:
-        data = path.read_bytes()
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MOST_BYTES else b""
     except OSError as error:
         findings.add(place, where, f"cannot read '{label}': {error.strerror or error}")
+        return None
+    if size > MOST_BYTES:
+        most = f"{MOST_BYTES / 1e6:g} MB are the most"
+        findings.add(
+            place, where, f"'{label}' has {size / 1e6:.3g} MB; {most}", "say a thing once: use repeat or include"
+        )
         return None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         findings.add(Place(label, 1, 1), "", "the file is in UTF-16", "save it as UTF-8")

@@ -111,9 +111,14 @@ def _unit_run(tokens: list[tuple[str, str]], i: int) -> tuple[str, int]:
         out += tokens[i][1]
         i += 1
         if tokens[i][0] == "power":
-            sign = tokens[i + 1][1] if tokens[i + 1][1] == "-" else ""
-            out += "**" + sign + tokens[i + (2 if sign else 1)][1]
-            i += 3 if sign else 2
+            sign = "-" if tokens[i + 1][1] == "-" else ""
+            i += 2 if sign else 1
+            if tokens[i][0] != "number":
+                raise ExpressionError(
+                    f"the power of a unit is a number, as in m^2; found {tokens[i][1] or 'the end'!r}"
+                )
+            out += "**" + sign + tokens[i][1]
+            i += 1
         if tokens[i][0] == "unit":
             out += "*"
         elif tokens[i][1] == "/" and tokens[i + 1][0] == "unit":

@@ -19,21 +19,24 @@ class Findings:
         File name to text of every file read, in reading order.
     lost : set of str
         Prefixes of files that could not be read whole: what they would name is not known, and not missed.
+    turns : int
+        Of all repeats read so far.
     """
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()  # prefixes under which not all names are known
+        self.turns = 0
         self._lines: dict[str, list[str]] = {}
         self._found: dict[tuple[Place | None, str], Problem] = {}
         self._doubts: dict[tuple[Place | None, str], Doubt] = {}  # of those about dimensions
         self._written: dict[str, dict[str, Written]] = {}  # file -> parameters
         self._context: dict[Place, str] = {}
 
-    def open(self, file: str, text: str) -> None:
-        """Make a file's text known, for excerpts."""
+    def open(self, file: str, text: str, *, quoted: bool = True) -> None:
+        """Make a file's text known, for excerpts where it may be quoted."""
         self.sources[file] = text
-        self._lines[file] = _BREAK.split(text)
+        self._lines[file] = _BREAK.split(text) if quoted else []
 
     def line(self, place: Place) -> str:
         """Return the line of text that a place lies in."""

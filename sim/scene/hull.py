@@ -13,6 +13,8 @@ from sim.scene.spec import Hull, Vec3
 # Of the size: how far apart two faces may be that count as one (files of single precision err by 1e-7), and how thick
 # something is at least that has a volume.
 PLANAR, THIN = 1e-6, 1e-6
+SMALLEST, LARGEST = 1e-9, 1e8  # m, of all of it, as of other shapes
+MOST_CORNERS = 1000  # more are for the eye; each of them is looked at wherever the solid is near something
 
 
 class HullError(ValueError):
@@ -36,8 +38,12 @@ def hull_of(points: tuple[Vec3, ...]) -> tuple[Vec3, Hull]:
         raise HullError(f"{len(p)} points enclose nothing, at least four do")
     if not np.isfinite(p).all():
         raise HullError("a coordinate is not finite")
+    if np.abs(p).max() > LARGEST:
+        raise HullError(f"a coordinate of {np.abs(p).max():.3g} m; {LARGEST:g} m are the most")
     away = p - p.mean(axis=0)
     size = float(np.linalg.norm(away, axis=1).max())
+    if size < SMALLEST:
+        raise HullError(f"all points within {size:.3g} m; {SMALLEST:g} m are the least")
     spread = np.linalg.svd(away, compute_uv=False)
     if spread[2] <= THIN * spread[0]:
         raise HullError("all points lie in a plane, or nearly")
@@ -45,6 +51,8 @@ def hull_of(points: tuple[Vec3, ...]) -> tuple[Vec3, Hull]:
         found = ConvexHull(away, qhull_options=f"Qt C-{PLANAR * size!r}")
     except QhullError as error:
         raise HullError("the points have no convex hull: " + str(error).split("\n")[0]) from error
+    if len(found.vertices) > MOST_CORNERS:
+        raise HullError(f"a hull of {len(found.vertices)} corners; {MOST_CORNERS} are the most: take a coarser mesh")
     corners, faces = _polygons(away, found)
     corners = _made_planar(corners, faces, size)
     volume, centre, _ = _moments(corners, faces)
@@ -113,8 +121,12 @@ def _made_planar(corners: Any, faces: tuple[tuple[int, ...], ...], size: float) 
 
     planes = [plane_of(corners[list(face)]) for face in faces]
     out = corners.copy()
+    around: list[list[int]] = [[] for _ in corners]
+    for f, face in enumerate(faces):
+        for n in face:
+            around[n].append(f)
     for n in range(len(corners)):
-        own = [planes[f] for f, face in enumerate(faces) if n in face]
+        own = [planes[f] for f in around[n]]
         normals = np.array([normal for normal, _ in own])
         off = np.array([normal @ (middle - corners[n]) for normal, middle in own])
         if np.abs(off).max() > 1e-14 * size:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sim.scene.build import Builder
 from sim.scene.check import check_events
+from sim.scene.counts import check_counts, check_freedoms, check_pairs
 from sim.scene.draft import Drafter, read_text
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.findings import Findings
@@ -18,13 +19,14 @@ from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
 from sim.scene.parameters import Override
 from sim.scene.problem import Place, Problem, SceneError
-from sim.scene.reading import Reader
+from sim.scene.reading import LONGEST_NAME, Reader
 from sim.scene.scope import Scope
 from sim.scene.settings import build_render, build_simulate
 from sim.scene.spec import Constraint, Joint, Scene, Simulate
 from sim.scene.spoken import setting
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
+from sim.shown import one_line
 
 Settings = Mapping[str, float | int | str | Quantity]
 
@@ -92,6 +94,8 @@ def _load(
     draft = Drafter(findings).scene(text, label, path, folder, overrides, kept)
     if not draft.parts:
         raise SceneError(findings.problems())
+    if check_counts(draft):
+        raise SceneError(findings.problems())
     builder = Builder(draft, findings, trust)
     world = builder.world()
     builder.build_bodies()
@@ -102,6 +106,8 @@ def _load(
     parts, initial = builder.parts(names), builder.initial(names)
     events, forces, controllers = builder.events(names), builder.forces(names), builder.controllers(names)
     contacts, switches = builder.contacts(names)
+    check_freedoms(list(builder.bodies.values()), builder.joints.values(), findings)
+    check_pairs(contacts, builder.bodies.values(), world.shapes, findings)
     constraints = builder.constraints(names)
     events += switches
     render = build_render(draft.settings.get("render"), builder.bodies, names.unreadable, names.directory.points)
@@ -116,7 +122,7 @@ def _load(
     check_late(controllers, forces, [rule.name for rule in contacts], simulate, findings)
     warnings = findings.close()
     scene = Scene(
-        name=draft.name or Path(label).stem,
+        name=draft.name or one_line(Path(label).stem, LONGEST_NAME),
         about=draft.about,
         file=label,
         text=text,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from sim.scene.spec import Vec3
 
+MOST_BYTES = 20_000_000  # 400,000 triangles
+
 Triangles = tuple[tuple[int, int, int], ...]
 
 
@@ -17,9 +19,13 @@ class MeshError(ValueError):
 def read_mesh(path: Path) -> tuple[tuple[Vec3, ...], Triangles, str]:
     """Return points and triangles of a file, and its text.  See `mesh_of`."""
     try:
-        return mesh_of(path.read_bytes())
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MOST_BYTES else b""
     except OSError as error:
         raise MeshError(f"cannot be read: {error.strerror}") from error
+    if size > MOST_BYTES:
+        raise MeshError(f"{size / 1e6:.3g} MB; {MOST_BYTES / 1e6:g} MB are the most")
+    return mesh_of(data)
 
 
 def mesh_of(data: bytes) -> tuple[tuple[Vec3, ...], Triangles, str]:
@@ -32,7 +38,7 @@ def mesh_of(data: bytes) -> tuple[tuple[Vec3, ...], Triangles, str]:
     """
     if len(data) >= 84 and len(data) == 84 + 50 * struct.unpack_from("<I", data, 80)[0]:
         points, triangles = _joined(_binary(data))
-        return points, triangles, _as_obj(points, triangles)
+        return points, triangles, as_obj(points, triangles)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -118,6 +124,7 @@ def _vector(line: list[str], n: int) -> Vec3:
     return (x, y, z)
 
 
-def _as_obj(points: tuple[Vec3, ...], triangles: Triangles) -> str:
+def as_obj(points: tuple[Vec3, ...], triangles: Triangles) -> str:
+    """Return the text of an OBJ file of these points and triangles."""
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in points] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in triangles]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sim.shown import one_line, one_width
+
 _WIDEST = 150  # characters of a line that are shown
 
 
@@ -52,17 +54,18 @@ class Problem:
     severity: str = "error"
 
     def __str__(self) -> str:
-        head = f"{self.where}: " if self.where else ""
+        head = f"{one_line(self.where)}: " if self.where else ""
         mark = "" if self.severity == "error" else f"{self.severity}: "
-        lines = [f"{head}{mark}{self.path}: {self.what}" if self.path else f"{head}{mark}{self.what}"]
+        path, what, hint, context = (one_line(text) for text in (self.path, self.what, self.hint, self.context))
+        lines = [f"{head}{mark}{path}: {what}" if path else f"{head}{mark}{what}"]
         if self.where and self.source_line:
             number = f"{self.where.line:>4}"
             text, start = _excerpt(self.source_line, self.where.column - 1)
-            lines.append(f"{number} | {text}")
+            lines.append(f"{number} | {one_width(text)}")
             if start < len(text):
                 span = max(1, min(self.where.length, len(text) - start))
                 lines.append(" " * len(number) + " | " + " " * start + "^" * span)
-        tail = "  ".join(part for part in (self.hint, f"({self.context})" if self.context else "") if part)
+        tail = "  ".join(part for part in (hint, f"({context})" if context else "") if part)
         if tail:
             lines.append("  " + tail)
         return "\n".join(lines)

@@ -24,6 +24,9 @@ from sim.scene.scope import Scope
 from sim.scene.traps import number_trap, trap_of_empty
 from sim.scene.units import Quantity, describe, parse_unit
 from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
+from sim.shown import forbidden
+
+LONGEST_NAME = 200  # characters
 
 # Kinds of things whose names appear in dotted full names; others may be any text.
 _STRICT = {"body", "joint", "point", "controller", "constraint", "parameter"}
@@ -142,6 +145,10 @@ class Reader:
             text = self.scope.substitute(node.text)
         except ExpressionError as error:
             return self.fail(node, path, error)
+        hidden = forbidden(text, several_lines=True)
+        if hidden:
+            self.problem(node, path, f"character {hidden}, which no text may hold", "terminals and films act upon it")
+            return BAD
         if choices is not None and text not in choices:
             meant = (also or {}).get(text.lower())
             hint = f"did you mean '{meant}'?" if meant else nearest(text, choices)
@@ -288,13 +295,25 @@ class Reader:
         """
         name = self.text(key, path)
         if name is BAD:
-            return BAD if "${" in key.text else key.text
+            return BAD if "${" in key.text or forbidden(key.text) else key.text
+        if not self.is_one_line(name, key, path):
+            return BAD
         if kind in _STRICT and not is_name(name):
             hint = "dots come from the prefix of an include" if "." in name else "letters, digits, _ and -"
             self.problem(key, path, f"'{name}' cannot be the name of a {kind}", hint)
         if kind == "event" and (is_pattern(name) or not name.strip()):
             self.problem(key, path, f"'{name}' cannot be the name of an event", "* and ? are for patterns")
         return name
+
+    def is_one_line(self, name: str, node: Node, path: str) -> bool:
+        """Return whether a name is short and stands in one line; report if not."""
+        if len(name) > LONGEST_NAME:
+            self.problem(node, path, f"a name of {len(name)} characters; {LONGEST_NAME} are the most", "")
+        elif any(c in name for c in "\n\t"):
+            self.problem(node, path, "a name of several lines, or with a tab", "a name stands in one line")
+        else:
+            return True
+        return False
 
 
 def _key_hint(key: Scalar, known: list[str]) -> str:
@@ -327,11 +346,18 @@ def _out_of_range(value: float, schema: Schema, unit: str) -> str:
     if abs(value) > LARGEST and math.isfinite(value) and _MEASURES.issuperset(unit.split(" or ")):
         coarse = f"{math.ulp(value):.1g}{shown[shown.find(' ') :] if ' ' in shown else ''}"
         return f"found {shown}: numbers of this size are told to {coarse} only; expected at most {LARGEST:g}"
+    if abs(value) > MOST and math.isfinite(value):
+        return f"found {shown}: what is computed with numbers of this size overflows; expected at most {MOST:g}"
+    least = SMALLEST if unit == "m" and "exclusiveMinimum" in schema else LEAST
+    if 0.0 < value < least and schema.get("minimum", schema.get("exclusiveMinimum")) == 0:
+        return f"found {shown}: what is computed with numbers so small is lost; expected at least {least:g}"
     return ""
 
 
 # m, rad, s, and per second: beyond, the spacing of floats is above the default of rtol, and motion below it is lost.
 LARGEST = 1e8
+# Of any unit, so that products and squares of a few of them are floats; sizes [m] are larger than atoms.
+MOST, LEAST, SMALLEST = 1e30, 1e-30, 1e-9
 _MEASURES = {"m", "rad", "s", "m/s", "rad/s"}
 
 

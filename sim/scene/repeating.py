@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sim.scene.expressions import RESERVED, ExpressionError, evaluate
@@ -13,9 +14,25 @@ from sim.scene.units import UNITS, Quantity
 if TYPE_CHECKING:
     from sim.scene.reading import Reader
 
-_MOST_TURNS = 10_000  # of a repeat and those around it together; more is a mistake, and would take minutes
+MOST_TURNS = 10_000  # of a repeat and those around it together, and of all; more is a mistake, and would take minutes
 
-Turn = dict[str, tuple[str, Quantity | str]]
+Column = Collection[tuple[str, Quantity | str]]  # text and meaning of a loop variable in each turn
+
+
+@dataclass(frozen=True)
+class _Whole(Collection[tuple[str, Quantity | str]]):
+    """Whole numbers, counted before they are made."""
+
+    numbers: range
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[tuple[str, Quantity | str]]:
+        return ((str(i), Quantity(float(i))) for i in self.numbers)
+
+    def __contains__(self, item: object) -> bool:
+        return item in list(self)
 
 
 def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]]:
@@ -33,14 +50,24 @@ def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]
             reader.problem(item, path, "key 'for' is missing", "for: {s: [l, r]}")
             continue
         body = Map([(key, value) for key, value in item.entries if key.text != "for"], item.place)
-        values = turns(loop, reader, f"{path}.for")
-        copies = len(values) * reader.scope.copies
-        if not values or copies > _MOST_TURNS:
+        columns = loop_columns(loop, reader, f"{path}.for")
+        length = len(next(iter(columns.values()), ()))
+        copies = length * reader.scope.copies
+        if not length or reader.findings.turns > MOST_TURNS:  # reported
             reader.lose_names()
-        if copies > _MOST_TURNS:
-            reader.problem(loop, f"{path}.for", f"{copies} turns in all; {_MOST_TURNS} are the most")
             continue
-        for turn in values:
+        reader.findings.turns += length
+        count = max(copies, reader.findings.turns)
+        if count > MOST_TURNS:
+            reader.lose_names()
+            reader.findings.turns = count  # those around it stop, too
+            what = f"{count} turns in all" if count == copies else f"{count} turns of all repeats up to this one"
+            reader.problem(loop, f"{path}.for", f"{what}; {MOST_TURNS} are the most")
+            continue
+        for values in zip(*columns.values(), strict=True):
+            if reader.findings.turns > MOST_TURNS:
+                break
+            turn = dict(zip(columns, values, strict=True))
             yield body, type(reader)(reader.scope.with_turn(turn, copies), reader.findings)
 
 
@@ -54,12 +81,12 @@ def unroll(node: Map, reader: Reader, path: str) -> Iterator[tuple[Scalar, Node,
             yield key, value, reader
 
 
-def turns(node: Node, reader: Reader, path: str) -> list[Turn]:
-    """Return the values of the loop variables in each turn; none if the loop cannot be read."""
+def loop_columns(node: Node, reader: Reader, path: str) -> dict[str, Column]:
+    """Return the values of each loop variable, all as many; none if the loop cannot be read."""
     if not isinstance(node, Map) or not node.entries:
         reader.problem(node, path, "expected loop variables and their values", "for: {s: [l, r], y: [1, -1]}")
-        return []
-    columns: dict[str, list[tuple[str, Quantity | str]]] = {}
+        return {}
+    columns: dict[str, Column] = {}
     good = True
     for key, value in node.entries:
         column = _column(value, reader, f"{path}.{key.text}")
@@ -68,16 +95,16 @@ def turns(node: Node, reader: Reader, path: str) -> list[Turn]:
         else:
             columns[key.text] = column
     if not good:
-        return []
+        return {}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {count}" for name, count in lengths.items())
         reader.problem(node, path, f"lists of different lengths: {shown}", "loop variables are stepped together")
-        return []
-    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+        return {}
+    return columns
 
 
-def _variable(key: Scalar, column: list[tuple[str, Quantity | str]], reader: Reader, path: str) -> bool:
+def _variable(key: Scalar, column: Column, reader: Reader, path: str) -> bool:
     """Return whether a loop variable may be called so; report if not."""
     name = key.text
     numeric = any(isinstance(meaning, Quantity) for _, meaning in column)
@@ -93,7 +120,7 @@ def _variable(key: Scalar, column: list[tuple[str, Quantity | str]], reader: Rea
     return False
 
 
-def _column(node: Node, reader: Reader, path: str) -> list[tuple[str, Quantity | str]] | None:
+def _column(node: Node, reader: Reader, path: str) -> Column | None:
     """Return the values of one loop variable: a list, or a range of whole numbers."""
     if isinstance(node, Map):
         return _range(node, reader, path)
@@ -121,7 +148,7 @@ def _value(item: Scalar, reader: Reader, path: str) -> tuple[str, Quantity | str
     return text, text
 
 
-def _range(node: Map, reader: Reader, path: str) -> list[tuple[str, Quantity | str]] | None:
+def _range(node: Map, reader: Reader, path: str) -> Column | None:
     schema = {"type": ["integer", "string"]}
     known = {"from": schema, "to": schema}
     limits = {"type": "object", "properties": known, "required": ["from", "to"], "additionalProperties": False}
@@ -129,10 +156,10 @@ def _range(node: Map, reader: Reader, path: str) -> list[tuple[str, Quantity | s
     first, last = block.get("from"), block.get("to")
     if first is None or last is None:
         return None
-    if last - first >= _MOST_TURNS:
-        reader.problem(node, path, f"{last - first + 1} turns; {_MOST_TURNS} are the most")
+    if last - first >= MOST_TURNS:
+        reader.problem(node, path, f"{last - first + 1} turns; {MOST_TURNS} are the most")
         return None
     if last < first:
         reader.problem(node, path, f"from {first} to {last} is empty")
         return None
-    return [(str(i), Quantity(float(i))) for i in range(first, last + 1)]
+    return _Whole(range(first, last + 1))

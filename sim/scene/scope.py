@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sim.scene.expressions import ExpressionError, evaluate
 from sim.scene.kept import Kept
+from sim.scene.library import scenes_path
 from sim.scene.names import full_name, nearest, own_name
 from sim.scene.units import ONE, Quantity
 
@@ -41,6 +42,8 @@ class Scope:
         The files that include one another, from the scene to this one.
     kept : Kept or None
         Texts of files that are read in place of the files.
+    home : Path
+        Folder of the scene's own file.
     """
 
     folder: Path
@@ -53,12 +56,22 @@ class Scope:
     turn: str = ""
     chain: tuple[Path, ...] = ()
     kept: Kept | None = None
+    home: Path = Path()
 
     @property
     def context(self) -> str:
         """From where the text was reached, as messages say it."""
         repeat = f"from repeat: {self.turn}" if self.turn else ""
         return "; ".join(part for part in (repeat, self.included) if part)
+
+    def is_foreign(self, path: Path) -> bool:
+        """Return whether a file lies neither in the scene's folder nor among the shipped scenes.
+
+        A scene from elsewhere may name any file that its reader can read: of such a one nothing is told but its name,
+        unless it is what the scene takes it for.
+        """
+        found = path.resolve()
+        return not any(found.is_relative_to(base.resolve()) for base in (self.home, scenes_path()))
 
     def full(self, name: str) -> str:
         """Return the full name of a thing of this file."""

@@ -9,7 +9,7 @@ from typing import Any
 from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
 from sim.scene.hull import HullError, hull_of
-from sim.scene.meshes import MeshError, Triangles, enclosed, mesh_of, read_mesh
+from sim.scene.meshes import MeshError, Triangles, as_obj, enclosed, mesh_of, read_mesh
 from sim.scene.names import nearest
 from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
@@ -125,12 +125,16 @@ def _of_file(solid: Block) -> tuple[tuple[Vec3, ...], Triangles] | None:
         shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
         solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
         return None
+    foreign = scope.kept is None and scope.is_foreign(path)
     try:
         found = read_mesh(path) if scope.kept is None else mesh_of(scope.kept.text(str(label)).encode())
     except MeshError as error:
-        solid.problem("file", f"'{name}': {error}", "meshes are OBJ or STL files")
+        said = "lies outside the scene's folder, and is no mesh that can be read" if foreign else str(error)
+        solid.problem("file", f"'{name}': {said}", "meshes are OBJ or STL files")
         return None
     points, triangles, text = found
+    if foreign:
+        text = as_obj(points, triangles)  # what recordings keep: its points, and nothing else that it holds
     solid.reader.findings.open(str(label), text)
     return points, triangles
 

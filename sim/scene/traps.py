@@ -7,8 +7,8 @@ import re
 from sim.scene.names import YAML_WORDS
 
 _SIXTIES = re.compile(r"[-+]?\d+(:[0-5]?\d)+(\.\d*)?")
-_OTHER_BASE = re.compile(r"[-+]?0[xXoObB][0-9a-fA-F_]+")
-_OCTAL = re.compile(r"[-+]?0\d+")
+_OTHER_BASE = re.compile(r"[-+]?0([xX][0-9a-fA-F]{1,40}|[oO][0-7]{1,40}|[bB][01]{1,40})")
+_OCTAL = re.compile(r"[-+]?0\d{1,40}")
 _UNDERSCORES = re.compile(r"[-+]?\d[\d_]*_[\d_]*(\.\d*)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+(\s*[A-Za-z]+)?")
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sim
+import sim.running  # whole, before a part of it is replaced
 from sim.recording import Recorder
 from sim.scene import load as loading
 from sim.scene.problem import Place, Problem, SceneError
