@@ -176,7 +176,7 @@ def _refuse(simulator: Simulator) -> None:
     """Refuse what has no linear model."""
     flow = simulator.flow
     if flow.structure.sizes.v == 0:
-        raise LinearError("nothing in this scene can move")
+        raise LinearError(f"{flow.model.scene.file}: nothing in this scene can move")
     if flow.structure.touches:
         pair = flow.model.pairs[flow.structure.touches[0].pair]
         a, b = (flow.model.body_names[flow.model.solids[n].body] for n in (pair.first, pair.second))
