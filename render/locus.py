@@ -37,7 +37,7 @@ def draw(
     if out.suffix.lower() not in KINDS:
         raise RenderError(f"{out}: a plot ends in {', '.join(KINDS)}")
     panels, dpi = 1 if len(values) == 1 else 2, 130
-    inches = (size[0] / dpi, size[1] / dpi) if size else (5.2 * panels, 4.6)
+    inches = ((size[0] + 0.01) / dpi, (size[1] + 0.01) / dpi) if size else (5.2 * panels, 4.6)
     with matplotlib.rc_context({"font.size": 9.5, "svg.hashsalt": "brachiate", "axes.formatter.useoffset": False}):
         figure = Figure(figsize=inches, dpi=dpi, layout="constrained")
         FigureCanvasAgg(figure)

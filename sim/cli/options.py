@@ -51,10 +51,13 @@ def size(text: str | None) -> tuple[int, int] | None:
     """Return (width, height) in pixels of ``1280x720``."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*(\d+)\s*[xX]\s*(\d+)\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,6})\s*[xX]\s*(\d{1,6})\s*", text)
     if found is None:
         raise Refusal(f"--size: {text!r} is not of the form WIDTHxHEIGHT, as in 1280x720")
-    return int(found[1]), int(found[2])
+    width, height = int(found[1]), int(found[2])
+    if not width * height:
+        raise Refusal(f"--size: {text!r} has no pixels; give WIDTHxHEIGHT, as in 1280x720")
+    return width, height
 
 
 def target(path: Path, option: str, suffixes: Sequence[str], *, overwrite: bool) -> Path:

@@ -104,3 +104,10 @@ def test_values_of_a_parameter_end_where_they_should() -> None:
     assert [value.value for value in parameter_values("x=1 cm:3 cm:0.9 cm")[1]] == pytest.approx([0.01, 0.019, 0.028])
     with pytest.raises(Refusal):
         parameter_values("v")
+
+
+@pytest.mark.parametrize(("size", "code"), [("0x5", 2), ("5x0", 2), ("400x300", 0)])
+def test_a_plot_has_pixels(size, code, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["linearize", "pendulum", "-o", "y.png", "--size", size]) == code
+    assert ("has no pixels" in capsys.readouterr().err) == (code == 2)
