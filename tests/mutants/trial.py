@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -19,7 +20,11 @@ from tests.mutants.mutations import Mutant
 from tests.mutants.reach import ROOT, Reach
 
 # Modules of others that tests need: a fork has them already, and begins in milliseconds.
-PRELOADED = ("numpy", "scipy.linalg", "scipy.optimize", "h5py", "yaml", "jsonschema", "hypothesis", "rich", "typer")
+PRELOADED = (
+    "numpy", "scipy.linalg", "scipy.optimize", "scipy.spatial", "scipy.integrate", "h5py", "yaml", "jsonschema",
+    "hypothesis", "rich", "typer", "mujoco", "pinocchio", "exudyn", "coal",
+)  # fmt: skip
+FIRST = 25  # tests that are tried before the others: to import all that reach a place takes longer than most of them
 LONGEST_TEST = 60  # s: a test that takes longer hangs; none of those that are chosen takes as long
 GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which the whole trial hangs
 SLOWER = 4.0  # times: what tests may take beside others
@@ -57,10 +62,12 @@ class Copy:
         path = self.folder / mutant.file
         right = path.read_bytes()
         path.write_bytes(mutant.made_in(right))
+        _forget_compiled(path)
         try:
             yield
         finally:
             path.write_bytes(right)
+            _forget_compiled(path)
 
     def first_failure(self, tests: Sequence[str], interpreted: bool, budget: float) -> str:
         """Run tests until one fails; returns its name, "(hang)", "(import)", or "" where all pass."""
@@ -104,7 +111,8 @@ class Copy:
 @contextlib.contextmanager
 def copy_of_tree() -> Iterator[Copy]:
     """Give a copy of all files that are no results."""
-    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+    (ROOT / ".mutants").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="copy-", dir=ROOT / ".mutants") as name:
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, capture_output=True, check=True,
@@ -113,7 +121,23 @@ def copy_of_tree() -> Iterator[Copy]:
             if (ROOT / file).exists():
                 (Path(name) / file).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / file, Path(name) / file)
+        _lend_kernels(Path(name))
         yield Copy(Path(name))
+
+
+def _lend_kernels(folder: Path) -> None:
+    """Copy the compiled kernels to where they are looked for: numba calls them by the place of their sources."""
+    for kept in (ROOT / ".kernel_cache").glob("*/"):
+        (folder / ".kernel_cache" / kept.name).mkdir(mode=0o700, parents=True)
+        for mark in filter(Path.is_file, kept.iterdir()):
+            shutil.copy2(mark, folder / ".kernel_cache" / kept.name)
+        for sources in ("sim/kernels", "bench", "tests", "tests/kernels"):
+            old, new = (
+                f"{Path(sources).name}_{hashlib.sha1(str(root / sources).encode()).hexdigest()}"
+                for root in (ROOT, folder)
+            )
+            if (kept / old).exists():
+                shutil.copytree(kept / old, folder / ".kernel_cache" / kept.name / new)
 
 
 def try_out(copy: Copy, mutant: Mutant, reach: Reach, budget: float) -> Trial:
@@ -125,7 +149,9 @@ def try_out(copy: Copy, mutant: Mutant, reach: Reach, budget: float) -> Trial:
     noticed = ""
     while tests:
         with copy.with_mistake(mutant):
-            noticed = copy.first_failure(tests, interpreted, budget)
+            noticed = copy.first_failure(tests[:FIRST], interpreted, budget)
+            if not noticed and len(tests) > FIRST:
+                noticed = copy.first_failure(tests[FIRST:], interpreted, budget)
         if not noticed or copy.is_sound(noticed, interpreted, tests):
             break
         if noticed == "(import)":
@@ -148,7 +174,14 @@ def _within(names: Sequence[str], seconds: Callable[[str], float], budget: float
 def preload() -> None:
     """Import what all trials need and no mistake changes."""
     for name in PRELOADED:
-        __import__(name)
+        with contextlib.suppress(ImportError):
+            __import__(name)
+
+
+def _forget_compiled(path: Path) -> None:
+    """Delete what Python has compiled of a file: it looks at the second of a change and the size alone."""
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
+        compiled.unlink()
 
 
 def _wait(child: int, limit: float) -> int | None:
@@ -174,12 +207,13 @@ def _run(folder: Path, tests: Sequence[str], interpreted: bool, output: int) -> 
         for stream in (1, 2):
             os.dup2(output, stream)
         os.chdir(folder)
-        os.environ["PYTHONPATH"], os.environ["PYTHONDONTWRITEBYTECODE"] = str(folder), "1"
-        sys.dont_write_bytecode = True
+        os.environ["PYTHONPATH"] = str(folder)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        sys.dont_write_bytecode = False  # what tests are made of is parsed once
         if interpreted:
             os.environ["NUMBA_DISABLE_JIT"] = "1"
         else:
-            os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".kernel_cache")
+            os.environ.pop("NUMBA_CACHE_DIR", None)
         ours = [name for name in sys.modules if name.split(".")[0] in ("sim", "render", "plugins", "tests", "bench")]
         for name in ours:
             del sys.modules[name]
