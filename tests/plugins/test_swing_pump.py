@@ -44,6 +44,36 @@ def test_pumping_begins_at_its_time():
     assert torque_of(pump, VIEW, np.zeros(4), np.zeros(4), t=3.01)[3] != 0.0
 
 
+@pytest.mark.parametrize("after", [0.02, 0.3, 0.5, 0.9, 1.0, 1.7])
+def test_pumping_fades_in_over_half_a_swing(after):
+    """From nothing to all of it, by half a wave of a cosine, without a jump of value or rate at either end."""
+    pump = SwingPump(joints=("knee",), amplitude=0.5, frequency=0.5, phase=1.0, start_at=3.0, kp=1.0, kd=0.0)
+    share = math.sin(0.5 * math.pi * min(after, 1.0)) ** 2
+    expected = 0.5 * share * math.sin(math.pi * (3.0 + after) + 1.0)
+    got = torque_of(pump, VIEW, np.zeros(4), np.zeros(4), t=3.0 + after)[3]
+    assert got == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("names", [("rope", "hinge", "knee"), ("hinge", "knee", "rope")])
+def test_the_coordinate_that_is_followed_is_the_joints_own(names):
+    """Wherever its columns begin; a joint with one freedom has no other component."""
+    kinds = {"rope": "spherical", "hinge": "rotational", "knee": "rotational"}
+    view = view_of({name: kinds[name] for name in names})
+    for swing, component, which in (("rope", 2, 2), ("rope", 0, 0), ("hinge", 1, 0)):
+        pump = SwingPump(joints=("knee",), swing=swing, component=component, amplitude=1.0, kp=1.0, kd=0.0)
+        pump.start(view)
+        coordinate = np.zeros(5)
+        coordinate[view.columns[swing].start + which] = 0.3
+        rate = np.zeros(5)
+        rate[view.columns[swing].start + which] = 10.0
+        torque = torque_of(pump, view, coordinate, rate, t=100.0)
+        assert torque[view.columns["knee"].start] > 0.9
+    with pytest.raises(ValueError, match="component 3 of 'rope'; expected 0 to 2"):
+        SwingPump(joints=("knee",), swing="rope", component=3, amplitude=1.0).start(view)
+    with pytest.raises(ValueError, match="joint 'rope' has more than one freedom"):
+        SwingPump(joints=("rope",), amplitude=1.0).start(view)
+
+
 def amplitude_after(seconds, amplitude):
     """Return the largest angle of a hanging rod (2 m, 30 kg) with a lower leg (0.3 m, 4 kg) at its end."""
     view = view_of({"rope": "rotational", "knee": "rotational"})
