@@ -145,6 +145,7 @@ def test_schemas(engine, capsys):
 
 def test_new_files_are_written_once(engine, capsys):
     assert main(["new", "scene", "my-scene"]) == 0
+    assert capsys.readouterr().out.endswith("run it: sim run my-scene.yaml --video my-scene.mp4\n")
     text = Path("my-scene.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=") and "@" not in text
     assert Path(text.splitlines()[0].partition("=")[2]).is_file()

@@ -144,9 +144,10 @@ def test_no_plane_is_drawn_unless_the_look_has_one():
     assert ((picture(motion, from_below, Look(background=GREY, ground=-0.5)) != 128).any(axis=2)).sum() < 30
 
 
-def test_the_ground_hides_what_is_under_it():
+@pytest.mark.parametrize("target", [(0.0, 0.0, 0.0), (0.2, 0.5, -0.2), (0.1, -0.9, 0.3)])
+def test_the_ground_hides_what_is_under_it(target):
     motion = still(("box", (0.4, 0.4, 0.4), (0, 0, -0.8), UNIT, RED))
-    seen_by = Camera(np.zeros(3), 4.0, 0.3, np.deg2rad(35), np.deg2rad(40))
+    seen_by = Camera(np.array(target), 4.0, 0.3, np.deg2rad(35), np.deg2rad(40))
 
     def red(drawn):
         return ((drawn[..., 0].astype(int) - drawn[..., 2]) > 60).sum()
