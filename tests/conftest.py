@@ -12,6 +12,14 @@ from typing import Any
 import pytest
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Write down which tests run which line, where `tests.mutants` asks for it."""
+    if "MUTANTS_REACH" in os.environ:
+        from tests.mutants.reach import Tracer
+
+        config.pluginmanager.register(Tracer(os.environ["MUTANTS_REACH"]))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that need all kernels: what they compile, by two processes, no other test waits for."""
     items.sort(key=lambda item: "compiled" not in getattr(item, "fixturenames", ()))

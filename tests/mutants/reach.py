@@ -1,7 +1,7 @@
-"""Which tests run which line: a pytest plugin that writes it down, and the table that is read from that.
+"""Which tests run which line: written down while they run, and the table that is read from that.
 
-``pytest -p tests.mutants.reach`` with ``MUTANTS_REACH`` set to a file traces every test of a session, with the time
-that it takes.  Kernels are seen where they are interpreted only.
+With ``MUTANTS_REACH`` set to a file, `pytest` traces every test of a session, with the time that it takes.  Kernels
+are seen where they are interpreted only.
 """
 
 from __future__ import annotations
@@ -52,12 +52,6 @@ class Tracer:
         self.coverage.save()
         lines = (f"{seconds:.4f}\t{name}\n" for name, seconds in self.seconds.items())
         Path(f"{self.file}.seconds").write_text("".join(lines))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Trace where a file is named."""
-    if "MUTANTS_REACH" in os.environ:
-        config.pluginmanager.register(Tracer(os.environ["MUTANTS_REACH"]))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def record(tests: Sequence[str] = (), passes: Sequence[str] = tuple(PASSES)) -> 
         environment = {**os.environ, "MUTANTS_REACH": str(file), "PYTHONPATH": str(ROOT)}
         if name == "interpreted":
             environment["NUMBA_DISABLE_JIT"] = "1"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.reach", *PASSES[name], *tests]
+        command = [sys.executable, "-m", "pytest", "-q", *PASSES[name], *tests]
         with open(FOLDER / f"{name}.txt", "w") as output:
             running.append((name, subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output)))
     for name, process in running:
