@@ -19,7 +19,6 @@ from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.model import FREEDOM_ROWS, NV, RATES_ONLY
 from sim.oddities import oddities
-from sim.recording.layout import in_words
 from sim.redundancy import (
     RANK,
     Loop,
@@ -360,6 +359,8 @@ def forces_of(mechanism: Mechanism) -> list[dict[str, str]]:
 
     In world axes, as forces are recorded, and in those of the joint on its parent.
     """
+    from sim.recording.layout import in_words  # HDF5 takes as long to load as most scenes to check
+
     marks, present = mechanism.determinate() == 1.0, [*mechanism.structure.carrier[1:], *mechanism.structure.loops]
     alike: dict[tuple[str, str], list[str]] = {}
     for joint in sorted(int(j) for j in present):

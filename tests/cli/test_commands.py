@@ -37,6 +37,13 @@ def test_the_version_costs_no_imports():
     assert not modules & {"numpy", "numba", "scipy", "h5py", "vispy", "matplotlib", "yaml", "pydantic", "rich.console"}
 
 
+def test_a_check_loads_neither_recordings_nor_a_compiler():
+    code, modules = imported("check", str(ROOT / "scenes" / "four_bar.yaml"))
+    assert code == 0
+    assert "sim.report" in modules  # it was checked
+    assert not modules & {"numba", "h5py", "sim.recording", "vispy", "matplotlib"}
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"brachiate {sim.__version__}\n"
