@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.mutants.judged import changes_nothing
 from tests.mutants.reach import ROOMS, ROOT
 
 _OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
@@ -19,7 +20,9 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.NotIn: (ast.In,),
 }  # fmt: skip
 _SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sin": "cos", "cos": "sin"}
-_UNWRAPPED = {"abs", "sqrt", "sorted", "float", "list"}  # a call of one argument that is dropped
+_UNWRAPPED = {"abs", "sqrt", "sorted"}  # a call of one argument that is dropped
+# Below this size [-] a number is a tolerance or keeps off a division by zero: twice as large, it says the same.
+_TOLERANCE = 1e-6
 # What says something to people or to type checkers is no mechanics.
 _SILENT = {"cast", "TypeVar", "SimulationError", "RecordingError", "RenderError", "ValueError", "TypeError", "Problem"}
 
@@ -51,8 +54,14 @@ class Mutant:
         end = self.at + len(self.before.encode())
         return source[: self.at] + self.after.encode() + source[end:]
 
-    def __str__(self) -> str:
+    @property
+    def change(self) -> tuple[str, str]:
+        """What is replaced by what, on one line."""
         before, after = (" ".join(text.split()) for text in (self.before, self.after))
+        return before, after
+
+    def __str__(self) -> str:
+        before, after = self.change
         return f"{self.file}:{self.line}: {self.kind}: {before}  ->  {after}"
 
 
@@ -62,10 +71,12 @@ def sources(place: str | None = None) -> list[str]:
     return [file for file in files if place is None or file == place or file.startswith(place.rstrip("/") + "/")]
 
 
-def mutants_of(file: str) -> list[Mutant]:
-    """Return every mistake that can be made in a file."""
+def mutants_of(file: str, judged: bool = False) -> list[Mutant]:
+    """Return every mistake that can be made in a file, with or without those that are known to change nothing."""
     text = (ROOT / file).read_text()
-    return list(_Finder(file, text).found())
+    lines = text.splitlines()
+    found = _Finder(file, text).found()
+    return [m for m in found if judged or not changes_nothing(file, lines[m.line - 1].strip(), *m.change)]
 
 
 class _Finder:
@@ -138,6 +149,8 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.expr]:
         node = stack.pop()
         if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Call) and _name(node.func) in _SILENT):
             continue
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # lengths that are equal anyway
+            continue
         if isinstance(node, ast.expr):
             yield node
         stack.extend(ast.iter_child_nodes(node))
@@ -189,7 +202,7 @@ def _mistaken_constant(node: ast.Constant) -> Iterator[tuple[str, str]]:
     elif type(value) is int:
         yield "constant", str(value + 1)
     elif type(value) is float and value != 0.0:
-        yield "constant", repr(2.0 * value)
+        yield "constant", repr((2.0 if abs(value) > _TOLERANCE else 1000.0) * value)
     elif type(value) is float:
         yield "constant", "1.0"
 
