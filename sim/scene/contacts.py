@@ -117,6 +117,10 @@ def _named(text: str, node: Node, block: Block, path: str, known: Touchable, unr
     if text == WORLD:
         return [WORLD]
     if not text.startswith(f"{WORLD}."):
+        full = reader.scope.full(text)
+        if full not in known.bodies and reader.scope.full(f"{WORLD}.{text}") in known.still and full not in unreadable:
+            reader.problem(node, path, f"no body named '{full}'", f"the shape of the world: {WORLD}.{text}")
+            return []
         return resolve_name(reader.scope.full(text), node, reader, path, "body", known.bodies, unreadable)
     name = reader.scope.full(text)
     lost = unreadable.may_match(name) if is_pattern(name) else name in unreadable
