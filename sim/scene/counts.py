@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sim.scene.draft import Draft
 from sim.scene.findings import Findings
@@ -11,7 +11,9 @@ from sim.scene.inertia import eigenvalues
 from sim.scene.spec import JOINT_FREEDOMS, Body, Contact, Joint, Shape
 
 MOST_BODIES = 2_500  # a check takes seconds
-MOST_FREEDOMS = 6_000  # where a body has no inertia about some axis: what holds it is then found in dense matrices
+# Freedoms where a body has no inertia about some axis: what moves without it is then found in dense matrices.
+MOST_FREEDOMS = 6_000
+MOST_TOGETHER = 1_200  # of bodies that hang on one another: a block of these matrices
 THIN = 1e-13  # of the largest moment of inertia, as in `sim.lending`
 MOST = 10_000  # of each other section
 MOST_PAIRS = 100_000  # of shapes that rules let touch, which are looked at one by one
@@ -30,21 +32,41 @@ def check_counts(draft: Draft) -> bool:
 
 
 def check_freedoms(bodies: Sequence[Body], joints: Iterable[Joint], findings: Findings) -> None:
-    """Report the first body without inertia about some axis, in a scene of more freedoms than it may have then."""
-    held: dict[str, int] = {}
+    """Report the first body without inertia about some axis where there are more freedoms than may be with it."""
+    held: dict[str, Joint] = {}
     for joint in joints:
         if joint.connected:
-            held.setdefault(joint.child, JOINT_FREEDOMS[joint.type])
-    freedoms = sum(held.get(body.name, 6) for body in bodies)
-    if freedoms <= MOST_FREEDOMS:
-        return
+            held.setdefault(joint.child, joint)
+    freedoms = {body.name: JOINT_FREEDOMS[held[body.name].type] if body.name in held else 6 for body in bodies}
+    roots = _roots(freedoms, held)
+    together: Counter[str] = Counter()
+    for name, count in freedoms.items():
+        together[roots[name]] += count
+    whole = sum(freedoms.values())
     for body in bodies:
-        moments = eigenvalues(body.inertia)
+        number, most, where = together[roots[body.name]], MOST_TOGETHER, " of bodies that hang on one another"
+        if whole > MOST_FREEDOMS:
+            number, most, where = whole, MOST_FREEDOMS, ""
+        moments = eigenvalues(body.inertia) if number > most else (1.0, 1.0, 1.0)
         if moments[0] <= THIN * moments[2]:
-            what = f"{freedoms} freedoms, and body '{body.name}' has no inertia about some axis"
+            what = f"{number} freedoms{where}, and body '{body.name}' has no inertia about some axis"
             hint = "give each body inertia, as shapes do, or hold it by joints"
-            findings.add(body.place, f"bodies.{body.name}", f"{what}; {MOST_FREEDOMS} are the most then", hint)
+            findings.add(body.place, f"bodies.{body.name}", f"{what}; {most} are the most then", hint)
             return
+
+
+def _roots(names: Iterable[str], held: Mapping[str, Joint]) -> dict[str, str]:
+    """Return for each body the first of those that carry one another up to it; of a ring, one that is in it."""
+    out: dict[str, str] = {}
+    for name in names:
+        carried: dict[str, None] = {}
+        at = name
+        while at not in out and at not in carried:
+            carried[at] = None
+            if at in held and held[at].parent != "world":
+                at = held[at].parent
+        out.update(dict.fromkeys(carried, out.get(at, at)))
+    return out
 
 
 def check_pairs(

@@ -152,6 +152,33 @@ def test_so_are_freedoms_where_some_have_no_inertia():
     assert found.path == "bodies.x0" and found.where is not None and found.where.line == 3
 
 
+def chain_of(count: int) -> str:
+    """Return a chain of spherical joints whose last body is a point mass, written before what carries it."""
+    bodies = [f"  x{k}: {{mass: 1 kg, com: [0.1, 0, 0], inertia: [1, 1, 1]}}" for k in range(count - 1)]
+    parents = ["world", *(f"x{k}" for k in range(count - 1))]
+    joints = [
+        f"  j{k}: {{type: spherical, child: x{k}, parent: {p}, position: [{k}, 0, 0]}}" for k, p in enumerate(parents)
+    ]
+    last = f"  x{count - 1}: {{mass: 1 kg, com: [0.1, 0, 0]}}"
+    return "\n".join(["bodies:", last, *bodies, "joints:", *reversed(joints), ""])
+
+
+def test_so_are_freedoms_of_bodies_that_hang_on_one_another():
+    load_text("schema: 1\n" + chain_of(400))
+    (found,) = problems(chain_of(401))
+    assert found.what == (
+        "1203 freedoms of bodies that hang on one another, and body 'x400' has no inertia about some axis; "
+        "1200 are the most then"
+    )
+    assert found.path == "bodies.x400" and found.where is not None and found.where.line == 3
+    load_text("schema: 1\n" + chain_of(401).replace("parent: x200,", "parent: world,"))
+
+
+def test_bodies_that_carry_one_another_in_a_ring_are_counted_once():
+    ring = chain_of(401).replace("parent: world", "parent: x400")
+    assert any("1203 freedoms of bodies" in found.what for found in problems(ring))
+
+
 def test_so_are_pairs_that_may_touch():
     text = "bodies:\n  repeat:\n    for: {i: {from: 1, to: 500}}\n"
     text += '    "x${i}": {mass: 1 kg, shapes: [{sphere: {radius: 1}}]}\n'
