@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.attacks.attack import Attack
 
-LONGEST, PATIENCE = 10, 60.0  # s of processor time, and in all: other programs run beside this one
+LONGEST, PATIENCE = 10, 600.0  # s of processor time, and in all: a busy machine may give a process little of it
 MOST_MEMORY = 6 << 30  # bytes of address space
 ENDINGS = {0, 2, 3, 4, 5}  # exit codes that `sim.cli.outcome` knows, but the unforeseen and Ctrl-C
 INTERRUPTED = 130
