@@ -70,9 +70,8 @@ _CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def _has_place(attack: Attack, printed: str) -> bool:
-    named = any(
-        repr(word[:40]) in printed or (word and repr(word[:40])[1:-1] in printed) for word in attack.arguments[1:]
-    )
+    shown = [text for word in filter(None, attack.arguments[1:]) for text in (repr(word[:40]), json.dumps(word[:40]))]
+    named = any(text in printed or text[1:-1] in printed for text in shown)
     return named or _PLACE.search(printed) is not None
 
 
