@@ -100,8 +100,12 @@ class Equations:
         motion = Motion(self.tables, self.links, q)
         return self._rows(motion, self._blocks(motion))
 
-    def answer(self, q: np.ndarray, v: np.ndarray) -> Answer:
-        """Return accelerations of k states, q (k, nq) and v (k, nv), that keep to the rows."""
+    def vdot(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return accelerations (k, nv) of k states, q (k, nq) and v (k, nv), that keep to the rows."""
+        return self.answer(q, v, with_inputs=False).vdot
+
+    def answer(self, q: np.ndarray, v: np.ndarray, with_inputs: bool = True) -> Answer:
+        """Return accelerations of k states, as `vdot` does, and what unit torques change them by."""
         motion = Motion(self.tables, self.links, q)
         motion.move(v)
         blocks = self._blocks(motion)
@@ -115,7 +119,7 @@ class Equations:
             J_s = J[:, soft]
             M = M + np.swapaxes(J_s, 1, 2) @ J_s
             tau = tau + np.einsum("krv,kr->kv", J_s, gamma[:, soft])
-        inputs = self._inputs(blocks, tau)
+        inputs = self._inputs(blocks, tau) if with_inputs else np.zeros((*tau.shape, 0))
         J, gamma, m = J[:, self.kept], gamma[:, self.kept], len(self.kept)
         left = np.concatenate(
             [

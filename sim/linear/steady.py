@@ -17,6 +17,7 @@ from sim.linear.symmetry import broken_by, fields, lone, symmetries
 from sim.mechanism import Mechanism
 
 STEADY = 1e-7  # rates that must rest and accelerations that must be those of the symmetry, over 1 + |v|: steady below
+PIECE = 16  # states that are answered at once: each takes room by the square of the freedoms
 STILL = 1e-9  # the same, below which a motion is steady without turns
 FOUND = 1e-12  # the same, at which Newton's iteration for a steady motion ends
 STEPS, STRIDE = 40, 0.3  # of it; longest step, in m or rad and per second
@@ -86,7 +87,7 @@ class Looker:
         Where freedoms alone will do, nothing turns: a sleeping top spins, and its axes stand still.
         """
         here = fields(self.equations, q[None], v[None])
-        aim = np.concatenate([v, self.equations.answer(q[None], v[None]).vdot[0]])
+        aim = np.concatenate([v, self.equations.vdot(q[None], v[None])[0]])
         turned = basis[len(v) :]
         _, s, Vt = np.linalg.svd(turned) if turned.size else (0, np.zeros(0), np.eye(basis.shape[1]))
         still = basis @ Vt[int(np.sum(s > 1e-9)) :].T
@@ -115,15 +116,16 @@ class Looker:
         equations = self.equations
         N_p, N_v = self.tangents(q, at)
         n, m = N_p.shape[1], N_v.shape[1]
-        dq = np.zeros((n + m, len(v)), complex)
-        dq[:n] = 1j * step * N_p.T
-        there = equations.beside(q, dq)
-        rates = np.repeat(v[None].astype(complex), n + m, axis=0)
-        rates[n:] += 1j * step * N_v.T
-        rates[:n] = self._completed(there[:n], rates[:n], at)
-        Z = fields(equations, there, rates)
-        value = np.hstack([rates - Z.moved @ frame.along, equations.answer(there, rates).vdot - Z.turned @ frame.along])
-        slopes: np.ndarray = value.imag.T / step
+        dq, dv = np.zeros((2, n + m, len(v)), complex)
+        dq[:n], dv[n:] = 1j * step * N_p.T, 1j * step * N_v.T
+        slopes = np.zeros((2 * len(v), n + m))
+        for first in range(0, n + m, PIECE):
+            piece, of_positions = slice(first, first + PIECE), max(n - first, 0)
+            there, rates = equations.beside(q, dq[piece]), v + dv[piece]
+            rates[:of_positions] = self._completed(there[:of_positions], rates[:of_positions], at)
+            Z = fields(equations, there, rates)
+            value = [rates - Z.moved @ frame.along, equations.vdot(there, rates) - Z.turned @ frame.along]
+            slopes[:, piece] = np.hstack(value).imag.T / step
         return slopes
 
     def _completed(self, q: np.ndarray, v: np.ndarray, at: States) -> np.ndarray:

@@ -77,7 +77,7 @@ def broken_by(equations: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     Rows of positions keep their residuals, J v stays, and vdot moves along: D vdot . X = X vdot.
     """
     here = fields(equations, q[None], v[None])
-    vdot = equations.answer(q[None], v[None]).vdot[0]
+    vdot = equations.vdot(q[None], v[None])[0]
     wanted = fields(equations, q[None], vdot[None]).turned[0]
     dq, dv = here.moved[0].T, here.turned[0].T
     beside, rates = equations.beside(q, 1j * STEP * dq), v + 1j * STEP * dv
@@ -85,7 +85,7 @@ def broken_by(equations: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     slip = np.einsum("krv,kv->kr", J, rates).imag[:, equations.hard] / STEP
     steady = equations.driven & (np.abs(equations.want[:, 2]) == 0.0)  # time moves these along
     gap = J.real[0, equations.positions & ~steady] @ here.moved[0]
-    bent = equations.answer(beside, rates).vdot.imag.T / STEP - wanted
+    bent = equations.vdot(beside, rates).imag.T / STEP - wanted
     return np.vstack([gap, slip.T, bent])
 
 
