@@ -20,10 +20,10 @@ class Presses:
 
     def __init__(self, seed: int, count: int = 6, freedoms: int = 11, friction: float = 0.6):
         rng = np.random.default_rng(seed)
-        self.rng, self.count, width = rng, count, 6
+        self.rng, self.count, width = rng, count, 7
         self.chosen = np.array([k for k in range(count) if k != 1])
         press = table(PRESS, count)
-        press.rows, press.count, press.friction = 3, rng.integers(3, width + 1, count), friction
+        press.rows, press.count, press.friction = 3, rng.integers(3, width, count), friction
         press.rows[2], press.friction[2] = 1, 0.0  # without friction
         press.low[2], press.high[2] = -0.7, 0.4
         press.high[[0, 1, *range(3, count)]] = math.inf
