@@ -165,6 +165,19 @@ def test_newtons_matrix_is_the_derivative_of_what_is_left(seed: int, rho: float)
     np.testing.assert_allclose(x, np.linalg.solve(found, rhs), atol=1e-9 * np.abs(x).max())
 
 
+def test_a_press_of_any_stiffness_is_in_the_matrix() -> None:
+    """One without friction, too, of which nothing else tells that it gives way."""
+    for stiffness in (1.0, 2.0):
+        presses = Presses(2)
+        work, n = presses.work, presses.size
+        work.chosen[0], work.P[2, 0] = 2, 0.0
+        work.z[2] = 0.0
+        presses.shape()
+        plain(augmented.add_stiffness)(work, 1, n, stiffness * np.trace(work.G[2]))
+        diagonal = [work.matrix[work.start[i] + i] for i in range(n)]
+        np.testing.assert_allclose(diagonal, 1.0 + stiffness * presses.own[2, 0] ** 2, rtol=1e-12)
+
+
 def test_the_derivative_has_every_branch_of_the_law() -> None:
     """Free, at either bound, sticking, sliding, and where friction is nothing or asks for nothing."""
     press, P, z = table(PRESS, 1), np.zeros((1, 3)), np.zeros((1, 3))
@@ -229,18 +242,24 @@ def law_is_off_by(presses: Presses, k: int) -> float:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("near", "again", "most"), [(0, 0, 2e-5), (1, 0, 2e-9), (0, 1, 3e-10)])
+@pytest.mark.parametrize(("near", "again", "most"), [(0, 0, 1e-5), (1, 0, 1e-6), (0, 1, 1e-10)])
 def test_presses_that_are_solved_together_follow_their_laws(seed: int, near: int, again: int, most: float) -> None:
-    """As nearly as their stiffness lets them within the rounds: it does not grow where each round leaves little."""
+    """As nearly as their stiffness lets them within the rounds, which does not grow where each round leaves little.
+
+    Tried again from there, a few steps of stiff presses do the rest.
+    """
     presses = Presses(seed, friction=0.25)
     work, count = presses.work, len(presses.chosen)
     used = np.flatnonzero(presses.place >= 0)
     others = work.push[used] - np.einsum("kri,kr->i", presses.own[presses.chosen], work.P[presses.chosen])
     still, P = work.push[0], work.P[1].copy()
     made, worst = plain(augmented.solve_together)(work, count, presses.size, near, again, 1e-10)
-    assert 0 < made < 40
+    assert 0 < made < 45
     assert worst <= most
-    assert max(law_is_off_by(presses, k) for k in presses.chosen) <= worst + 1e-12
+    assert max(law_is_off_by(presses, k) for k in presses.chosen) <= 2 * worst
+    made, worst = plain(augmented.solve_together)(work, count, presses.size, 1, 1, 1e-10)
+    assert 0 < made < 5
+    assert max(law_is_off_by(presses, k) for k in presses.chosen) <= 2 * worst <= 2e-10
     pushed = others + np.einsum("kri,kr->i", presses.own[presses.chosen], work.P[presses.chosen])
     np.testing.assert_allclose(work.push[used], pushed, atol=1e-12)
     assert work.push[0] == still and work.P[1].tolist() == P.tolist()
