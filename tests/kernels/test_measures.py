@@ -163,6 +163,8 @@ def test_where_a_step_may_not_end() -> None:
         (0.05, 0.06, 0.2, None, math.inf),  # it goes away, but is near
         (0.05, 0.11, 0.2, 0, math.inf),
         (0.05, 0.04, 0.0, 1, math.inf),  # no time has passed
+        (0.05, 0.05, 0.2, None, math.inf),
+        (0.5, 0.5, 0.2, 0, math.inf),
     ],
 )
 @pytest.mark.parametrize("was", [0, 1])
@@ -197,6 +199,7 @@ def test_guards_are_armed_again_once_their_value_has_left() -> None:
     for value, peak, armed in (
         (-1.01 * HYSTERESIS * 5.0, 5.0, True), (-0.99 * HYSTERESIS * 5.0, 5.0, False), (0.2, 5.0, False),
         (-1.01 * LEAST_HYSTERESIS, 0.0, True), (-0.99 * LEAST_HYSTERESIS, 0.0, False), (-3.0, 1.0, True),
+        (-HYSTERESIS * 5.0, 5.0, False),
     ):  # fmt: skip
         guards = table(GUARD, 3)
         guards.kind, guards.armed = GUARD_HOLD, [ARMED, WAITING_TO_LEAVE, DISARMED]
@@ -208,22 +211,22 @@ def test_guards_are_armed_again_once_their_value_has_left() -> None:
 
 
 def test_a_freedom_that_has_come_to_move_is_allowed_nothing_more() -> None:
-    guards = table(GUARD, 4)
-    guards.kind, guards.allowed, guards.armed = [GUARD_RUB, GUARD_RUB, GUARD_HOLD, GUARD_RUB], 0.3, ARMED
-    guards.value = [-3.01, -2.99, -5.0, 4.0]
+    guards = table(GUARD, 5)
+    guards.kind, guards.allowed, guards.armed = [GUARD_RUB, GUARD_RUB, GUARD_HOLD, GUARD_RUB, GUARD_RUB], 0.3, ARMED
+    guards.value = [-3.01, -2.99, -5.0, 4.0, -10.0 * 0.3]
     plain(motion.arm_again)(guards)
-    assert guards.allowed.tolist() == [0.0, 0.3, 0.3, 0.3]
+    assert guards.allowed.tolist() == [0.0, 0.3, 0.3, 0.3, 0.3]
 
 
 def test_rows_that_act_are_kept_with_their_order_and_places() -> None:
     rows, one = table(ROW_WORK, 4), table(ONE_WORK, 1)
-    rows.order, rows.place, rows.weak = [2, 0, 3, 1], [5, 6, 7, 8], [0.1, 0.2, 0.3, 0.4]
+    rows.order, rows.place, rows.weak = [2, 0, 1, 3], [5, 6, 7, 8], [0.1, 0.2, 0.3, 0.4]
     one.rank, one.pivots = 3, [[0.25, 4.0]]
     keeps = np.array([9, 9, 9, 9])
     plain(motion.keep_rows)(SimpleNamespace(rows=rows, one=one, keeps=keeps))
-    assert keeps.tolist() == [1, 0, 1, 1]
+    assert keeps.tolist() == [1, 1, 1, 0]
     assert one.kept_rank[0] == 3 and one.scale[0] == 4.0
-    assert rows.kept.tolist() == [2, 0, 3, 1] and rows.kept_place.tolist() == [5, 6, 7, 8]
+    assert rows.kept.tolist() == [2, 0, 1, 3] and rows.kept_place.tolist() == [5, 6, 7, 8]
     assert rows.kept_weak.tolist() == [0.1, 0.2, 0.3, 0.4]
 
 

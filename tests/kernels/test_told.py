@@ -49,11 +49,12 @@ def test_energies_are_those_of_links_rotors_springs_and_stops() -> None:
     tree, one = Tree(1), table(ONE_WORK, 1)
     tree.look(tree.q, tree.v)
     n = 9
-    columns, stops, f, points = table(COLUMN, n), table(STOP, 2), table(FORCE, 2), table(POINT, 2)
+    columns, stops, f, points = table(COLUMN, n), table(STOP, 3), table(FORCE, 2), table(POINT, 2)
     coordinate, rate = tree.rng.normal(size=(2, n))
     columns.armature, columns.rest = tree.rng.uniform(0.1, 1, (2, n))
     columns.stiffness[::2] = 2.5
-    stops.column, stops.side, stops.bound, stops.stiffness = [1, 2], [1.0, -1.0], coordinate[1:3] + [-0.3, -0.4], 7.0
+    stops.column, stops.side, stops.stiffness = [1, 2, 3], [1.0, -1.0, -1.0], [7.0, 8.0, 9.0]
+    stops.bound = coordinate[1:4] + [-0.3, -0.4, 0.2]  # the second is free
     f.kind, f.a, f.b, f.column, f.turns = [SPRING, TORSION], [0, 0], [1, 0], [0, 4], 1
     f.stiffness, f.rest = [3.0, 5.0], [0.5, 0.25]
     points.body, points.p_B = [2, 0], tree.rng.normal(size=(2, 3))
@@ -67,7 +68,7 @@ def test_energies_are_those_of_links_rotors_springs_and_stops() -> None:
     com = tree.work.x + np.einsum("bij,bj->bi", R, tree.links.com_K)
     far = tree.work.x[2] + R[2] @ points.p_B[0] - tree.work.x[0] - R[0] @ points.p_B[1]
     potential = -(tree.links.mass[1:, None] * com[1:]).sum(axis=0) @ gravity[0]
-    potential += 0.5 * columns.stiffness @ (coordinate - columns.rest) ** 2 + 3.5 * 0.3**2
+    potential += 0.5 * columns.stiffness @ (coordinate - columns.rest) ** 2 + 3.5 * 0.3**2 + 4.5 * 0.2**2
     potential += 1.5 * (np.linalg.norm(far) - 0.5) ** 2 + 2.5 * (coordinate[4] - 0.25) ** 2
     np.testing.assert_allclose(one.energy[0], [kinetic, potential], rtol=1e-12)
 
@@ -241,6 +242,37 @@ def test_a_row_force_that_does_nothing_leaves_its_joints_unsure(row: int) -> Non
         np.testing.assert_array_equal(loops.joints.determinate, expected[:, :6].min(axis=1))
 
 
+def test_axes_of_a_trees_joint_are_carried_by_the_parent() -> None:
+    loops = Loops(7)
+    links, R = loops.tree.links, loops.tree.work.R
+    for b in range(1, 11):
+        expected = R[int(links.parent[b])].reshape(3, 3) @ links.R_PF[b].reshape(3, 3)
+        found = plain(observe.axes_of)(links, loops.tree.work, b)
+        np.testing.assert_allclose(np.reshape(found, (3, 3)), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize(("scales", "size"), [((0.2, 0.9), 1.0), ((2.5, 0.9), 2.5), ((0.3, 4.0), 4.0)])
+def test_a_moment_is_small_beside_the_largest_scale_of_a_hard_row(scales: tuple, size: float) -> None:
+    """Of a loop's joint: what is along one axis of F, and hardly along any of the world's, leaves the joint sure."""
+    for share in (0.99, 1.01):
+        loops = Loops(8)
+        loops.rows.scale, loops.rows.scale[7:9], loops.rows.scale[11] = 0.1, scales, 9.0
+        loops.rows.compliance[11], loops.row_work.row, loops.blocks.motor[:5] = 1.0, 0.0, 1
+        axis = np.ones(3) / np.sqrt(3.0)
+        F, _ = Rotation.align_vectors([axis], [[0.0, 1.0, 0.0]])
+        loops.work.frame[5, 3:12] = F.as_matrix().ravel()
+        loops.row_work.row[10, :3] = share * 1e-7 * size * axis
+        N = np.zeros((1, 12))
+        N[0, 10] = 1.0
+        plain(observe.determinacy)(
+            loops.tree.links, loops.blocks, loops.rows, N, 1, loops.tree.work, loops.work, loops.row_work, loops.joints
+        )  # fmt: skip
+        expected = np.ones(12)
+        expected[7] = float(share < 1.0)
+        np.testing.assert_array_equal(loops.joints.components[15], expected)
+        assert loops.joints.determinate[15] == 1.0
+
+
 def test_components_that_are_roundoff_are_sure() -> None:
     """Of moments beside the largest scale of a hard row, of forces beside 1; in both kinds of axes."""
     R = Rotation.from_euler("z", 30, degrees=True).as_matrix()
@@ -269,8 +301,8 @@ def test_drives_and_holds_give_torques_to_their_columns() -> None:
     ends = [(0, 0), (0, 0), (-math.inf, 0), (-math.inf, 0), (0, math.inf), (0, math.inf), (-5, 5), (-math.inf, math.inf),
             (0, math.inf)]  # fmt: skip
     rows.low, rows.high = (np.array(e, float) for e in zip(*ends, strict=True))
-    coordinate = np.zeros(11)
-    coordinate[8:] = 0.6, 0.0, -0.8
+    coordinate = np.linspace(2.0, 3.0, 11)
+    coordinate[8:] = 0.48, 0.6, -0.64
     stopping, rubbing, torque = np.full(11, 0.1), np.full(11, 0.2), np.full(11, 0.3)
     plain(observe.drive_torques)(rows, coordinate, work, stopping, rubbing, torque)
     given = 0.5 * np.array([0, 3.0, -4, 5, -6, 7, -8, 2, 0, 0, 0])
