@@ -30,9 +30,7 @@ class Presses:
         press.soft[3], press.free[:] = 0.2, rng.normal(size=(count, 3))
         support = np.full((count, width), -1)
         for k in range(count):
-            reached = (
-                np.sort(rng.choice(freedoms - 1, press.count[k], replace=False)) + 1
-            )  # freedom 0 is reached by none
+            reached = np.sort(rng.choice(freedoms - 1, press.count[k], replace=False)) + 1  # 0 by none
             if k % 2:
                 reached = np.r_[reached[:1], reached[0] + 1 + np.arange(press.count[k] - 1)] % freedoms
                 reached = np.unique(np.maximum(reached, 1))

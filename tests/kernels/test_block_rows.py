@@ -58,7 +58,7 @@ def test_frames_move_with_their_links(seed: int) -> None:
 
 def rate_of(pair: Pair, n: int, code: int, t: float) -> float:
     """Return the rate along a row of block n, from the motion of its two frames."""
-    p_F, F, p_M, M = pair.frames(n, t)
+    _, F, p_M, M = pair.frames(n, t)
 
     def turn(t: float) -> np.ndarray:
         _, F, _, M = pair.frames(n, t)
@@ -258,7 +258,7 @@ def test_what_rolls_touches_with_its_lowest_point(roller: str, ground: str) -> N
     """M is on its surface where that faces the ground, F on the ground beneath, and rows bind the material there."""
     pair = rolling(len(roller + ground), roller, ground)
     pair.go(0.1)
-    O, drawn, C, M = pair.frames(1, 0.1)
+    origin, drawn, C, M = pair.frames(1, 0.1)
     frame, (kind, bend) = pair.work.frame[1], GROUNDS[ground]
     p, F = frame[:3], frame[3:12].reshape(3, 3)
     np.testing.assert_allclose(F.T @ F, np.eye(3), atol=1e-13)
@@ -266,15 +266,15 @@ def test_what_rolls_touches_with_its_lowest_point(roller: str, ground: str) -> N
     z, foot = F[:, 2], p - frame[27:30]
     if kind == PLANE:
         np.testing.assert_allclose(F, drawn, atol=1e-13)
-        np.testing.assert_allclose(foot, O, atol=1e-13)
+        np.testing.assert_allclose(foot, origin, atol=1e-13)
     elif kind == CYLINDER:
         np.testing.assert_allclose(F[:, 1], drawn[:, 1], atol=1e-13)
-        out = C - O - ((C - O) @ drawn[:, 1]) * drawn[:, 1]
+        out = C - origin - ((C - origin) @ drawn[:, 1]) * drawn[:, 1]
         np.testing.assert_allclose(z * np.sign(bend) * np.linalg.norm(out), out, atol=1e-13)
-        np.testing.assert_allclose(foot, O + bend * z, atol=1e-13)  # or anywhere along y_F: rows look along z_F
+        np.testing.assert_allclose(foot, origin + bend * z, atol=1e-13)  # or anywhere along y_F: rows look along z_F
     else:
-        np.testing.assert_allclose(z * np.sign(bend) * np.linalg.norm(C - O), C - O, atol=1e-13)
-        np.testing.assert_allclose(foot, O + bend * z, atol=1e-13)
+        np.testing.assert_allclose(z * np.sign(bend) * np.linalg.norm(C - origin), C - origin, atol=1e-13)
+        np.testing.assert_allclose(foot, origin + bend * z, atol=1e-13)
         shortest, _ = Rotation.align_vectors(z[None], drawn[:, 2][None])
         np.testing.assert_allclose(F, shortest.as_matrix() @ drawn, atol=1e-7)
     arm, (ring, tube, egg) = M.T @ (p - C), ROLLERS[roller]

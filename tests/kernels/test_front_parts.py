@@ -1,4 +1,4 @@
-"""Rows that wait in a front: who goes next, what is left of the others, and how they are handed on; by row, in numpy."""
+"""Rows that wait in a front: who goes next, what is left of the others, how they are handed on; in numpy, by row."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_row_that_a_stage_lost_pushes_nothing() -> None:
     )  # fmt: skip
     assert front.work.ip[7] == 0.0 and np.all(front.work.k[7] == 0.0)
     found = front.by_row(4)
-    same(found, tuple({k: v for k, v in part.items() if k in found[n]} for n, part in enumerate(before)))  # type: ignore[attr-defined]
+    same(found, tuple({k: v for k, v in part.items() if k in found[n]} for n, part in enumerate(before)))
 
 
 def test_a_row_joins_once_and_is_closed_when_it_comes_again() -> None:
@@ -188,7 +188,7 @@ def test_what_reaches_the_world_is_added_to_the_rim() -> None:
     work.at[[7, 3, 1]] = range(3)
     work.closed = 0
     front.one.rim = 3
-    (K, G), (_, own) = rim.by_row(), front.by_row()
+    (_, G), (_, own) = rim.by_row(), front.by_row()
     plain(fronts.reach_rim)(3, work, front.one, front.row, front.G, rim.row, rim.K, rim.G)
     assert front.one.rim[0] == 4 and np.all(work.at == -1)
     assert work.rim[[1, 5, 7, 3]].tolist() == [0, 1, 2, 3]

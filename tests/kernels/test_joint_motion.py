@@ -53,7 +53,7 @@ class Carried:
         return x + A @ blocks.p_aF[1] + F @ p - B @ blocks.p_bM[1], B
 
     def velocity(self, t: float) -> np.ndarray:
-        x, R = self.pose(t)
+        _, R = self.pose(t)
         turning = vee(derivative(lambda t: self.pose(t)[1], t) @ R.T)
         return np.r_[turning, derivative(lambda t: self.pose(t)[0], t)]
 
@@ -67,7 +67,7 @@ def jointed(kind: int, seed: int = 0) -> tuple[Pair, Carried]:
     pair.blocks.a[1], pair.blocks.b[1] = 1, 2
     pair.blocks.kind[1], pair.blocks.freedoms[1], pair.blocks.column[1] = kind, NV[kind], 2
     carried = Carried(pair, kind)
-    pair.moving[1] = carried  # type: ignore[call-overload]
+    pair.moving[1] = carried
     return pair, carried
 
 
@@ -94,7 +94,6 @@ def test_columns_are_the_coordinates_that_place_the_child(kind: int, seed: int) 
     np.testing.assert_allclose(coordinate, [9.0, 9.0, *counted], atol=1e-12)
     expected = derivative(carried.coordinates, 0.1)
     if kind in (SPHERICAL, FREE):
-        _, F, _, M = pair.frames(1, 0.1)
 
         def turned(t: float) -> np.ndarray:
             _, F, _, M = pair.frames(1, t)

@@ -1,4 +1,4 @@
-"""What is told of an instant, from the tables that hold it: energies, wrenches of joints, which are sure, guards, rows."""
+"""What is told of an instant, from the tables that hold it: energies, wrenches of joints, which are sure, guards."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_energies_are_those_of_links_rotors_springs_and_stops() -> None:
     columns.armature, columns.rest = tree.rng.uniform(0.1, 1, (2, n))
     columns.stiffness[::2] = 2.5
     stops.column, stops.side, stops.stiffness = [1, 2, 3], [1.0, -1.0, -1.0], [7.0, 8.0, 9.0]
-    stops.bound = coordinate[1:4] + [-0.3, -0.4, 0.2]  # the second is free
+    stops.bound = coordinate[1:4] + np.array([-0.3, -0.4, 0.2])  # the second is free
     f.kind, f.a, f.b, f.column, f.turns = [SPRING, TORSION], [0, 0], [1, 0], [0, 4], 1
     f.stiffness, f.rest = [3.0, 5.0], [0.5, 0.25]
     points.body, points.p_B = [2, 0], tree.rng.normal(size=(2, 3))
@@ -298,8 +298,8 @@ def test_drives_and_holds_give_torques_to_their_columns() -> None:
     rows.column, rows.code, rows.scale = [0, 1, 2, 3, 4, 5, 6, 7, 8], 2, 0.5
     rows.code[8] = ANGLE_ROW
     work.force = [9.0, 3.0, -4.0, 5.0, -6.0, 7.0, -8.0, 2.0, 1.5]
-    ends = [(0, 0), (0, 0), (-math.inf, 0), (-math.inf, 0), (0, math.inf), (0, math.inf), (-5, 5), (-math.inf, math.inf),
-            (0, math.inf)]  # fmt: skip
+    no = math.inf
+    ends = [(0, 0), (0, 0), (-no, 0), (-no, 0), (0, no), (0, no), (-5, 5), (-no, no), (0, no)]
     rows.low, rows.high = (np.array(e, float) for e in zip(*ends, strict=True))
     coordinate = np.linspace(2.0, 3.0, 11)
     coordinate[8:] = 0.48, 0.6, -0.64
