@@ -315,3 +315,44 @@ def test_rows_of_what_rolls_ask_that_their_rates_stay(roller: str, ground: str) 
 
     turning = vee(derivative(axes, 0.1) @ F.T) - pair.moving[2].velocity(0.1)[:3]
     np.testing.assert_allclose(own, turning, atol=1e-8)
+
+
+@pytest.mark.parametrize("gear", [False, True])
+def test_the_worst_contradiction_is_told_beside_the_largest_term(gear: bool) -> None:
+    """Of hard rows: what links do along them, less what is asked; beside all that they could do whatever the way."""
+    for seed in range(4):
+        pair = one_row_each(seed)
+        if gear:
+            pair.blocks.mate[pair.rows.block[3]] = 4
+        pair.build(0.1)
+        size = 10.0 ** -(2 * seed)
+        pair.links.B = size * pair.rng.normal(size=pair.links.B.shape)
+        pair.links.B[0] = 0.0
+        pair.links.A *= size
+        pair.row_work.mate = pair.rng.normal(size=pair.row_work.mate.shape)
+        pair.row_work.gamma *= size
+        pair.rows.compliance[[2, 9]] = 0.5
+        pair.row_work.gamma[[2, 9]] = 1e3
+        off, largest = np.zeros(len(CODES)), 1e-3
+
+        def answered(n: int, K: np.ndarray, pair: Pair = pair) -> tuple[float, float]:
+            pulls, sizes = [], []
+            for link in (int(pair.blocks.b[n]), int(pair.blocks.a[n])):
+                arm = pair.work.frame[n, :3] - pair.links.x[link]
+                about = np.r_[K[:3] + np.cross(arm, K[3:]), K[3:]]
+                pulls.append(about @ pair.links.B[link])
+                moment, force = np.linalg.norm(about[:3]), np.linalg.norm(about[3:])
+                for a in (pair.links.A[link], pair.links.B[link]):
+                    sizes.append(moment * np.linalg.norm(a[:3]) + force * np.linalg.norm(a[3:]))
+            return float(pulls[0] - pulls[1]), max(sizes)
+
+        for r in np.flatnonzero(pair.rows.compliance == 0.0):
+            n = int(pair.rows.block[r])
+            pull, most = answered(n, pair.row_work.row[r])
+            if pair.blocks.mate[n] >= 0:
+                more, other = answered(4, pair.row_work.mate[r])
+                pull, most = pull + more, max(most, other)
+            off[r], largest = abs(pull - pair.row_work.gamma[r]), max(largest, most, abs(pair.row_work.gamma[r]))
+        worst, row = plain(constraints.mismatch)(pair.blocks, pair.rows, pair.links, pair.work, pair.row_work)
+        assert worst == pytest.approx(off.max() / largest, rel=1e-11)
+        assert row == np.argmax(off)
