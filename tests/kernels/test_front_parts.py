@@ -386,3 +386,58 @@ def test_freedoms_that_give_way_are_taken_out_of_the_rows_that_wait(choose: int)
             blocks[n] = max(blocks[n], whole[r])
     np.testing.assert_allclose(front.work.whole, whole, rtol=1e-12)
     np.testing.assert_allclose(front.blocks.whole, blocks, rtol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [0, 3, 4, 5, 7])
+def test_weak_rows_wait_as_long_as_there_is_room(limit: int) -> None:
+    """Then the strongest beside their joints go first, and make their link stiff."""
+    front = Front(12)
+    front.rows.block = np.arange(ROWS) % 4
+    whole = front.blocks.whole[front.rows.block[front.row[:5]]]
+    shares = np.array([3e-5, 1e-5, 5e-5, 2e-5, 4e-5])
+    front.G[:5, :5] = np.diag(shares * whole)
+    K = {r: front.K[j].copy() for j, r in enumerate(front.row[:5].tolist())}
+    pivot = {r: front.G[j, j] for j, r in enumerate(front.row[:5].tolist())}
+    strongest = front.row[:5][np.argsort(-shares)].tolist()[: max(5 - limit, 0)]
+    links, work, one = table(LINK_WORK, 3), table(FRONT_WORK, 3), front.one
+    links.P[2], one.rank = np.arange(1.0, 22.0), 2
+    begun = links.P[2].copy()
+    ids, J = np.zeros(40, int), np.zeros(40)
+    p = plain(fronts.eliminate_at)(
+        2, 5, 1, front.rows, 0, LENGTH, 0.0, limit, links, front.work, front.blocks, work, one, ids, J, front.row,
+        front.K, front.G, np.zeros((8, 6)),
+    )  # fmt: skip
+    assert p == min(limit, 5)
+    assert (work.first[2], work.end[2], one.rank[0]) == (2, 2 + 5 - p, 2 + 5 - p)
+    assert front.work.order[2 : 2 + 5 - p].tolist() == strongest
+    assert front.work.place[strongest].tolist() == [4] * (5 - p)
+    assert sorted([*front.row[:p].tolist(), *strongest]) == sorted(K)
+    stiff = sum((np.outer(K[r], K[r]) / pivot[r] for r in strongest), np.zeros((6, 6)))
+    found = links.P[2] - begun
+    np.testing.assert_allclose(found[:6], stiff[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]], rtol=1e-9)
+    np.testing.assert_allclose(found[6:15].reshape(3, 3), stiff[:3, 3:], rtol=1e-9)
+    np.testing.assert_allclose(found[15:], stiff[[3, 4, 5, 3, 3, 4], [3, 4, 5, 4, 5, 5]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("choose", [0, 1])
+def test_the_rim_eliminates_what_no_later_root_can_touch(choose: int) -> None:
+    """After a root what is good enough while there is room; at the end all that has a pivot; what is lost goes."""
+    for b, limit, gone in ((3, 9, [7]), (3, 2, [7, 4, 1]), (0, 0, [7, 4, 1, 2])):
+        front = Front(13)
+        front.rows.block = np.arange(ROWS) % 4
+        front.work.rim, front.work.at = front.work.at, -1
+        front.blocks.whole = 1.0
+        front.G[:5, :5] = np.diag([2e-5, 1.5e-5, 0.4, 1e-6, 0.0])  # of rows 4, 1, 7, 2, 8
+        work, one = table(FRONT_WORK, 4), front.one
+        one.rim, one.rank = 5, 0
+        front.work.kept[: len(gone)], front.work.kept_place[gone] = gone, 2 * b + 1
+        ids, J = np.zeros(40, int), np.zeros(40)
+        plain(fronts.eliminate_rim)(
+            b, choose, front.rows, len(gone), 0.0, limit, front.work, front.blocks, work, one, ids, J, front.row,
+            front.K, front.G,
+        )  # fmt: skip
+        assert front.work.order[: one.rank[0]].tolist() == gone
+        assert (work.rim_first[b], work.rim_end[b]) == (0, len(gone))
+        assert front.work.place[gone].tolist() == [2 * b + 1] * len(gone)
+        left = [r for r in (4, 1, 7, 2, 8) if r not in gone and not (choose and r == 8)]
+        assert sorted(front.row[: one.rim[0]].tolist()) == sorted(left)
