@@ -123,6 +123,37 @@ def test_slopes_are_those_of_the_rows_that_act(along: bool, monkeypatch: pytest.
     assert flow.work.one.rank[0] == 2 + 1
 
 
+def test_torques_that_are_held_act_from_when_they_are_told_to(along: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing else acts, and no wrench."""
+    flow, y, k = begun(FREE_WHEEL.replace(", damping: 0.3", ""), along, monkeypatch)
+    assert flow.structure.tables.one.acts[0] == 0
+    nq, n = flow.structure.sizes.q, flow.structure.sizes.v
+    wheel = int(np.flatnonzero(flow.structure.tables.links.joint == 4)[0])
+    at, before = int(flow.structure.tables.links.v[wheel]), k.copy()
+    flow.control.held[flow.structure.tables.links.column[wheel]] = 0.8
+    for acts in ((0, 0, 0), (1, 0, 0)):
+        flow.control.acts[:] = acts
+        assert ask(flow, SLOPE, y, k) == Status.OK
+        known = dense(flow, y)
+        change = np.zeros(n)
+        change[at] = acts[0] * 0.8 / known.M[at, at]
+        np.testing.assert_allclose(k[nq : nq + n] - before[nq : nq + n], change, atol=1e-9)
+        assert k[-2] == pytest.approx(acts[0] * 0.8 * y[nq + at], abs=1e-12)
+
+
+def test_one_row_alone_has_its_own_singular_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Along the tree, where inverse iteration finds it."""
+    text = "\n".join(line for line in LINKAGE.splitlines() if line.split(":")[0].strip() in
+                     ("schema", "bodies", "wheel", "joints", "axle"))  # fmt: skip
+    flow, y, _ = begun(text, True, monkeypatch)
+    known, work, one = dense(flow, y), flow.work, flow.structure.tables.one
+    assert (work.one.rank[0], len(known.J)) == (1, 1)
+    own = (known.J @ np.linalg.solve(known.M, known.J.T))[0, 0]
+    assert work.one.pivots[0, 0] == pytest.approx(own, rel=1e-12)
+    assert work.one.least[0] == pytest.approx(np.sqrt(own / one.mobility[0]), rel=1e-12)
+    assert own != pytest.approx(one.mobility[0], rel=0.1)
+
+
 def test_a_stage_near_a_singular_position_is_brought_to_the_constraints(
     along: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +192,7 @@ def test_positions_and_rates_are_brought_back_the_shortest_way(along: bool, monk
     known = dense(flow, off)
     moved = off.copy()
     assert ask(flow, PROJECT, moved, k) == Status.OK
+    assert flow.work.one.intact[0] == 0
     change = -known.back @ known.phi
     size = np.where(freedoms.linear == 1, length, 1.0)
     np.testing.assert_allclose(flow.work.moved, change, atol=1e-9)
