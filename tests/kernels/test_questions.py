@@ -348,3 +348,42 @@ def test_stages_follow_the_places_that_were_found(name: str, monkeypatch: pytest
     np.testing.assert_array_equal(flow.work.rows.order[:rank], kept[:rank])
     known = dense(flow, y)
     np.testing.assert_allclose(k[nq : nq + n], known.vdot, rtol=0, atol=1e-9 * max(np.abs(known.vdot).max(), 1.0))
+
+
+BRANCHES = """
+schema: 1
+name: branches
+world: {gravity: [0.7, -0.4, -9.0]}
+bodies:
+  trunk: {mass: 1.3, com: [0.1, 0.2, 0.4], inertia: [0.2, 0.3, 0.25, 0.01, 0.02, 0.03]}
+  left: {mass: 0.8, com: [-0.6, 0.1, 1.1], inertia: [0.1, 0.2, 0.25]}
+  twig: {mass: 0.3, com: [-0.9, 0.3, 1.6], inertia: [0.03, 0.02, 0.02]}
+  right: {mass: 1.1, com: [0.5, -0.1, 1.2], inertia: [0.3, 0.2, 0.2]}
+joints:
+  root: {type: universal, parent: world, child: trunk, position: [0, 0, 0], axis: [0, 1, 0], second_axis: [1, 0, 0]}
+  shoulder: {type: rotational, parent: trunk, child: left, position: [-0.2, 0, 1], axis: [0, 1, 0], motion: "0.5 rad/s * t"}
+  elbow: {type: rotational, parent: left, child: twig, position: [-0.7, 0.2, 1.3], axis: [2, 1, 2]}
+  hip: {type: rotational, parent: trunk, child: right, position: [0.2, 0, 1], axis: [1, 2, 2], motion: "0.4 rad/s^2 * t^2"}
+initial: {elbow: {rate: 0.8}, root: {rate: [0.3, -0.6]}}
+"""  # noqa: E501
+
+
+def test_one_row_that_waits_at_the_end_of_a_branch_is_handed_to_the_trunk(
+    along: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flow, y, k = begun(BRANCHES, along, monkeypatch)
+    nq, n = flow.structure.sizes.q, flow.structure.sizes.v
+    assert flow.work.one.rank[0] == 2
+    known = dense(flow, y)
+    np.testing.assert_allclose(k[nq : nq + n], known.vdot, atol=1e-10 * np.abs(known.vdot).max())
+    rows, work = flow.structure.tables.rows, flow.work
+    forces = np.linalg.lstsq(known.J.T, known.M @ known.vdot - _free(flow), rcond=None)[0]
+    power = forces * rows.scale * work.rows.want[:, 1]
+    assert k[-2] == pytest.approx(power.sum(), rel=1e-9)
+    assert abs(k[-2]) > 0.01
+
+
+def _free(flow: Flow) -> np.ndarray:
+    """Return (nv,) what pushes the freedoms where nothing accelerates and no row acts."""
+    jacobians = flow.mechanism.link_jacobians()
+    return -sum(jacobians[b].T @ inertial(flow, b) for b in range(1, len(jacobians)))
