@@ -1,0 +1,82 @@
+"""Who answers which question, and what an integrator is handed of a mechanism."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim.kernels import answers, system
+from sim.kernels.jit import interpreted
+from sim.kernels.motion import motion
+from sim.kernels.observe import observation
+from sim.model import GUARD, MEETING, PRESS, Guards, table
+from tests.dynamics.engine import simulator_of
+
+pytestmark = pytest.mark.fast
+
+BIRD = "schema: 1\nbodies: {bird: {mass: 0.4, com: [5, 1, 1], inertia: [0.02, 0.03, 0.04]}}\n"
+MOTION = ("START", "SLOPE", "SETTLE", "PROJECT", "TURNS", "NORM", "LEAP")
+CONTACT = ("PLACE", "ROWS", "RUB", "GO_ON", "PRESS", "GAPS")
+
+
+def of(module: str, name: str) -> object:
+    return getattr(__import__(f"sim.kernels.{module}", fromlist=[name]), name).address
+
+
+@pytest.mark.parametrize("extra", ["turning", "carried", "own", "presses", "table", "late", "meetings", None])
+def test_questions_are_answered_by_who_knows(extra: str | None) -> None:
+    """Kernels of what a scene has no room for are not even loaded: its questions go to whom nobody asks them."""
+    if not interpreted():
+        pytest.skip("every kernel that there is would be compiled or loaded")
+    flow = simulator_of(BIRD).flow
+    tables, control, work = flow.structure.tables, flow.control, flow.work
+    tables, guards = tables._replace(late=np.zeros(0, np.int64), meetings=table(MEETING, 0)), flow.guards
+    room = {"turning": np.zeros(0), "carried": np.zeros((0, 12)), "own": np.zeros((0, 5)), "presses": table(PRESS, 0)}
+    work, guards = work._replace(**room), Guards(table(GUARD, 0), guards.forces, guards.layout)
+    asked: dict[str, object] = dict.fromkeys(MOTION, motion.address)
+    if extra in room:
+        work = work._replace(
+            **{extra: np.ones((1, *room[extra].shape[1:])).astype(room[extra].dtype).view(type(room[extra]))}
+        )
+        name, module, count = {
+            "turning": ("RADAU", "radau", 1), "carried": ("VARIATIONAL", "variational", 1),
+            "own": ("CLASSICAL", "classical", 1), "presses": ("STEPPING", "stepping", 3),
+        }[extra]  # fmt: skip
+        first = getattr(system, name)
+        asked |= {key: of(module, module) for key in _names(range(first, first + count))}
+    elif extra == "table":
+        guards = guards._replace(table=table(GUARD, 1))
+        asked["CLEARANCE"] = of("spans", "spans")
+    elif extra == "late":
+        tables = tables._replace(late=np.zeros(1, np.int64))
+        asked["FEED"] = of("feedback", "feedback")
+    elif extra == "meetings":
+        tables = tables._replace(meetings=table(MEETING, 1))
+        asked |= dict.fromkeys(CONTACT, of("contact", "contact"))
+        asked["CLEAR_GAPS"] = of("clearance", "clearance")
+    told = answers.system_of(tables, control, work, guards)
+    for number, key in enumerate(_names(range(system.QUESTIONS))):
+        assert told.answers[number] == asked.get(key, observation.address), key
+    assert told.reply is work.reply
+    assert told.places[:2] == (tables, control)
+    assert told.places[2].answers is told.answers
+
+
+def _names(numbers: range) -> list[str]:
+    known = {
+        getattr(system, name): name
+        for name in dir(system)
+        if name.isupper() and isinstance(getattr(system, name), int) and name != "QUESTIONS"
+    }
+    return [known[number] for number in numbers]
+
+
+def test_numbers_of_questions_are_all_there_are() -> None:
+    assert len(_names(range(system.QUESTIONS))) == 25
+    names = [name for name, _, _ in system.fields()]
+    assert len(names) == sum(len(whole._fields) for whole in system.WHOLES)
+    kinds = {name: (dtype, dimensions) for name, dtype, dimensions in system.fields()}
+    assert kinds["carried"] == (np.dtype("f8"), 2)
+    assert kinds["press_G"] == (np.dtype("f8"), 3)
+    assert kinds["pair_order"] == (np.dtype("i8"), 1)
+    assert kinds["table"] == (GUARD, 1)
