@@ -255,10 +255,9 @@ def largest_of(freedoms, length, change, v):
     """Largest change of a freedom in units of size, infinite where one is none; v: what it is compared with besides."""
     worst = 0.0
     for k in range(change.size):
-        if not math.isfinite(change[k]):
-            return math.inf
         unit = (length if freedoms.linear[k] else 1.0) + abs(v[k])
-        worst = max(worst, abs(change[k]) / unit)
+        size = abs(change[k]) / unit
+        worst = max(worst, size if math.isfinite(size) else math.inf)
     return worst
 
 
