@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,12 +56,10 @@ def answers(reply: np.ndarray, scale: np.ndarray) -> list:
 
 
 def test_the_tableau_is_the_published_one() -> None:
-    np.testing.assert_array_equal(dop853.A, published.A)
-    np.testing.assert_array_equal(dop853.B, published.B)
-    np.testing.assert_array_equal(dop853.C, published.C)
-    np.testing.assert_array_equal(dop853.D, published.D)
-    np.testing.assert_array_equal(dop853.E3, published.E3)
-    np.testing.assert_array_equal(dop853.E5, published.E5)
+    """Read anew, so that the lines of the tables are seen to be those of this test."""
+    tables = runpy.run_path(dop853.__file__)
+    for name in ("A", "B", "C", "D", "E3", "E5"):
+        np.testing.assert_array_equal(tables[name], getattr(published, name))
 
 
 @pytest.mark.parametrize("h", [0.3, 0.9])
