@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from sim import model
 from sim.kernels import advance, choice, integrate
 from sim.kernels.integrate import DOP853, PRESSED, RADAU_IIA, RATTLE, RK4, SEMI_IMPLICIT
 from sim.kernels.system import (
@@ -29,7 +30,6 @@ from sim.kernels.system import (
 )
 from sim.model import (
     ACCEPTED,
-    AUTO,
     CALM,
     CROSSED,
     END,
@@ -85,7 +85,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     s.clock[T], s.clock[H], s.clock[PASS] = 3.0, 0.1, -1.0
     s.count[METHOD] = method
     for name, value in places.items():
-        place = globals()[name]
+        place = getattr(model, name)
         (s.count if name in COUNTED else s.clock)[place] = value
     return s
 
@@ -101,7 +101,8 @@ COUNTED = {
 
 @pytest.mark.parametrize(
     ("error", "expected"),
-    [(0.0, 1.6), (9.9e-10, 1.6), (0.005, 1.6), (0.05, 0.9 * 0.05**-0.125), (1.0, 0.9), (30.0, 0.9 * 30.0**-0.125), (5e3, 0.333)],
+    [(0.0, 1.6), (9.9e-10, 1.6), (0.005, 1.6), (0.05, 0.9 * 0.05**-0.125), (1.0, 0.9), (30.0, 0.9 * 30.0**-0.125),
+        (5e3, 0.333)],
 )  # fmt: skip
 def test_explicit_steps_grow_by_the_eighth_root_of_what_is_allowed(error: float, expected: float) -> None:
     clock = np.zeros(18)
@@ -227,7 +228,8 @@ def test_how_far_a_step_was_off_the_constraints_counts_as_its_error(moved: float
 
 @pytest.mark.parametrize(
     ("method", "status", "theta", "share"),
-    [(DOP853, Status.NOT_FINITE, 0.0, 0.3), (DOP853, Status.NOT_SOLVED, 0.0, 0.3), (RADAU_IIA, Status.NOT_FINITE, 0.0, 0.3),
+    [(DOP853, Status.NOT_FINITE, 0.0, 0.3), (DOP853, Status.NOT_SOLVED, 0.0, 0.3), (RADAU_IIA, Status.NOT_FINITE,
+        0.0, 0.3),
      (RADAU_IIA, Status.NOT_SOLVED, 0.0, 0.5), (RADAU_IIA, Status.NOT_SOLVED, 3.2, (0.2 / 3.2) ** (1 / 3)),
      (RADAU_IIA, Status.NOT_SOLVED, 1e3, 0.2)],
 )  # fmt: skip
@@ -268,7 +270,8 @@ def test_steps_that_time_cannot_hold_are_too_small(t: float, least: float) -> No
     assert trials.step() == (Status.STEP_TOO_SMALL, pytest.approx(0.9 * least)) and trials.lengths == []
     assert Trials(stepper(T=t, H=1.1 * least), (Status.OK, 0.5)).step()[0] == Status.OK
     # But for the last one, to an end that is as near.
-    assert Trials(stepper(T=t, H=1.0), (Status.OK, 0.5)).step(t + 0.9 * least if t == 0.0 else np.nextafter(t, 9.0))[0] == Status.OK  # fmt: skip
+    assert Trials(stepper(T=t, H=1.0), (Status.OK, 0.5)).step(t + 0.9 * least if t == 0.0 else np.nextafter(t,
+        9.0))[0] == Status.OK  # fmt: skip
 
 
 def test_no_step_is_longer_than_allowed() -> None:
@@ -278,7 +281,8 @@ def test_no_step_is_longer_than_allowed() -> None:
 
 @pytest.mark.parametrize(
     ("t_stop", "expected"),
-    [(3.1, 0.1), (3.0999, 0.0999), (3.1 + 0.9e-7, 0.1 + 0.9e-7), (3.1 + 1.2e-7, 0.05 + 0.6e-7), (3.15, 0.075), (3.199, 0.0995),
+    [(3.1, 0.1), (3.0999, 0.0999), (3.1 + 0.9e-7, 0.1 + 0.9e-7), (3.1 + 1.2e-7, 0.05 + 0.6e-7), (3.15, 0.075),
+        (3.199, 0.0995),
      (3.201, 0.1), (3.05, 0.05)],
 )  # fmt: skip
 def test_the_last_steps_meet_the_end(t_stop: float, expected: float) -> None:
@@ -552,7 +556,7 @@ def test_samples_and_ends_are_those_of_the_motion(method: int, close: float) -> 
     taken, evaluations = s.count[ACCEPTED], s.count[EVALUATIONS]
     # A stage more at the start; dense output takes three where a sample falls into the step.
     assert evaluations == 1 + taken * (4 if method == RK4 else 12) + 11 * s.count[REJECTED] + (
-        0 if method == RK4 else 3 * len({np.searchsorted(ends(system), t, 'right') for t in rows[:, 0]})
+        0 if method == RK4 else 3 * len({np.searchsorted(ends(system), t, "right") for t in rows[:, 0]})
     )
     assert [t for question, t in system.log if question == TURNS] == ends(system)
 
@@ -734,7 +738,9 @@ def test_six_steps_settle_before_ten_are_measured() -> None:
 
 @pytest.mark.parametrize(("share", "returns"), [(0.99, True), (1.01, False)])
 @pytest.mark.parametrize("tried", [0.0, -1.0])
-def test_explicit_steps_go_on_where_stability_would_allow_them_cheaply(share: float, returns: bool, tried: float) -> None:
+def test_explicit_steps_go_on_where_stability_would_allow_them_cheaply(
+    share: float, returns: bool, tried: float
+) -> None:
     """12 evaluations a step of 6.1 over the rate: less than 0.6 of what implicit steps cost a second."""
     radius = share * 0.6 * 100.0 * 6.1 / 12.0
     s = stepper(RADAU_IIA, EXPLICIT_COST=101.0, RETRY=tried, FAILURES=3)

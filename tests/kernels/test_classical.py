@@ -33,7 +33,7 @@ def random_q(seed: int) -> np.ndarray:
 
 
 def turns(q: np.ndarray) -> list[tuple[int, int, np.ndarray, list[int]]]:
-    """Return of each such joint its first rate, how many are linear, the matrix of its turn, and its rates of turning."""
+    """Return of each such joint its first rate, how many are linear, the matrix of its turn, and what turns."""
 
     def about_z(angle: float) -> np.ndarray:
         return Rotation.from_rotvec([0.0, 0.0, angle]).as_matrix()
@@ -194,7 +194,8 @@ def test_a_stage_is_brought_to_the_rows_before_its_slope_is_taken(near: int, fai
     names = {"bring_near": "bring", "bring_rates": "bring", "act": "act", "respond": "respond"}
     others = ("follow", "rows_now", "drive_power", "write_slope")
     stage = plain(
-        classical.stage_slope, unpack=lambda system: system, **{name: made(name, answer) for name, answer in names.items()},
+        classical.stage_slope, unpack=lambda system: system, **{name: made(name, answer) for name,
+            answer in names.items()},
         **{name: made(name) for name in others},
     )  # fmt: skip
     status = stage(system, 0.7, y, slope)
@@ -204,7 +205,8 @@ def test_a_stage_is_brought_to_the_rows_before_its_slope_is_taken(near: int, fai
         return
     respond = [] if failing == "act" else ["respond"]
     assert calls == [*brought, "rows_now", "act", *respond, "drive_power", "write_slope"]
-    assert status == {"act": Status.NO_CLOSURE, "respond": Status.NO_CLOSURE, "law": Status.CALLBACK}.get(failing or "", Status.OK)  # fmt: skip
+    assert status == {"act": Status.NO_CLOSURE, "respond": Status.NO_CLOSURE,
+        "law": Status.CALLBACK}.get(failing or "", Status.OK)  # fmt: skip
     told = np.arange(Q + V + 2) + 1.0
     told[Q:-2] = slopes_in_child(y[:Q], y[Q:-2], told[Q:-2])
     np.testing.assert_allclose(slope, told, rtol=1e-12, atol=1e-13)

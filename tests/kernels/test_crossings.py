@@ -28,7 +28,9 @@ class Step:
     sampled : guards of which nothing is known in spans; never : clear nowhere; asked : fractions, by question
     """
 
-    def __init__(self, guards: list, sampled: tuple[int, ...] = (), never: tuple[int, ...] = (), old: dict | None = None):
+    def __init__(
+        self, guards: list, sampled: tuple[int, ...] = (), never: tuple[int, ...] = (), old: dict | None = None
+    ):
         g = len(guards)
         self.guards, self.sampled, self.never = guards, sampled, never
         self.asked: dict[int, list[float]] = {WATCH: [], GLANCE: [], PROJECT: [], CLEARANCE: []}
@@ -38,9 +40,11 @@ class Step:
         dense[0] = 1.0, -2.0
         self.s = SimpleNamespace(
             y=np.array([0.0, 3.0]), y_new=np.array([1.0, 1.0]), y_work=rng.normal(size=2), error=np.zeros(2),
-            dense=dense, curve=np.zeros(30), span=np.zeros(30), told=np.zeros(SPAN_HEADER + g), ends=np.zeros(LEVELS + 1),
+            dense=dense, curve=np.zeros(30), span=np.zeros(30), told=np.zeros(SPAN_HEADER + g),
+            ends=np.zeros(LEVELS + 1),
             ahead=rng.normal(size=(LEVELS + 3, g)), open=rng.integers(0, 3, (LEVELS + 1, g)).astype(float),
-            guard_old=np.array([float(f(0.0)) for f in guards]), guard_new=rng.normal(size=g), guard_mid=rng.normal(size=g),
+            guard_old=np.array([float(f(0.0)) for f in guards]), guard_new=rng.normal(size=g),
+            guard_mid=rng.normal(size=g),
             clock=np.zeros(18), count=np.full(17, 99),
         )  # fmt: skip
         for k, value in (old or {}).items():
@@ -179,7 +183,7 @@ def test_a_guard_that_begins_at_zero_fires_where_it_rises_at_once() -> None:
 
 
 def test_spans_that_are_never_clear_are_halved_to_the_shortest() -> None:
-    """A guard that stays below zero and of which nothing is known where it is highest: every half around it is looked at."""
+    """A guard of which nothing is known at one place, though it stays below zero: every half around it is looked at."""
     at = 1.0 / 3.0
 
     class Near(Polynomial):
@@ -245,10 +249,12 @@ def test_a_peak_that_stays_below_zero_leaves_all_as_it_was() -> None:
     ("values", "expected"),
     [
         ((-1.0, -0.01, -1.0), True),  # bend -1.98: its peak is 0.2375 above the highest look
-        ((-1.0, -0.24, -1.0), False), ((-1.0, -0.15, -1.0), True), ((-1.0, -0.18, -1.0), True), ((-1.0, -0.21, -1.0), False),
+        ((-1.0, -0.24, -1.0), False), ((-1.0, -0.15, -1.0), True), ((-1.0, -0.18, -1.0), True), ((-1.0, -0.21,
+            -1.0), False),
         ((-3.0, -0.1, -0.9), True), ((-0.9, -0.1, -3.0), True),
         ((-3.0, -1.0, -0.1), False),  # its peak is beyond
-        ((-0.1, -1.0, -3.0), False), ((-1.0, -2.0, -1.0), False), ((0.0, -0.01, -1.0), False), ((-1.0, 0.0, -1.0), False),
+        ((-0.1, -1.0, -3.0), False), ((-1.0, -2.0, -1.0), False), ((0.0, -0.01, -1.0), False), ((-1.0, 0.0, -1.0),
+            False),
         ((-1.0, -0.01, 0.0), False), ((-1.0, -1.0, -1.0), False),
         ((-1.0, -0.1, -0.2), True), ((-0.2, -0.1, -1.0), True), ((-0.55, -0.1, -0.15), True),
     ],
@@ -261,7 +267,9 @@ def test_a_parabola_tells_whether_a_peak_may_be_between(values: tuple, expected:
     may = bent and abs(fit[1] / (2 * fit[0])) < 1.0 and np.polyval(fit, -fit[1] / (2 * fit[0])) - 0.25 * fit[0] >= 0.0
     assert may is expected or bool(may) is expected
     for place in range(2):
-        s = SimpleNamespace(ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0))
+        s = SimpleNamespace(
+            ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0)
+        )
         s.ahead[LEVELS, place], s.guard_old[place], s.guard_new[place] = before, old, new
         assert bool(plain(crossings.peaks)(s)) is expected
 

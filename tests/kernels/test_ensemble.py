@@ -1,4 +1,4 @@
-"""How rollouts follow each state, with motions that are made up; and torques that follow the forces that they change."""
+"""How rollouts follow each state, with motions that are made up; torques that follow the forces that they change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def parts(guards: int = 3) -> tuple:
     owned.owner[:] = [2, 0, 1][:guards]
     control = SimpleNamespace(engaged=np.array([0, 1, 0]), held=np.array([0.5, -1.0]))
     s = SimpleNamespace(
-        y=np.arange(1.0, NQ + NV + 3.0), error=np.zeros(NQ + NV + 2), guard_old=np.zeros(guards), guard_new=np.zeros(guards),
+        y=np.arange(1.0, NQ + NV + 3.0), error=np.zeros(NQ + NV + 2), guard_old=np.zeros(guards),
+        guard_new=np.zeros(guards),
         clock=np.zeros(18), count=np.full(17, 7), k=np.zeros((16, NQ + NV + 2)),
     )  # fmt: skip
     s.clock[T] = 2.5
@@ -176,7 +177,8 @@ def followed(
         return fails.get("slope", Status.OK) if count[0] == at else Status.OK
 
     run = plain(
-        ensemble.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went, slope_anew=anew
+        ensemble.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went,
+        slope_anew=anew
     )  # fmt: skip
     found = run("a", "s", "r", s, "o", torques, 2.5, 0.1, 1, q, v)
     assert np.all(q[0] == -1.0) and np.all(v[0] == -1.0)
@@ -198,7 +200,8 @@ def test_torques_of_each_sample_are_held_until_the_next() -> None:
     found, log, _, _ = followed(torques)
     assert found == (Status.OK, 3)
     assert [(entry[0], entry[-1]) for entry in log] == [
-        ("set out", [1.0, 2.0]), ("go on", [1.0, 2.0]), ("go on", [1.0, 2.0]), ("slope", [3.0, 2.0]), ("go on", [3.0, 2.0]),
+        ("set out", [1.0, 2.0]), ("go on", [1.0, 2.0]), ("go on", [1.0, 2.0]), ("slope", [3.0, 2.0]), ("go on",
+            [3.0, 2.0]),
     ]  # fmt: skip
 
 
@@ -280,11 +283,13 @@ def test_friction_that_turns_with_what_acts_is_corrected_for() -> None:
     assert len(asked) == 2 + 12 and status == Status.OK
 
 
-@pytest.mark.parametrize(("loop", "status"), [(1.0, Status.ENTANGLED), (1.0 - 0.9e-12, Status.ENTANGLED), (1.0 - 2e-12, Status.OK)])
+@pytest.mark.parametrize(
+    ("loop", "status"), [(1.0, Status.ENTANGLED), (1.0 - 0.9e-12, Status.ENTANGLED), (1.0 - 2e-12, Status.OK)]
+)
 def test_formulas_that_follow_themselves_have_no_root(loop: float, status: int) -> None:
     assert fed(lambda u: 3.0 + loop * u, 1)[0] == status
-    assert fed(lambda u: np.array([3.0, 2.0]) + [loop * u[0], 0.5 * u[1]], 2)[0] == status
-    assert fed(lambda u: np.array([2.0, 3.0]) + [0.5 * u[0], loop * u[1]], 2)[0] == status
+    assert fed(lambda u: np.array([3.0 + loop * u[0], 2.0 + 0.5 * u[1]]), 2)[0] == status
+    assert fed(lambda u: np.array([2.0 + 0.5 * u[0], 3.0 + loop * u[1]]), 2)[0] == status
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
@@ -327,7 +332,8 @@ def test_formulas_are_evaluated_where_forces_answer_to_them() -> None:
     log: list = []
     work = SimpleNamespace(rows=SimpleNamespace(force=np.ones(3)), coordinate=1, rate=2, links=3, one=4)
     tables = SimpleNamespace(
-        late=np.array([7, 5]), links="l", columns="c", stops="s", forces="f", points="p", one=SimpleNamespace(gravity_W="g")
+        late=np.array([7, 5]), links="l", columns="c", stops="s", forces="f", points="p",
+        one=SimpleNamespace(gravity_W="g")
     )  # fmt: skip
 
     def made(name, result=None):

@@ -1,4 +1,4 @@
-"""Intervals of formulas are the tightest ones: ranges of values and of slopes, found by trying all corners or many places.
+"""Intervals of formulas are the tightest ones: ranges of values and of slopes, found at all corners or many places.
 
 What follows of two intervals takes them for independent, and so do the corners that are tried here.
 """
@@ -52,15 +52,18 @@ BOUNDED: dict[int, tuple[Callable, Callable, tuple[tuple[float, float], ...]]] =
          (-0.4, 0.2), (4.5, 9.0), (-5.0, 1.0), (0.2, 100.0)),
     ),
     op.EXP: (np.exp, np.exp, ((-0.7, 1.1), (0.3, 0.9), (-3.0, -1.5))),
-    op.ATAN: (np.arctan, lambda x: 1.0 / (1.0 + x * x), ((-0.7, 1.1), (0.3, 0.9), (-3.0, -1.5), (0.0, 2.0), (-2.0, 0.0))),
+    op.ATAN: (np.arctan, lambda x: 1.0 / (1.0 + x * x), ((-0.7, 1.1), (0.3, 0.9), (-3.0, -1.5), (0.0, 2.0), (-2.0,
+        0.0))),
     op.TAN: (
         np.tan, lambda x: 1.0 / np.cos(x) ** 2,
         ((-0.7, 1.1), (0.3, 0.9), (-1.3, -0.2), (1.8, 4.4), (-4.4, -1.8), (2.0, 2.5), (0.0, 1.5), (-1.5, 0.0)),
     ),
     op.SQRT: (np.sqrt, lambda x: 0.5 / np.sqrt(x), ((0.3, 0.9), (2.0, 5.0))),
     op.LOG: (np.log, lambda x: 1.0 / x, ((0.3, 0.9), (2.0, 5.0), (0.5, 3.0))),
-    op.ASIN: (np.arcsin, lambda x: 1.0 / np.sqrt(1.0 - x * x), ((-0.7, 0.9), (0.3, 0.9), (-0.8, -0.1), (0.0, 0.5), (-0.5, 0.0))),
-    op.ACOS: (np.arccos, lambda x: -1.0 / np.sqrt(1.0 - x * x), ((-0.7, 0.9), (0.3, 0.9), (-0.8, -0.1), (0.0, 0.5), (-0.5, 0.0))),
+    op.ASIN: (np.arcsin, lambda x: 1.0 / np.sqrt(1.0 - x * x), ((-0.7, 0.9), (0.3, 0.9), (-0.8, -0.1), (0.0, 0.5),
+        (-0.5, 0.0))),
+    op.ACOS: (np.arccos, lambda x: -1.0 / np.sqrt(1.0 - x * x), ((-0.7, 0.9), (0.3, 0.9), (-0.8, -0.1), (0.0, 0.5),
+        (-0.5, 0.0))),
     op.ABS: (np.abs, np.sign, ((0.3, 0.9), (-3.0, -1.5), (0.0, 2.0))),
 }  # fmt: skip
 CASES = [(operation, ends) for operation, (_, _, some) in BOUNDED.items() for ends in some]
@@ -240,7 +243,8 @@ def test_powers_at_the_edge_of_where_they_are_defined(a: tuple, n: float, expect
 
 
 @pytest.mark.parametrize("a", [(0.3, 0.9), (2.0, 5.5), (0.4, 3.0)])
-@pytest.mark.parametrize("b", [(*(0.3, 0.9), *RATES[1]), (*(-0.7, 1.1), *RATES[0]), (2.0, 2.0, 0.0, 0.5), (2.0, 2.0, -0.5, 0.0), (2.0, 2.5, 0.0, 0.0)])  # fmt: skip
+@pytest.mark.parametrize("b", [(*(0.3, 0.9), *RATES[1]), (*(-0.7, 1.1), *RATES[0]), (2.0, 2.0, 0.0, 0.5), (2.0, 2.0,
+    -0.5, 0.0), (2.0, 2.5, 0.0, 0.0)])  # fmt: skip
 @pytest.mark.parametrize("rates", RATES[:2])
 def test_powers_whose_exponent_changes(a: tuple, b: tuple, rates: tuple) -> None:
     """As exp(b log a)."""

@@ -121,9 +121,7 @@ def test_where_two_are_equal_the_second_counts_for_the_smaller_and_the_first_for
     assert of_one(op.ABS, 0.0, 0.7, -1.3) == (0.0, 0.7, -1.3)
 
 
-@pytest.mark.parametrize(
-    ("operation", "a", "b"), [(op.DIVIDE, 1.0, 0.0), (op.ATAN2, 0.0, 0.0), (op.DIVIDE, 0.0, 0.0)]
-)
+@pytest.mark.parametrize(("operation", "a", "b"), [(op.DIVIDE, 1.0, 0.0), (op.ATAN2, 0.0, 0.0), (op.DIVIDE, 0.0, 0.0)])
 def test_an_operation_without_a_value_has_no_rates_either(operation: int, a: float, b: float) -> None:
     assert of_two(operation, a, 0.7, -1.3, b, 0.2, 0.3) == pytest.approx((NAN, NAN, NAN), nan_ok=True)
 

@@ -71,7 +71,7 @@ def test_a_folder_is_chosen_once(fresh: Path, monkeypatch) -> None:
     asked: list = []
     monkeypatch.setattr(jit, "source_digest", lambda: "0123")
     monkeypatch.setattr(cache, "choose", lambda package, name: asked.append((package, name)) or (fresh, ["not there"]))
-    assert jit.cache_folder() == jit.cache_folder() == fresh
+    assert [jit.cache_folder(), jit.cache_folder()] == [fresh, fresh]
     assert asked == [(Path(jit.__file__).resolve().parents[1], "0123")]
     told = jit.cache_refusals()
     assert told == ["not there"]
@@ -81,7 +81,8 @@ def test_a_folder_is_chosen_once(fresh: Path, monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "mark"),
-    [(jit.is_cold, "complete"), (jit.is_partial, "everything"), (jit.lacks_contacts, "contacts"), (jit.lacks_steps, "steps")],
+    [(jit.is_cold, "complete"), (jit.is_partial, "everything"), (jit.lacks_contacts, "contacts"), (jit.lacks_steps,
+        "steps")],
 )  # fmt: skip
 def test_what_still_has_to_be_compiled_is_seen_by_a_mark(fresh: Path, monkeypatch, asked, mark: str) -> None:
     monkeypatch.setattr(jit, "_folder", fresh)
@@ -140,16 +141,17 @@ USUAL = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastm
     ("made", "level", "from_python", "inside", "unlocked"),
     [
         (jit.kernel, 3, False, False, False), (jit.part, 3, False, True, False), (jit.door, 3, True, False, False),
-        (jit.story, 1, False, False, False), (jit.story_door, 1, True, False, False), (jit.unlocked_door, 1, True, False, True),
+        (jit.story, 1, False, False, False), (jit.story_door, 1, True, False, False), (jit.unlocked_door, 1, True,
+            False, True),
     ],
 )  # fmt: skip
 def test_each_kind_of_kernel_is_compiled_in_its_way(
     numba: ModuleType, fresh: Path, made, level: int, from_python: bool, inside: bool, unlocked: bool
 ) -> None:
-    found = made(twice)
+    found, folder = made(twice), str(fresh)
     expected = {"cache": True, "forceinline": inside, "no_cpython_wrapper": not from_python, "nogil": unlocked} | USUAL
     assert found.py_func is twice and found.options == expected
-    assert numba.config.CACHE_DIR == str(fresh)
+    assert folder == numba.config.CACHE_DIR
     numba.config.OPT = 7
     assert found.compile(("a", "b")) == "machine code" and found.levels == [(("A", "B"), level)]
     with pytest.raises(ValueError, match="wrong"):
@@ -182,7 +184,8 @@ def test_an_entry_is_compiled_once_and_when_it_is_asked_for(numba: ModuleType) -
     numba.cfunc = cfunc  # type: ignore[attr-defined]
     numba.config.OPT = 7
     entry = jit.entry(twice)
-    assert compiled == [] and entry.address == entry.address == 4711 and isinstance(entry.address, int)
+    assert compiled == []
+    assert [entry.address, entry.address] == [4711, 4711] and isinstance(entry.address, int)
     pointer = ("pointer", "f8")
     options = {"cache": True} | {name: value for name, value in USUAL.items() if name != "no_cfunc_wrapper"}
     assert compiled == [(("i8", "i8", "i8", "f8", pointer, pointer), options, twice, 1)] and numba.config.OPT == 7
@@ -192,10 +195,11 @@ def test_the_files_of_numba_are_checked_from_the_first_kernel_on(numba: ModuleTy
     done: list[str] = []
     monkeypatch.setattr(cache, "use_checked_files", lambda: done.append("files"))
     monkeypatch.setattr(jit, "_load_without_blas", lambda: done.append("blas"))
+    folder = str(fresh)
     for _ in range(2):
         numba.config.CACHE_DIR = ""
         jit.kernel(twice)
-        assert numba.config.CACHE_DIR == str(fresh)
+        assert folder == numba.config.CACHE_DIR
     assert done == ["files", "blas"]
 
 
@@ -269,12 +273,13 @@ def test_a_law_of_plain_python_is_called_at_its_address_until_it_raises() -> Non
 
 
 def test_a_law_cannot_write_into_what_it_reads_and_gives_no_number_where_it_raises() -> None:
-    def law(t, coordinate, rate, constants, torque):
-        torque[:] += t * constants[0] + coordinate + rate
-        (coordinate, rate, constants)[which][0] = 1.0
-
-    twin = callback._twin(lambda *arguments: law(*arguments))
     for which in (0, 1, 2):
+
+        def law(t, coordinate, rate, constants, torque, which=which):
+            torque[:] += t * constants[0] + coordinate + rate
+            (coordinate, rate, constants)[which][0] = 1.0
+
+        twin = callback._twin(law)
         arrays = [np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([5.0]), np.zeros(2)]
         twin(0.5, *arrays)
         assert np.all(np.isnan(arrays[3])) and [a.tolist() for a in arrays[:3]] == [[1.0, 2.0], [3.0, 4.0], [5.0]]

@@ -77,7 +77,11 @@ def test_all_else_that_is_read(state: tuple) -> None:
         assert value(state, [(op.COORDINATE, k)]) == work.coordinate[k]
         assert value(state, [(op.RATE, k)]) == work.rate[k]
         assert value(state, [(op.TORQUE, k)]) == work.torque[k]
-    for code, array in ((op.ROTATION, work.bodies.R_WB), (op.FORCE, work.joints.force), (op.PRESSING, work.contacts.force)):
+    for code, array in (
+        (op.ROTATION, work.bodies.R_WB),
+        (op.FORCE, work.joints.force),
+        (op.PRESSING, work.contacts.force),
+    ):
         for k, expected in enumerate(array.ravel()):
             assert value(state, [(code, k)]) == expected
 
@@ -86,7 +90,8 @@ def test_functions_and_operations() -> None:
     unary, binary = plain(op.unary), plain(op.binary)
     for code, f in (
         (op.NEGATE, lambda x: -x), (op.SQRT, math.sqrt), (op.SIN, math.sin), (op.COS, math.cos), (op.TAN, math.tan),
-        (op.ASIN, math.asin), (op.ACOS, math.acos), (op.ATAN, math.atan), (op.EXP, math.exp), (op.LOG, math.log), (op.ABS, abs),
+        (op.ASIN, math.asin), (op.ACOS, math.acos), (op.ATAN, math.atan), (op.EXP, math.exp), (op.LOG, math.log),
+        (op.ABS, abs),
     ):  # fmt: skip
         for x in (-1.0, -0.7, 0.0, 0.4, 1.0, 2.3, -3.1, 699.0):
             try:
@@ -97,14 +102,17 @@ def test_functions_and_operations() -> None:
     assert unary(op.EXP, 700.0) == math.inf and math.isfinite(unary(op.EXP, math.nextafter(700.0, 0.0)))
     for a in (-1.3, 0.6, 2.0):
         for b in (-0.7, 3.0, 1.5):
-            found = [binary(code, a, b) for code in (op.ADD, op.SUBTRACT, op.MULTIPLY, op.DIVIDE, op.ATAN2, op.MIN, op.MAX)]
+            found = [
+                binary(code, a, b) for code in (op.ADD, op.SUBTRACT, op.MULTIPLY, op.DIVIDE, op.ATAN2, op.MIN, op.MAX)
+            ]
             assert found == [a + b, a - b, a * b, a / b, math.atan2(a, b), min(a, b), max(a, b)]
     assert math.isnan(binary(op.DIVIDE, 0.0, 0.0)) and math.isnan(binary(op.DIVIDE, 1.0, 0.0))
 
 
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
-    [(2.0, 3.0, 8.0), (2.0, -1.0, 0.5), (2.0, 0.5, math.sqrt(2.0)), (-2.0, 3.0, -8.0), (-2.0, -2.0, 0.25), (-2.0, 0.0, 1.0),
+    [(2.0, 3.0, 8.0), (2.0, -1.0, 0.5), (2.0, 0.5, math.sqrt(2.0)), (-2.0, 3.0, -8.0), (-2.0, -2.0, 0.25), (-2.0,
+        0.0, 1.0),
      (-2.0, 0.5, math.nan), (-2.0, -0.5, math.nan), (0.0, 0.0, 1.0), (0.0, 2.0, 0.0), (0.0, 0.5, 0.0), (0.0, 1.0, 0.0),
      (0.0, -1.0, math.nan), (0.0, -0.5, math.nan)],
 )  # fmt: skip
@@ -116,7 +124,8 @@ def test_operations_take_the_two_last_values_and_functions_the_last(state: tuple
     """(2.5 - -1.5) / (7 ** (t - 2.5)), max with sin of t, and what came first stays below."""
     tables = state[0]
     program = [
-        (op.CONSTANT, 0), (op.CONSTANT, 1), (op.SUBTRACT, 0), (op.CONSTANT, 2), (op.TIME, 0), (op.CONSTANT, 0), (op.SUBTRACT, 0),
+        (op.CONSTANT, 0), (op.CONSTANT, 1), (op.SUBTRACT, 0), (op.CONSTANT, 2), (op.TIME, 0), (op.CONSTANT, 0),
+        (op.SUBTRACT, 0),
         (op.POWER, 0), (op.DIVIDE, 0), (op.TIME, 0), (op.SIN, 0), (op.MIN, 0), (op.NEGATE, 0),
     ]  # fmt: skip
     for t in (0.4, 1.3, 6.0):
@@ -128,14 +137,20 @@ def test_operations_take_the_two_last_values_and_functions_the_last(state: tuple
 def test_what_acts_and_reads_forces_was_found_with_them(state: tuple) -> None:
     tables, work = state
     control = SimpleNamespace(fed=np.array([11.0, 12.0]))
-    tables.codes, tables.programs = np.array([(op.CONSTANT, 0), (op.CONSTANT, 1), (op.CONSTANT, 2)]), np.array([(0, 1), (1, 2), (2, 3)])
+    tables.codes, tables.programs = (
+        np.array([(op.CONSTANT, 0), (op.CONSTANT, 1), (op.CONSTANT, 2)]),
+        np.array([(0, 1), (1, 2), (2, 3)]),
+    )
     found = [plain(op.acting_value)(tables, control, work, program, 1.3) for program in range(3)]
     assert found == [2.5, 12.0, 11.0]
 
 
 def test_several_programs_are_evaluated_in_turn(state: tuple) -> None:
     tables, work = state
-    tables.codes, tables.programs = np.array([(op.CONSTANT, 0), (op.TIME, 0), (op.CONSTANT, 2)]), np.array([(0, 1), (1, 2), (2, 3)])
+    tables.codes, tables.programs = (
+        np.array([(op.CONSTANT, 0), (op.TIME, 0), (op.CONSTANT, 2)]),
+        np.array([(0, 1), (1, 2), (2, 3)]),
+    )
     values = np.full(3, 5.0)
     plain(op.evaluate, unpack=lambda system: (tables, None, work, None))(None, np.array([2, 0, 1]), 1.3, values)
     assert values.tolist() == [7.0, 2.5, 1.3]

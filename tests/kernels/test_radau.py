@@ -339,7 +339,8 @@ def test_where_a_new_jacobian_does_not_do_the_step_is_not_solved() -> None:
     status, calls, _ = trial(follows=0.0, linearised=1, h=0.2, factors=[Status.NOT_SOLVED], replies=[])
     assert status == Status.NOT_SOLVED and calls == [("factorise", 0.2)]
     status, calls, _ = trial(h=0.2, factors=[Status.NOT_SOLVED, Status.OK], replies=[(Status.OK, 2)])
-    assert status == Status.OK and [call[0] for call in calls] == ["factorise", "linearise", "factorise", "iterate", "estimate"]  # fmt: skip
+    assert status == Status.OK and [call[0] for call in calls] == ["factorise", "linearise", "factorise", "iterate",
+        "estimate"]  # fmt: skip
     status, calls, _ = trial(stale=1, factors=[Status.NOT_SOLVED], replies=[])
     assert status == Status.NOT_SOLVED and calls == [LOOK, STEP]
 

@@ -305,7 +305,7 @@ def carried(mechanism, q0: np.ndarray, q1: np.ndarray, h: float) -> tuple[np.nda
         work = mechanism.work.links
         poses.append((work.x.copy(), work.R.copy().reshape(-1, 3, 3)))
     out = []
-    for (x, R), jacobian in zip(poses, S, strict=True):
+    for (_, R), jacobian in zip(poses, S, strict=True):
         total = np.zeros(jacobian.shape[2])
         for b in range(1, len(links)):
             (x0, R0), (x1, R1) = ((p[b], Q[b]) for p, Q in poses)
