@@ -503,6 +503,14 @@ def test_a_stride_without_a_crossing_ends_with_its_step_or_at_the_stop() -> None
         assert s.clock[THETA] == 0.0
 
 
+def test_a_millionth_of_a_step_is_left_where_it_is_no_less() -> None:
+    """From -0.1 s in one step to zero, so that no roundoff decides."""
+    for left, end in ((1e-6 * 0.1, 0.0), (0.999e-6 * 0.1, 0.999e-6 * 0.1)):
+        s = stepper(RK4, NEXT_SAMPLE=1000, T=-0.1)
+        run = plain(advance.stride, step=lambda *_: (Status.OK, 0.1), finish=lambda *_: Status.OK)
+        assert run([], None, np.zeros(6), s, left) == Status.OK and s.clock[END] == end
+
+
 def test_a_guard_that_is_the_first_one_counts() -> None:
     s = stepper(RK4, guards=1)
     run = plain(

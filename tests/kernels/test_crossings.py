@@ -405,3 +405,10 @@ def test_guards_that_were_armed_in_a_span_are_looked_at_anew() -> None:
     step.answers[CLEARANCE] = clearance
     theta, guard = step.first()
     assert armed and guard == 0 and theta == pytest.approx(0.4, abs=1e-12)
+
+
+def test_a_guard_that_falls_beside_a_peak_does_not_fire() -> None:
+    """Pieces are sampled more finely from the value at their start on, not from that in their middle."""
+    peak = -Polynomial.fromroots([0.45, 0.55]) - 0.0026
+    step = Step([peak, Polynomial([0.38, -1.0])], sampled=(0, 1))
+    assert step.first() == (2.0, -1)

@@ -13,7 +13,7 @@ import sim
 from sim.kernels import radau
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import NORM, RADAU, SETTLE, SLOPE, START
-from sim.model import FREE, LINK, NEWTON_WORK, ROTATIONAL, SPHERICAL, Status, table
+from sim.model import FREE, LINK, NEWTON_WORK, ROTATIONAL, SPHERICAL, TRANSLATIONAL, Status, table
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 
@@ -360,6 +360,60 @@ def test_what_goes_wrong_is_told() -> None:
 def test_a_jacobian_that_lets_it_converge_slowly_is_found_anew_next_time(theta: float, stale: int) -> None:
     assert trial(theta=theta, replies=[(Status.OK, 3)])[2][2].newton.stale[0] == stale
     assert trial(theta=theta, replies=[(Status.OK, 3)])[1][0] == GO
+
+
+@pytest.mark.parametrize("failing", [None, 1, 2, 5])
+def test_derivatives_are_differences_by_increments_in_units_of_size(failing: int | None) -> None:
+    """Of 1e-7 of the length or of a radian, of rates with their own size: a rate of 1e8 has no digits below that."""
+    links, m, length = table(LINK, 4), 3, 0.25
+    links.kind[1:], links.nv[1:] = (ROTATIONAL, TRANSLATIONAL, ROTATIONAL), 1
+    links.q[1:] = links.v[1:] = range(3)
+    rng = np.random.default_rng(4)
+    by_q, by_v = rng.normal(size=(m + 2, m)), rng.normal(size=(m + 2, m))
+    y, asked, base = np.array([0.3, -2.0, 1.1, 1e8, -3.0, 0.7, 0.1, 0.2]), [], np.zeros(2 * m + 2)
+    base[m:] = rng.normal(size=m + 2)
+
+    def slope(answers, question, system, t, at, out):
+        assert (question, t) == (SLOPE, 0.7)
+        asked.append(at - y)
+        out[:m] = 5.0
+        out[m:] = base[m:] + by_q @ (at[:m] - y[:m]) + by_v @ (at[m:-2] - y[m:-2])
+        return Status.NOT_FINITE if len(asked) == failing else Status.OK
+
+    def radius(links, turning, found_q, found_v, x, z):
+        assert (found_q is work.by_q, found_v is work.by_v, x.tolist(), z.tolist()) == (
+            True,
+            True,
+            [1.0] * 6,
+            [2.0] * 6,
+        )
+        return 55.0
+
+    one = SimpleNamespace(nv=[m], nq=[m], length=[length])
+    newton = table(NEWTON_WORK, 1)
+    newton.evaluations[0], newton.h[0], newton.stale[0] = 4, 0.3, 1
+    work = SimpleNamespace(
+        newton=newton, stages=np.full((11, 2 * m + 2), 9.0), real_x=np.full((3, m), 9.0), by_q=np.zeros((m + 2, m)),
+        by_v=np.zeros((m + 2, m)), turning=np.zeros(m), shape=np.array([[1.0] * 6, [2.0] * 6]), answers=None,
+    )  # fmt: skip
+    tables = SimpleNamespace(links=links, one=one, freedoms=SimpleNamespace(linear=np.array([0, 1, 0])))
+    system = (tables, None, work, None)
+    run = plain(radau.linearise, unpack=lambda system: system, ask=slope, spectral_radius=radius)
+    status = run(system, 0.7, y, base)
+    units = np.array([1.0, length, 1.0])
+    sizes = np.r_[units, units + np.abs(y[m:-2])] * 1e-7
+    for k, change in enumerate(asked):
+        place = k // 2 + m * (k % 2)
+        np.testing.assert_allclose(change, sizes[place] * np.eye(2 * m + 2)[place], rtol=1e-6)
+    if failing:
+        assert status == Status.NOT_FINITE and len(asked) == failing and newton.linearised[0] == 0
+        return
+    assert status == Status.OK and len(asked) == 2 * m
+    np.testing.assert_allclose(work.by_q, by_q, rtol=1e-6)
+    np.testing.assert_allclose(work.by_v, by_v, rtol=1e-6)
+    np.testing.assert_array_equal(work.turning, y[m:-2])
+    assert newton.evaluations[0] == 4 + 2 * m and newton.radius[0] == 55.0
+    assert (newton.h[0], newton.linearised[0], newton.stale[0]) == (0.0, 1, 0)
 
 
 # --- whole steps on a mechanism ---------------------------------------------------------------------------
