@@ -200,7 +200,7 @@ def test_spans_that_are_never_clear_are_halved_to_the_shortest() -> None:
 def test_a_step_is_looked_at_in_so_many_spans_at_most() -> None:
     step = Step([Polynomial([-1.0])], never=(0,))
     assert step.first() == (2.0, -1)
-    assert 2000 <= step.s.count[LOOKS] <= 2002 and len(step.spans) == step.s.count[LOOKS]
+    assert step.s.count[LOOKS] == len(step.spans) == 2000
 
 
 def test_spans_are_seen_from_their_middle_and_from_where_they_begin_or_end_at_zero() -> None:
@@ -213,6 +213,21 @@ def test_spans_are_seen_from_their_middle_and_from_where_they_begin_or_end_at_ze
     ends = [at for _, high, at in found.spans if abs(high - theta) < 1e-12]
     assert 1.0 in ends and 0.5 in ends
     assert all(abs(high - theta) < 1e-12 for _, high, at in found.spans if at == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "looks"),
+    [(Polynomial([-0.25, 0.0, 1.0]), 20), (Polynomial([-0.2, 0.1, 0.0, 3.0]), 22), (Polynomial([-0.01, *[0.0] * 6, 1.0]), 29),
+     (-Polynomial.fromroots([0.4, 1.7]), 19), (lambda theta: math.copysign(1.0, theta - 0.37), 49)],
+)  # fmt: skip
+def test_a_crossing_is_bracketed_in_few_looks(f, looks: int) -> None:
+    """By secants, and a bisection at every third: so even a leap takes no more than its binary digits."""
+    step = Step([f])
+    step.s.guard_new[0] = f(1.0)
+    theta, guard = plain(crossings.narrow, ask=ask)(step.answers, None, step.s, 0.0, 1.0, False, LEVELS)
+    asked = np.array(step.asked[WATCH])
+    assert guard == 0 and len(asked) <= looks and f(theta) >= 0.0
+    assert theta - asked[asked < theta].max() <= 2.0 * EPS * (T0 + H) / H
 
 
 # --- guards without bounds ----------------------------------------------------------------------------------
