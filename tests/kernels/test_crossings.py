@@ -217,7 +217,8 @@ def test_spans_are_seen_from_their_middle_and_from_where_they_begin_or_end_at_ze
 
 @pytest.mark.parametrize(
     ("f", "looks"),
-    [(Polynomial([-0.25, 0.0, 1.0]), 20), (Polynomial([-0.2, 0.1, 0.0, 3.0]), 22), (Polynomial([-0.01, *[0.0] * 6, 1.0]), 29),
+    [(Polynomial([-0.25, 0.0, 1.0]), 20), (Polynomial([-0.2, 0.1, 0.0, 3.0]), 22), (Polynomial([-0.01, *[0.0] * 6,
+        1.0]), 29),
      (-Polynomial.fromroots([0.4, 1.7]), 19), (lambda theta: math.copysign(1.0, theta - 0.37), 49)],
 )  # fmt: skip
 def test_a_crossing_is_bracketed_in_few_looks(f, looks: int) -> None:
@@ -258,6 +259,13 @@ def test_a_peak_that_stays_below_zero_leaves_all_as_it_was() -> None:
     assert guard == 1 and theta == pytest.approx(0.99, abs=1e-12)
     finer = {round(x, 9) for x in step.asked[WATCH]} - {0.2, 0.4, 0.6, 0.8, 1.0}
     assert {0.25, 0.3, 0.35, 0.45, 0.5, 0.55} <= finer
+
+
+def test_after_a_peak_that_stays_below_zero_the_end_is_where_the_next_step_begins() -> None:
+    peak = -Polynomial.fromroots([0.85, 0.95]) - 0.0026
+    step = Step([peak], sampled=(0,))
+    assert step.first() == (2.0, -1) and 0.95 in np.round(step.asked[WATCH], 9)
+    assert step.s.guard_old[0] == peak(1.0)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +333,8 @@ def test_of_two_that_come_back_the_earlier_counts() -> None:
         (1.1e-9, 0.3, 0.1, False),
         # Rising by more than a thousandth of what is missing, at a thousandth of the way.
         (-5e-6, -0.3, -5e-6 + 5.1e-9, True), (-5e-6, -0.3, -5e-6 + 4.9e-9, False), (-9.9e-6, 0.3, 0.1, True),
-        (-1.01e-5, 0.3, 0.1, False), (-1.01e-9, 0.3, 0.1, True), (-1.0, 0.3, 0.1, False),
+        (-1e-5, 0.3, 0.1, False), (-1e-9, 0.3, 0.1, True), (-1.01e-5, 0.3, 0.1, False), (-1.01e-9, 0.3, 0.1, True),
+        (-1.0, 0.3, 0.1, False),
     ],
 )  # fmt: skip
 def test_what_may_come_back_before_the_first_look(old: float, new: float, early: float, sought: bool) -> None:
@@ -337,6 +346,7 @@ def test_what_may_come_back_before_the_first_look(old: float, new: float, early:
         step.s.guard_new[:] = -1.0
         step.s.guard_new[place] = new
         assert bool(plain(crossings.begins_to_cross, ask=ask)(step.answers, None, step.s, 0.2)) is sought
+        assert bool(step.asked[WATCH]) is (-1e-5 < old <= -1e-9)
 
 
 def test_the_time_to_the_first_look_is_halved_thirty_times() -> None:
