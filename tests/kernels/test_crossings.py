@@ -247,7 +247,7 @@ def test_a_crossing_of_a_guard_without_bounds_is_found(root: float) -> None:
         check(Step([Polynomial([-root, 1.0]) * 3.0, *more], sampled=(0,)))
 
 
-@pytest.mark.parametrize("middle", [0.33, 0.5, 0.71])
+@pytest.mark.parametrize("middle", [0.33, 0.5, 0.71, 0.95])
 @pytest.mark.parametrize("half", [0.04, 0.09])
 def test_a_peak_between_looks_is_found_by_a_parabola(middle: float, half: float) -> None:
     check(Step([-Polynomial.fromroots([middle - half, middle + half])], sampled=(0,)))
