@@ -45,7 +45,7 @@ T_INVERSE = (
 # Slope of the collocation polynomial at the start: minus these times the stages less y, over h.
 E = (-(13.0 + 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
 
-ITERATIONS = 8
+ITERATIONS = 7
 # Rate of convergence above which the Jacobian is found anew.  Smaller: more Jacobians, of two slopes a freedom each.
 # Larger: more iterations.
 KEEP = 0.03
@@ -281,7 +281,7 @@ def iterate(system, t, h, y, k_out, rtol):
             if newton.theta[0] >= 0.99 and size > allowed:
                 return Status.NOT_SOLVED, trial
             newton.eta[0] = newton.theta[0] / max(1.0 - newton.theta[0], 0.01)
-            if newton.eta[0] * size * newton.theta[0] ** (ITERATIONS - 1 - trial) > allowed and trial < ITERATIONS:
+            if newton.eta[0] * size * newton.theta[0] ** (ITERATIONS - trial) > allowed:
                 return Status.NOT_SOLVED, trial
         before = max(size, 1e-300)
         for s in range(3):

@@ -252,12 +252,12 @@ def improve(freedoms, length, count, steps_out, change_out):
 
 @kernel
 def largest_of(freedoms, length, change, v):
-    """Largest change of a freedom in units of size; v: what it is compared with besides, or zeros."""
+    """Largest change of a freedom in units of size, infinite where one is none; v: what it is compared with besides."""
     worst = 0.0
     for k in range(change.size):
         unit = (length if freedoms.linear[k] else 1.0) + abs(v[k])
-        if not abs(change[k]) / unit <= worst:
-            worst = abs(change[k]) / unit
+        size = abs(change[k]) / unit
+        worst = max(worst, size if math.isfinite(size) else math.inf)
     return worst
 
 

@@ -6,15 +6,29 @@ from types import FunctionType
 from typing import Any
 
 
-def plain(kernel: Any) -> Any:
-    """Return the Python function of a kernel, with the kernels that it calls as Python functions, too."""
+def plain(kernel: Any, **instead: Any) -> Any:
+    """Return the Python function of a kernel, with the kernels that it calls as Python functions, too.
+
+    instead : functions, by their names, that are called in place of kernels, from whatever is called
+    """
     function = getattr(kernel, "py_func", kernel)
-    called = {
-        name: value
-        for name in function.__code__.co_names
-        if hasattr(value := function.__globals__.get(name), "py_func")
-    }
+    called = {}
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if name in instead and value is not None:
+            called[name] = instead[name]
+        elif hasattr(value, "py_func") or (instead and _is_kernel(value)):
+            called[name] = plain(value, **instead)
     if not called:
         return function
-    names = function.__globals__ | {name: plain(value) for name, value in called.items()}
-    return FunctionType(function.__code__, names)
+    return FunctionType(function.__code__, function.__globals__ | called)
+
+
+def _is_kernel(value: Any) -> bool:
+    """Tell whether a value is a kernel that is interpreted."""
+    return isinstance(value, FunctionType) and value.__module__.startswith("sim.kernels.")
+
+
+def ask(answers: Any, question: int, system: Any, t: float, a: Any, b: Any) -> int:
+    """Ask a system whose answers are Python functions; to be given to `plain`."""
+    return int(answers[question](question, system, t, a, b))

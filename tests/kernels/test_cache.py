@@ -10,6 +10,7 @@ import pytest
 
 from sim.kernels import cache, jit
 
+pytestmark = pytest.mark.fast
 COMPILED = pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
 NAME = "0123"
 

@@ -112,3 +112,41 @@ def test_intervals_close_in_on_a_value() -> None:
         low, high, d0, d1 = of_two(operation, point, (0.7, 0.7 + 1e-6, -1.0, -1.0))
         assert high - low < 4e-6
         assert d1 - d0 < (3.0 if operation in (op.MIN, op.MAX) else 1e-4)
+
+
+SPANS = ((0.0, 1.0), (0.0, 0.37), (0.29, 1.0), (0.29, 0.37), (0.999, 1.0), (0.0, 1e-3))
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_coefficients_are_those_of_bernstein(span: tuple[float, float]) -> None:
+    """Found from values at eight places; rates are those of the part, over its own time."""
+    rng, n, h = np.random.default_rng(5), 3, 0.7
+    y, dense = rng.normal(size=n), np.vstack([rng.normal(size=(7, n)), np.zeros(n)])
+    curve, found = np.full(15 * n, 9.0), np.full(15 * n, 9.0)
+    plain(curves.curve_of)(y, dense, h, curve)
+    before = curve.copy()
+    plain(curves.restrict)(curve, *span, found)
+    np.testing.assert_array_equal(curve, before)
+    at = 0.5 - 0.5 * np.cos(np.pi * np.arange(8) / 7.0)
+    basis = np.array([[math.comb(7, k) * x**k * (1.0 - x) ** (7 - k) for k in range(8)] for x in at])
+    values = np.zeros((8, n))
+    for row, x in zip(values, at, strict=True):
+        plain(interpolate)(y, dense, span[0] + x * (span[1] - span[0]), row)
+    coefficients = np.linalg.solve(basis, values)
+    width = span[1] - span[0]
+    np.testing.assert_allclose(found[: 8 * n].reshape(8, n), coefficients, rtol=0, atol=1e-12)
+    rates = 7.0 * np.diff(coefficients, axis=0) / (width * h)
+    np.testing.assert_allclose(found[8 * n :].reshape(7, n), rates, rtol=0, atol=1e-11 / width)
+    for i in range(n):
+        column, rate = found[: 8 * n].reshape(8, n)[:, i], found[8 * n :].reshape(7, n)[:, i]
+        assert plain(curves.range_on_curve)(found, n, i) == (column.min(), column.max())
+        assert plain(curves.rates_on_curve)(found, n, i) == (rate.min(), rate.max())
+        assert [plain(curves.rate_between)(found, n, i, k) for k in range(7)] == rate.tolist()
+
+
+@pytest.mark.parametrize("at", [0.0, 0.3, 0.5, 0.81, 1.0])
+def test_shares_are_those_of_bernstein(at: float) -> None:
+    of_state, of_rate = plain(curves.shares_at)(at)
+    for shares, degree in ((of_state, 7), (of_rate, 6)):
+        expected = [math.comb(degree, k) * at**k * (1.0 - at) ** (degree - k) for k in range(degree + 1)]
+        assert shares == pytest.approx(expected, rel=1e-13, abs=1e-16)

@@ -97,7 +97,10 @@ def test_the_spectral_radius_is_that_of_the_whole_jacobian(seed):
     largest = int(np.argmax(np.abs(eigenvalues)))
     assert found == pytest.approx(abs(eigenvalues[largest]), rel=1e-9)
     assert abs(x @ vectors[:, largest].real) == pytest.approx(np.linalg.norm(x), rel=1e-6)
-    assert plain(newton.spectral_radius)(links(), w, by_q, by_v, np.zeros(2 * V), y) == 0.0
+    for none in (np.zeros(2 * V), np.full(2 * V, np.nan)):
+        x = none.copy()
+        assert plain(newton.spectral_radius)(links(), w, by_q, by_v, x, y) == 0.0
+        np.testing.assert_allclose(x, 1.0 + 0.01 * np.arange(2 * V))  # begins anew, along no axis
 
 
 def test_the_turning_freedoms_of_each_kind():
