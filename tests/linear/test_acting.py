@@ -163,7 +163,9 @@ joints:
   neck: {type: spherical, parent: kite, child: ball, position: [0.6, 0, 0]}
   tube: {type: cylindrical, parent: ball, child: fore, position: [0.6, 0.1, 0], axis: [0.2, 1, 0.3]}
 controllers: {mine: {type: "./mine.py:Mine"}, idle: {type: "./mine.py:Mine", enabled: false},
-              held: {type: "./mine.py:Held"}}
+              held: {type: "./mine.py:Held"},
+              still: {type: torque, enabled: false, torques: {tube: [0, "9 N*m*coordinate('tube')[1]"]}},
+              pull: {type: torque, torques: {tube: ["-7 N/m*coordinate('tube')[0]", "3 N*m*s*rate('tube')[1]"]}}}
 initial:
   kite: {position: [0.3, 0.9, 0.6], rpy: [0.5, -0.2, 0.7], rate: [0.3, 0.1, -0.2, 1, 2, 0.5]}
   neck: {rpy: [0.4, -0.3, 0.8], rate: [1, 0.5, -0.7]}
