@@ -154,7 +154,9 @@ def test_rows_are_told_apart_by_what_they_bind() -> None:
 def test_controls_at_rest() -> None:
     model = compile(load_text(MASKS))
     control = make_control(model, 3)
-    assert control.enabled.tolist() == [1, 1, 1] and not any(a.any() for n, a in control._asdict().items() if n != "enabled")
+    assert control.enabled.tolist() == [1, 1, 1] and not any(
+        a.any() for n, a in control._asdict().items() if n != "enabled"
+    )
     columns = len(model.columns)
     assert {n: a.shape for n, a in control._asdict().items()} == {
         "engaged": (0,), "enabled": (3,), "held": (columns,), "rubbing": (columns,), "wrench": (4, 6), "arms": (4, 9),

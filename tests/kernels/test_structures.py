@@ -250,7 +250,9 @@ def test_blocks_and_rows_of_loops_and_motors(layout: Layout) -> None:
         up.append(layout.freedoms(layout.way(fork)[:-1]))
         block, own = blocks[n], rows_of(model, joint, motor)
         kind = 0 if motor else int(model.joints.kind[joint])
-        found = [int(block[name]) for name in ("kind", "joint", "column", "a", "b", "fork", "motor", "touch", "freedoms")]
+        found = [
+            int(block[name]) for name in ("kind", "joint", "column", "a", "b", "fork", "motor", "touch", "freedoms")
+        ]
         assert found == [kind, joint, int(model.joints.column[joint]), a, b, fork, int(motor), -1, NV[kind]]
         assert [int(block[name]) for name in ("row", "rows", "hard", "support", "jacobian")] == [
             row, len(own), sum(one[2] == 0.0 for one in own), entry, number,
@@ -302,7 +304,9 @@ def test_fronts_tell_which_rows_begin_and_wait_at_each_link(layout: Layout) -> N
     fronts, m = tables.fronts, len(ends)
     for link in range(n):
         first, count = int(fronts.first[link]), int(fronts["count"][link])
-        here = sorted(2 * r + (side == 0) for r, both in enumerate(ends) for side in (0, 1) if link and both[side] == link)
+        here = sorted(
+            2 * r + (side == 0) for r, both in enumerate(ends) for side in (0, 1) if link and both[side] == link
+        )
         assert sorted(tables.entries[first : first + count].tolist()) == here
     assert len(tables.entries) == sum(a > 0 for a, _ in ends) + sum(b > 0 for _, b in ends)
     below = {link: layout.below(link) for link in range(1, n)}
@@ -380,14 +384,21 @@ def test_constraints_have_blocks_of_their_own() -> None:
     }  # fmt: skip
     for name, expected in told.items():
         found = [float(blocks[at[name]][key]) for key in numbers]
-        assert [a for a, b in zip(found, expected, strict=True) if b is not None] == [b for b in expected if b is not None]
+        assert [a for a, b in zip(found, expected, strict=True) if b is not None] == [
+            b for b in expected if b is not None
+        ]
     assert blocks.radii[at["egg"]].tolist() == [0.5, 0.4, 0.3] and not blocks.radii[at["ring"]].any()
     one, two = (model.columns_of(model.joint(name)).start for name in ("one", "two"))
     for name, second, ratio, own, mate in (
         ("gear", 1, -1.7, (one + 1, 5), (two, 3)), ("nut", 2, None, (one, 2), (one + 1, 5)),
     ):  # fmt: skip
         a, b = at[name], len(declared) + ("gear", "nut").index(name)
-        assert (int(blocks.mate[a]), int(blocks.second[b]), int(blocks.mate[b]), int(blocks.second[a])) == (b, second, -1, 0)
+        assert (int(blocks.mate[a]), int(blocks.second[b]), int(blocks.mate[b]), int(blocks.second[a])) == (
+            b,
+            second,
+            -1,
+            0,
+        )
         assert (int(blocks.of[a]), int(blocks.code[a])) == own and (int(blocks.of[b]), int(blocks.code[b])) == mate
         assert (int(blocks.row[b]), int(blocks.rows[b])) == (int(blocks.row[a]), 1) and blocks.factor[a] == 1.0
         if ratio is not None:

@@ -127,7 +127,16 @@ def test_constraints_bind_rows_and_are_no_freedoms() -> None:
 # --- scratch ----------------------------------------------------------------------------------------
 
 SIZES = Numbers(
-    links=5, q=17, v=13, rows=7, blocks=3, bodies=11, columns=19, joints=23, contacts=29, waiting=Waiting(31, 37, 41, 43, 47)
+    links=5,
+    q=17,
+    v=13,
+    rows=7,
+    blocks=3,
+    bodies=11,
+    columns=19,
+    joints=23,
+    contacts=29,
+    waiting=Waiting(31, 37, 41, 43, 47),
 )
 LINKS, FREEDOMS, STATE = 5, 13, 17 + 13 + 2
 SCENE = """
@@ -184,7 +193,9 @@ def test_scratch_has_the_room_that_its_comments_say(structure: Structure) -> Non
     work = make_work(structure.tables, SIZES, 101)
     found = shapes(work._asdict())
     assert {name: found[name] for name in ALWAYS} == ALWAYS
-    assert {n: s for n, s in found.items() if n not in ALWAYS} == {n: EMPTY.get(n, (0,)) for n in found if n not in ALWAYS}
+    assert {n: s for n, s in found.items() if n not in ALWAYS} == {
+        n: EMPTY.get(n, (0,)) for n in found if n not in ALWAYS
+    }
     for R in (work.links.R, work.bodies.R_WB):
         assert R[0].reshape(3, 3).tolist() == np.eye(3).tolist() and not R[1:].any()
     bare = make_work(structure.tables, SIZES._replace(waiting=None))

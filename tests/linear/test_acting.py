@@ -37,7 +37,11 @@ def test_coordinates_and_rates_of_a_loop_are_those_that_formulas_read(kind: str)
     terms = []
     for i in range(count):
         at = f"[{i}]" if count > 1 else ""
-        unit = "m" if kind in ("translational", "free", "planar", "cylindrical") and i < (3 if kind == "free" else 2) else "rad"
+        unit = (
+            "m"
+            if kind in ("translational", "free", "planar", "cylindrical") and i < (3 if kind == "free" else 2)
+            else "rad"
+        )
         unit = "rad" if (kind == "cylindrical" and i == 1) else unit
         terms.append(f"{rng.uniform(2, 4):.3f} N*m/{unit}*coordinate('loop0'){at}")
         terms.append(f"{rng.uniform(1, 2):.3f} N*m*s/{unit}*rate('loop0'){at}")

@@ -75,9 +75,7 @@ def test_matrices_of_quaternions_of_any_length() -> None:
     p = quaternions(rng) * rng.uniform(0.5, 2.0, (7, 1))
     assert np.allclose(numbers.matrix_of(p), of_scipy(p).as_matrix(), rtol=0.0, atol=1e-15)
     d = rng.normal(size=p.shape)
-    assert np.allclose(
-        slope(numbers.matrix_of, (p, d)), difference(numbers.matrix_of, (p, d)), rtol=0.0, atol=1e-8
-    )
+    assert np.allclose(slope(numbers.matrix_of, (p, d)), difference(numbers.matrix_of, (p, d)), rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -175,5 +173,3 @@ def test_a_repeated_root_spreads_by_the_root_of_the_error() -> None:
     assert found[:2] == pytest.approx([4.0 * math.sqrt(2e-10)] * 2, rel=1e-3)
     assert found[2] == pytest.approx(4.0 * 5e-10, rel=1e-3)
     assert spread(A, np.linalg.eigvals(A), size)[2] == pytest.approx(4.0 * 5e-13, rel=1e-2)
-
-

@@ -98,7 +98,10 @@ def test_each_number_of_a_row_has_its_place(model: Model, structure: Structure) 
     for name in ("position_residual", "velocity_residual", "smallest_singular_value", "rank"):
         expected[f"trust/{name}"] = read.take(1)[:, 0]
     assert read.at == maker.layout[4]
-    forces = {name: [read.take(1)[:, 0], read.take(1)[:, 0], read.take(6)] for name in ("strut", "coil", "slack", "jet", "wind")}
+    forces = {
+        name: [read.take(1)[:, 0], read.take(1)[:, 0], read.take(6)]
+        for name in ("strut", "coil", "slack", "jet", "wind")
+    }
     for name, parts in {"coil": (2,), "slack": (0, 1, 2), "jet": (0, 1), "wind": (0, 1)}.items():
         for k in parts:  # no wrench of a torsion spring; no length of a wrench; nothing of what is not connected
             forces[name][k] = np.full_like(forces[name][k], np.nan)
@@ -119,8 +122,12 @@ def test_each_number_of_a_row_has_its_place(model: Model, structure: Structure) 
 
 
 def test_forces_without_any_column_of_a_joint_are_split_too() -> None:
-    text = "schema: 1\nname: still\nbodies: {a: {mass: 1, com: [0, 0, 1]}}\njoints: {weld: {type: fixed, parent: world, "
-    scene = load_text(text + "child: a, position: [0, 0, 0]}}\nforces: {jet: {type: wrench, body: a, force: [1 N, 0, 0]}}\n")
+    text = (
+        "schema: 1\nname: still\nbodies: {a: {mass: 1, com: [0, 0, 1]}}\njoints: {weld: {type: fixed, parent: world, "
+    )
+    scene = load_text(
+        text + "child: a, position: [0, 0, 0]}}\nforces: {jet: {type: wrench, body: a, force: [1 N, 0, 0]}}\n"
+    )
     model = compile(scene)
     maker = Rows(model)
     assert len(model.columns) == 0

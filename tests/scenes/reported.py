@@ -198,13 +198,21 @@ def rounded(value: Any) -> Any:
         return [rounded(item) for item in value]
     if isinstance(value, str):
         return re.sub(r"-?\d+\.\d{8,}(e-?\d+)?", lambda found: f"{float(found[0]):.9g}", value)
-    return 0.0 if isinstance(value, float) and abs(value) < 1e-9 else float(f"{value:.6g}") if isinstance(value, float) else value
+    return (
+        0.0
+        if isinstance(value, float) and abs(value) < 1e-9
+        else float(f"{value:.6g}")
+        if isinstance(value, float)
+        else value
+    )
 
 
 def scenes() -> dict[str, Any]:
     """Return how each scene is loaded, by name."""
     texts = {name: lambda text=text: load_text(text) for name, text in TEXTS.items()}
-    shipped = {name: lambda name=name, set=said: sim.load(library.find(name), set=set) for name, said in SHIPPED.items()}
+    shipped = {
+        name: lambda name=name, set=said: sim.load(library.find(name), set=set) for name, said in SHIPPED.items()
+    }
     return {**texts, **shipped}
 
 
