@@ -7,6 +7,7 @@ is committed.
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,22 @@ def cart(*constraints: str) -> str:
 
 
 WHEEL = "{type: no_side_slip, body: cart, position: PLACE, axis: [0, 1, 0], ground: world}"
+CORNERS = [(round(math.cos(0.7 * k), 3), round(math.sin(0.7 * k), 3)) for k in range(9)]
+RING = (
+    "bodies:\n"
+    + "".join(f"  q{k}: {{mass: 1, com: [{x}, {y}, 0.1], inertia: [1, 1, 1]}}\n" for k, (x, y) in enumerate(CORNERS))
+    + "joints:\n"
+    + "".join(
+        f"  jq{k}: {{type: rotational, parent: {f'q{k - 1}' if k else 'world'}, child: q{k}, position: [{x}, {y}, 0], axis: [0, 0, 1]}}\n"
+        for k, (x, y) in enumerate(CORNERS)
+    )
+    + "  lq: {type: rotational, parent: world, child: q8, position: [1.5, -0.5, 0], axis: [0, 0, 1]}\n"
+)
+THIN = """
+bodies: {rod: {mass: 1, com: [0, 0, 0.5], inertia: [0.1, 0.1, 0], shapes: [{sphere: {center: [0, 0, 0.2], radius: 0.1}}]},
+         other: {mass: 1, com: [3, 0, 0.5], inertia: [0.1, 0.1, 0.1], shapes: [{sphere: {center: [3, 0, 0.5], radius: 0.1}}]}}
+joints:
+"""
 TEXTS = {
     "a bar": bar(),
     "a bar that starts elsewhere": bar("initial: {drive: 40 deg}"),
@@ -140,6 +157,59 @@ constraints:
   roll: {type: rolling, body: ball, position: [0, 0, 0.35], radius: 0.3, ground: world}
   sink: {type: rolling, body: low, position: [2, 0, 0.2], axis: [0, 1, 0], radius: 0.2, tube: 0.05, ground: world}
 """,
+    "many wheels on one line": cart(
+        *(f"w{k}: {WHEEL.replace('PLACE', f'[0, {k / 10}, 0]')}" for k in range(15)),
+    ),
+    "a wheel of a body that is held": HEAD + """
+world: {shapes: [{plane: {}}]}
+bodies: {post: {mass: 1, com: [0, 0, 0.2], inertia: [1, 1, 1]}, arm: {mass: 1, com: [1, 0, 0.2], inertia: [1, 1, 1]}}
+joints:
+  weld: {type: fixed, parent: world, child: post, position: [0, 0, 0]}
+  pin: {type: rotational, parent: post, child: arm, position: [0.5, 0, 0], axis: [0, 0, 1]}
+constraints:
+  one: {type: no_side_slip, body: post, position: [0, 0, 0], axis: [0, 1, 0], ground: world}
+  two: {type: knife_edge, body: arm, position: [1, 0, 0], along: [0, 1, 0], ground: world}
+""",
+    "a ring of bars": HEAD + RING,
+    "two rings of bars": HEAD + "".join(
+        line + "\n" + (line.replace("q", "z") + "\n" if "q" in line else "") for line in RING.splitlines()
+    ),
+    "a ball beyond its stop": HEAD + """
+bodies: {a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}}
+joints: {neck: {type: spherical, parent: world, child: a, position: [0, 0, 0], limits: [0, 0.4]}}
+initial: {neck: {axis_angle: {axis: [0, 0.6, 0.8], angle: 0.9}}}
+""",
+    "a rod without inertia about itself, by variational steps": HEAD.replace("duration: 1 s", "duration: 1 s, method: variational")
+    + THIN.replace("joints:", ""),
+    "a rod without inertia about itself": HEAD + THIN.replace("joints:", ""),
+    "a rod without inertia about itself that is held and touches": HEAD
+    + THIN.replace("joints:", "joints:\n  top: {type: universal, parent: world, child: rod, position: [0, 0, 1], axis: [1, 0, 0], "
+                   "second_axis: [0, 1, 0]}\n  end: {type: spherical, parent: world, child: rod, position: [0, 0, 1]}\ncontacts: "
+                   "{all: {between: [rod, other]}}"),
+    "a weightless frame that turns": HEAD + """
+bodies: {frame: {mass: 0, com: [0, 0, 0]}, more: {mass: 0, com: [0, 0, 0]}, bob: {mass: 1, com: [0, 0, -1]}}
+joints:
+  one: {type: rotational, parent: world, child: frame, position: [0, 0, 0], axis: [0, 0, 1]}
+  two: {type: fixed, parent: frame, child: more, position: [0, 0, 0]}
+  three: {type: rotational, parent: more, child: bob, position: [0, 0, 0], axis: [0, 0, 1]}
+""",
+    "an event that cannot happen at the start": HEAD + """
+bodies: {a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}, b: {mass: 1, com: [3, 0, 0], inertia: [1, 1, 1]}}
+joints:
+  one: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0]}
+events: {grip: {at: 0 s, connect: {hold: {type: spherical, parent: a, child: b, parent_point: end, child_point: eye, tolerance: 1 mm}}}}
+""".replace("com: [0.5, 0, 0],", "com: [0.5, 0, 0], points: {end: [1, 0, 0]},").replace(
+        "com: [3, 0, 0],", "com: [3, 0, 0], points: {eye: [2.5, 0, 0]},"
+    ),
+    "cuts at times that leave no inertia, one after another": HEAD + """
+bodies: {a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}, b: {mass: 0, com: [1, 0, 0]}}
+joints:
+  one: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0]}
+  two: {type: fixed, parent: a, child: b, position: [1, 0, 0]}
+  three: {type: fixed, parent: world, child: b, position: [1, 0, 0], connected: false}
+events: {then: {at: 0.3 s, cut: two, connect: three}, last: {at: 0.7 s, cut: three}}
+""",
+    "a figure in a pose": bar("initial: {drive: {near: 20 deg}, link: 5 deg}"),
     "gears": HEAD + """
 bodies: {a: {mass: 1, com: [0, 0, 0.1], inertia: [0.1, 0.1, 0.1]}, b: {mass: 1, com: [1, 0, 0.1], inertia: [0.1, 0.1, 0.1]}}
 joints:
