@@ -162,9 +162,7 @@ constraints: {c: {SAID}}
         ("type: rolling, radii: [0.4, 0.3, 0.2], orientation: {rpy: [0.3, -0.2, 0.5]}, position: [0.3, 0.2, 0.7]", "turned", [0.3, 0.2, 0.7]),
     ],
 )  # fmt: skip
-def test_what_rolls_and_slides_has_its_axes_and_its_ground(
-    said: str, second: object, place: list[float]
-) -> None:
+def test_what_rolls_and_slides_has_its_axes_and_its_ground(said: str, second: object, place: list[float]) -> None:
     level = ", level: [0, 0, 0.25]" if "rolling" in said else ""
     text = GROUND.replace("SAID", f"body: it, ground: base, normal: [0.1, -0.2, 1], {said}{level}")
     model = compile(load_text(text))
