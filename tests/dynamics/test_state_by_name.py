@@ -23,7 +23,7 @@ joints:
   base: {type: universal, parent: world, child: arm, position: [0, 0, 0], axis: [0, 0, 1], second_axis: [0, 1, 0],
          friction: [0.05, 0.06]}
   elbow: {type: rotational, parent: arm, child: fore, position: [0.6, 0.1, 0], axis: [0.2, 1, 0.3], damping: 0.1,
-          limits: {range: [-3, 0.2], stiffness: 9, dissipation: 0.6}}
+          limits: {range: [-3, 0.2], stiffness: 9, dissipation: 0.1}}
   never: {type: spherical, parent: fore, child: kite, position: [0.5, 0.5, 0.5], connected: false}
 forces:
   line: {type: spring, from: fore.fin, to: kite, stiffness: 30, damping: 0.7, length: 0.5}
