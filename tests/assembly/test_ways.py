@@ -399,3 +399,17 @@ def test_turns_of_methods_are_told() -> None:
         "dop853 for 1 s, 65 steps; radau for 1 s, 35 steps; 4 changes", f"first {stiff}", "last dop853 from 1.75 s: done",
     ]  # fmt: skip
     assert len(account(many[:4], 2.0, 100)) == 4
+
+
+def test_only_all_rows_of_a_large_mechanism_alone_are_left_to_the_elimination_of_a_run(
+    loop: tuple[Mechanism, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism, q = loop
+    monkeypatch.setattr("sim.closing.LARGE", 10)
+    hard, n = mechanism.hard(), mechanism.structure.sizes.v
+    assert n == 11 and Bonds(mechanism, hard).large
+    assert not Bonds(mechanism, np.zeros(len(hard), bool)).large  # others than those that a run keeps
+    assert not Bonds(mechanism, hard, (Aim(mechanism.model.joint("tie"), np.zeros(1)),)).large
+    assert not Bonds(mechanism, hard, (), standing_at(mechanism, q, [True])[0]).large
+    monkeypatch.setattr("sim.closing.LARGE", 11)
+    assert not Bonds(mechanism, hard).large

@@ -11,7 +11,7 @@ import pytest
 
 from sim.assembly import first_structure
 from sim.compiler import Model, compile
-from sim.connectivity import PATIENCE, Structure, choose_tree
+from sim.connectivity import PATIENCE, Structure, _most_piled, choose_tree
 from sim.model import FREE, FREEDOM_ROWS, HARD_ROWS, LINEAR, NQ, NV, SPHERICAL, UNIVERSAL_ROW
 from sim.scene.load import load_text
 from tests.mechanisms import random_mechanism
@@ -131,7 +131,7 @@ joints:
 """)
 
 
-@pytest.fixture(scope="module", params=range(len(SCENES)))
+@pytest.fixture(params=range(len(SCENES)))
 def layout(request: pytest.FixtureRequest) -> Layout:
     model = compile(load_text(SCENES[request.param]))
     return Layout(model, first_structure(model))
@@ -428,3 +428,22 @@ def test_a_constraint_that_lets_go_has_rows_while_it_is_held() -> None:
         (0, 1.0, 0.0, 2, 8, first.start), (1, 1.0, 0.0, 2, 9, first.start + 1), (2, 1.0, 0.0, 0, -1, 0),
     ]  # fmt: skip
     assert _rows_of(held, slip, False) == [(10, 1.0, 0.0, 2, 7, other.start)]
+
+
+def test_what_waits_for_parents_is_piled_until_they_come() -> None:
+    """Links come last first; what one leaves, a vector of 6 and a square for its rows, lies there until its parent takes it."""
+    parent = np.array(
+        [-1, 0, 1, 2, 2, 1, 0]
+    )  # 1 carries 2 and 5, 2 carries 3 and 4; 6 hangs on the world, and leaves nothing
+    limit = np.array([9, 1, 2, 3, 4, 5, 7])
+
+    def left(*links: int) -> int:
+        return sum(int(limit[b]) * (6 + int(limit[b])) for b in links)
+
+    assert _most_piled(parent, limit) == max(left(5), left(5, 4), left(5, 4, 3), left(5, 2)) == left(5, 4, 3)
+    assert _most_piled(parent, np.array([9, 1, 8, 1, 1, 5, 7])) == left_of(8) + left_of(5)
+    assert _most_piled(np.array([-1, 0, 0]), np.array([0, 3, 3])) == 0
+
+
+def left_of(limit: int) -> int:
+    return limit * (6 + limit)

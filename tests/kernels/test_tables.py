@@ -158,7 +158,7 @@ contacts: {ground: {between: ["*", world]}, other: {between: [c, d]}}
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def structure() -> Structure:
     return first_structure(compile(load_text(SCENE)))
 

@@ -53,12 +53,12 @@ class Reader:
         return self.rows[:, self.at - count : self.at].reshape(SAMPLES, *shape)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def model() -> Model:
     return compile(load_text(SCENE))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def structure(model: Model) -> Structure:
     return first_structure(model)
 

@@ -56,7 +56,7 @@ simulate: {duration: 1 s}
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def model() -> Model:
     return compile(load_text(SCENE))
 
