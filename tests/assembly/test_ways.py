@@ -147,7 +147,8 @@ GROUND = """
 schema: 1
 name: ground
 bodies: {base: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 1], position: [0.1, 0.2, 0.3]},
-         it: {mass: 1, com: [0.4, 0.1, 0.9], inertia: [1, 1, 1], position: [0.2, 0.1, 0.6], points: {hub: [0.5, 0.3, 0.8]}}}
+         it: {mass: 1, com: [0.4, 0.1, 0.9], inertia: [1, 1, 1], position: [0.2, 0.1, 0.6], points: {hub: [0.5, 0.3,
+                 0.8]}}}
 constraints: {c: {SAID}}
 """
 
@@ -157,9 +158,11 @@ constraints: {c: {SAID}}
     [
         ("type: no_side_slip, axis: [0.6, 0.8, 0], point: hub", ("y", [0.6, 0.8, 0]), [0.5, 0.3, 0.8]),
         ("type: knife_edge, along: [0.6, 0.8, 0], point: com", ("x", [0.6, 0.8, 0]), [0.4, 0.1, 0.9]),
-        ("type: rolling, axis: [0.6, 0.8, 0], radius: 0.4, position: [0.3, 0.2, 0.7]", ("y", [0.6, 0.8, 0]), [0.3, 0.2, 0.7]),
+        ("type: rolling, axis: [0.6, 0.8, 0], radius: 0.4, position: [0.3, 0.2, 0.7]", ("y", [0.6, 0.8, 0]), [0.3,
+                0.2, 0.7]),
         ("type: rolling, radius: 0.4, position: [0.3, 0.2, 0.7]", None, [0.3, 0.2, 0.7]),
-        ("type: rolling, radii: [0.4, 0.3, 0.2], orientation: {rpy: [0.3, -0.2, 0.5]}, position: [0.3, 0.2, 0.7]", "turned", [0.3, 0.2, 0.7]),
+        ("type: rolling, radii: [0.4, 0.3, 0.2], orientation: {rpy: [0.3, -0.2, 0.5]}, position: [0.3, 0.2, 0.7]",
+                "turned", [0.3, 0.2, 0.7]),
     ],
 )  # fmt: skip
 def test_what_rolls_and_slides_has_its_axes_and_its_ground(said: str, second: object, place: list[float]) -> None:
@@ -326,7 +329,7 @@ def test_the_least_step_closes_what_can_be_closed() -> None:
 
 
 def test_bonds_are_open_by_what_their_jacobian_moves(loop: tuple[Mechanism, np.ndarray]) -> None:
-    """Rows of a loop, coordinates that its last joint is to have, and a point that stands, at a pose off all of them."""
+    """Rows of a loop, coordinates that its last joint is to have, and a point that stands, off all of them."""
     mechanism, q = loop
     model, rng = mechanism.model, np.random.default_rng(9)
     standing = standing_at(mechanism, q, [True])[0]
@@ -386,17 +389,20 @@ def test_turns_of_methods_are_told() -> None:
     back = next_turn(1.25, 0, 70, 30.0, 0.1, vain=True)
     calm = next_turn(1.5, 0, 90, 30.0, 0.1, vain=False)
     assert str(stiff) == (
-        "radau from 0.5 s: stiff: stability holds the steps of dop853 at 2.0e-04 s, as motions join or part at 1.5e+04 1/s"
+        "radau from 0.5 s: stiff: stability holds the steps of dop853 at 2.0e-04 s, "
+        "as motions join or part at 1.5e+04 1/s"
     )
     assert back.why == "implicit steps cost more than the explicit ones before (largest rate 3.0e+01 1/s)"
     assert calm.why == "no longer stiff (largest rate 3.0e+01 1/s)" and (calm.method, calm.steps) == ("dop853", 90)
     assert account([first, stiff, back], 2.0, 100) == [
-        "dop853 from 0 to 0.5 s, 40 steps: nothing stiff has been met", f"radau from 0.5 to 1.25 s, 30 steps: {stiff.why}",
+        "dop853 from 0 to 0.5 s, 40 steps: nothing stiff has been met",
+                f"radau from 0.5 to 1.25 s, 30 steps: {stiff.why}",
         f"dop853 from 1.25 to 2 s, 30 steps: {back.why}",
     ]  # fmt: skip
     many = [first, stiff, back, Turn(1.5, "radau", 80, "again"), Turn(1.75, "dop853", 85, "done")]
     assert account(many, 2.0, 100) == [
-        "dop853 for 1 s, 65 steps; radau for 1 s, 35 steps; 4 changes", f"first {stiff}", "last dop853 from 1.75 s: done",
+        "dop853 for 1 s, 65 steps; radau for 1 s, 35 steps; 4 changes", f"first {stiff}",
+                "last dop853 from 1.75 s: done",
     ]  # fmt: skip
     assert len(account(many[:4], 2.0, 100)) == 4
 

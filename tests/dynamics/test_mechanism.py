@@ -1,4 +1,4 @@
-"""A mechanism as dense arrays: its motions beside those of the kernels, its momenta beside bodies' own, its masks by hand."""
+"""A mechanism as dense arrays: motions beside those of kernels, momenta beside those of bodies, masks by hand."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ schema: 1
 name: state
 world: {gravity: [0.3, -0.2, -9.81], points: {post: [0.1, 0.9, 1.4]}}
 bodies:
-  arm: {mass: 2, com: [0.3, 0.1, 0], inertia: [0.1, 0.2, 0.25], position: [0.05, 0.02, 0.1], points: {tip: [0.6, 0.1, 0.05]}}
+  arm: {mass: 2, com: [0.3, 0.1, 0], inertia: [0.1, 0.2, 0.25], position: [0.05, 0.02, 0.1], points: {tip: [0.6, 0.1,
+          0.05]}}
   fore: {mass: 0.8, com: [0.9, 0.2, 0.1], inertia: [0.03, 0.04, 0.05], points: {fin: [1.1, 0.3, -0.1]}}
   kite: {mass: 0.3, com: [0.1, 0.8, 0.5], inertia: [0.02, 0.01, 0.025], position: [0.2, 0.7, 0.4]}
 joints:
@@ -103,9 +104,9 @@ def test_places_of_points_go_with_their_bodies_and_speeds_change_as_acceleration
 def test_names_that_are_not_there_are_told_with_the_nearest() -> None:
     names = ByName("joint", ["elbow", "base"], lambda n: n)
     assert (dict(names), len(names), names["base"]) == ({"elbow": 0, "base": 1}, 2, 1)
-    with pytest.raises(KeyError, match="no joint named 'elbo'; did you mean 'elbow'?"):
+    with pytest.raises(KeyError, match=r"no joint named 'elbo'; did you mean 'elbow'\?"):
         names["elbo"]
-    with pytest.raises(KeyError, match="no joint named 'x'\"$"):
+    with pytest.raises(KeyError, match=r"no joint named 'x'\"$"):
         names["x"]
     with pytest.raises(AttributeError, match="Simulator has no attribute 'speed'"):
         beginning().speed  # noqa: B018

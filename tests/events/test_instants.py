@@ -173,8 +173,10 @@ bodies: {a: {mass: 1, com: [0, 0, 0.5], inertia: [1, 1, 1]}, b: {mass: 1, com: [
          c: {mass: 1, com: [3, 0, 0.5], inertia: [1, 1, 1]}}
 joints:
   one: {type: universal, parent: world, child: a, position: [0, 0, 0], axis: [1, 0, 0], second_axis: [0, 1, 0],
-        stiffness: [2, 3], rest: [0.1, -0.2], armature: [0.5, 0.7], limits: {range: [[-1, 0.3], [0.6, 2]], stiffness: 11}}
-  two: {type: spherical, parent: a, child: b, position: [0, 0, 1], limits: {range: [0, 0.4], stiffness: 13}, stiffness: 0.5}
+        stiffness: [2, 3], rest: [0.1, -0.2], armature: [0.5, 0.7], limits: {range: [[-1, 0.3], [0.6, 2]],
+                stiffness: 11}}
+  two: {type: spherical, parent: a, child: b, position: [0, 0, 1], limits: {range: [0, 0.4], stiffness: 13},
+          stiffness: 0.5}
   off: {type: rotational, parent: b, child: c, position: [0, 0, 2], axis: [0, 1, 0], connected: false, stiffness: 9,
         armature: 0.4, rest: 0.5}
 forces:
@@ -222,8 +224,9 @@ def test_soft_stops_that_are_touched_are_engaged() -> None:
 
 
 def events_of(text: str) -> tuple[Event, ...]:
-    head = "schema: 1\nname: x\nsimulate: {duration: 9 s}\nbodies: {a: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 1]}}\nevents:\n"
-    return load_text(head + text).events
+    head = "schema: 1\nname: x\nsimulate: {duration: 9 s}\n"
+    body = "bodies: {a: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 1]}}\n"
+    return load_text(f"{head}{body}events:\n{text}").events
 
 
 EVENTS = """

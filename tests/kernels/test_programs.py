@@ -232,7 +232,8 @@ def test_what_reads_forces_or_energies_and_acts_is_late() -> None:
     ("text", "codes"),
     [
         ("coordinate('pin')", [(op.COORDINATE, 0)]), ("coordinate('ball')[1]", [(op.COORDINATE, 2)]),
-        ("rate('ball')[0]", [(op.RATE, 1)]), ("torque('ball')[2]", [(op.TORQUE, 3)]), ("torque('pin')[0]", [(op.TORQUE, 0)]),
+        ("rate('ball')[0]", [(op.RATE, 1)]), ("torque('ball')[2]", [(op.TORQUE, 3)]), ("torque('pin')[0]",
+                [(op.TORQUE, 0)]),
         ("position('rod.tip')[0]", [(op.POSITION, 15)]), ("velocity('bob')[2]", [(op.VELOCITY, 11)]),
         ("com('rod')[1]", [(op.POSITION, 19)]), ("com()[2]", [(op.COM, 2)]), ("energy()", [(op.ENERGY, 0)]),
         ("force('pin')[0]", [(op.FORCE, 3)]), ("force('ball')[2]", [(op.FORCE, 17)]),
@@ -275,8 +276,10 @@ def test_what_is_no_formula_is_refused(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        ("t > 2", (-0.5, 0.0, 0.5)), ("t >= 2", (-0.5, 0.0, 0.5)), ("t < 2", (0.5, 0.0, -0.5)), ("t <= 2", (0.5, 0.0, -0.5)),
-        ("1.75 < t < 2.25", (-0.25, 0.25, -0.25)), ("t > 2 or t < 1.75", (0.25, 0.0, 0.5)), ("not t > 2", (0.5, 0.0, -0.5)),
+        ("t > 2", (-0.5, 0.0, 0.5)), ("t >= 2", (-0.5, 0.0, 0.5)), ("t < 2", (0.5, 0.0, -0.5)), ("t <= 2", (0.5, 0.0,
+                -0.5)),
+        ("1.75 < t < 2.25", (-0.25, 0.25, -0.25)), ("t > 2 or t < 1.75", (0.25, 0.0, 0.5)), ("not t > 2", (0.5, 0.0,
+                -0.5)),
     ],
 )  # fmt: skip
 def test_conditions_are_as_far_from_true_as_their_sides(text: str, values: tuple[float, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -120,7 +120,8 @@ bodies:
   d: {mass: 1, com: [3, 0, 1], inertia: [1, 1, 1]}
   e: {mass: 1, com: [4, 0, 1], inertia: [1, 1, 1]}
 joints:
-  ja: {type: universal, parent: world, child: a, position: [0, 0, 0], axis: [1, 0, 0], second_axis: [0, 1, 0], armature: [0.1, 0]}
+  ja: {type: universal, parent: world, child: a, position: [0, 0, 0], axis: [1, 0, 0], second_axis: [0, 1, 0],
+          armature: [0.1, 0]}
   jb: {type: spherical, parent: a, child: b, position: [0.5, 0, 1], armature: 0.2}
   jc: {type: planar, parent: world, child: c, position: [2, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}
   jd: {type: rotational, parent: c, child: d, position: [2.5, 0, 1], axis: [0, 1, 0], motion: 0.1*t/1 s}
@@ -214,7 +215,7 @@ def test_pointers_lead_through_the_tree_with_virtual_links_last(layout: Layout) 
     assert structure.parent.tolist() == parent and structure.real.tolist() == [-1] * n + [b for _, b in ends]
     children = {up: [b for b in range(1, len(parent)) if parent[b] == up] for up in range(len(parent))}
     assert structure.child.tolist() == [children[b][0] if children[b] else -1 for b in range(len(parent))]
-    brothers = {a: b for below in children.values() for a, b in zip(below, below[1:], strict=False)}
+    brothers = {a: b for below in children.values() for a, b in pairwise(below)}
     assert structure.brother.tolist() == [brothers.get(b, -1) for b in range(len(parent))]
     assert loops == tuple(sorted(model.connected - set(structure.carrier.tolist())))
 
@@ -431,7 +432,7 @@ def test_a_constraint_that_lets_go_has_rows_while_it_is_held() -> None:
 
 
 def test_what_waits_for_parents_is_piled_until_they_come() -> None:
-    """Links come last first; what one leaves, a vector of 6 and a square for its rows, lies there until its parent takes it."""
+    """Links come last first; what one leaves, a vector of 6 and a square for its rows, lies there for its parent."""
     parent = np.array(
         [-1, 0, 1, 2, 2, 1, 0]
     )  # 1 carries 2 and 5, 2 carries 3 and 4; 6 hangs on the world, and leaves nothing

@@ -1,4 +1,4 @@
-"""The tables that kernels index by number: what their codes mean, how many numbers their fields hold, and their room."""
+"""The tables that kernels index by number: what codes mean, how many numbers fields hold, and their room."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_each_joint_locks_what_it_does_not_leave_free() -> None:
         left = [k for k in range(6) if words[k] not in [word.rstrip("'") for word in said.split()]]
         locked = [0, 1, 2, model.UNIVERSAL_ROW] if name == "universal" else left
         assert list(model.HARD_ROWS[kind]) == locked
-    assert model.KIND == {name: kind for kind, name in enumerate(free)}
+    assert {name: kind for kind, name in enumerate(free)} == model.KIND
 
 
 def test_constraints_bind_rows_and_are_no_freedoms() -> None:

@@ -75,7 +75,8 @@ joints:
           limits: {range: [-3, 0.5], stiffness: 90, dissipation: 0.6}}
   neck: {type: spherical, parent: arm, child: ball, position: [0.6, 0, 0], damping: 0.05,
          limits: {range: [0, 0.7], stiffness: 50, dissipation: 0.7}}
-  bed: {type: planar, parent: kite, child: slide, position: [-0.4, 0.2, 0.1], axis: [0.1, 0.2, 1], second_axis: [1, 0, -0.1],
+  bed: {type: planar, parent: kite, child: slide, position: [-0.4, 0.2, 0.1], axis: [0.1, 0.2, 1], second_axis: [1,
+          0, -0.1],
         stiffness: [20, 30, 1], rest: [0.1, -0.2, 0.3], damping: [1, 2, 0.1]}
 forces:
   line: {type: spring, from: ball.side, to: kite.tail, stiffness: 30, damping: 0.7, length: 0.5}
@@ -85,12 +86,14 @@ forces:
   spiral: {type: torsion_spring, joint: elbow, stiffness: 5, damping: 0.2, rest: 0.3}
   twist: {type: torsion_spring, joint: base, freedom: 1, stiffness: 6, damping: 0.3, rest: -0.2}
   free: {type: torsion_spring, joint: kite, stiffness: 0.3, damping: 0.02}
-  wind: {type: drag, body: kite, point: tail, linear: 0.2, quadratic: 0.4, turning_linear: 0.02, turning_quadratic: 0.05}
+  wind: {type: drag, body: kite, point: tail, linear: 0.2, quadratic: 0.4, turning_linear: 0.02,
+          turning_quadratic: 0.05}
   air: {type: drag, body: fore, point: fin, linear: 0.1, quadratic: 0.3}
   jet: {type: wrench, body: ball, point: side, reaction: arm, frame: body,
         force: ["2 N*sin(coordinate('base')[1])", "1 N*rate('elbow')*s", "exp(0.1*t/s)*1 N"],
         torque: ["0.1 N*m", "0.2 N*m*atan2(position('kite.tail')[0], 1 m)", "0.3 N*m*orientation('fore')[2]"]}
-  push: {type: wrench, body: fore, point: fin, force: ["1.5 N", "-2 N*coordinate('elbow')", 0], torque: [0, 0.4, "0.2 N*m"]}
+  push: {type: wrench, body: fore, point: fin, force: ["1.5 N", "-2 N*coordinate('elbow')", 0], torque: [0, 0.4,
+          "0.2 N*m"]}
 initial:
   base: {coordinate: [0.3, 0.2], rate: [0.5, -0.4]}
   elbow: {coordinate: 0.6, rate: -0.7}
@@ -103,7 +106,8 @@ simulate: {duration: 1 s}
 
 def test_all_forces_of_a_scene_at_once() -> None:
     """Springs to the world and from one place to the same, torsion springs of all joints that have them, drag off the
-    centre, wrenches in both axes; soft stops at their lower and upper ends and of a ball's angle, all of them touched."""
+    centre, wrenches in both axes; soft stops at their lower and upper ends and of a ball's angle,
+            all of them touched."""
     simulator = sim.Simulator(sim.compile(load_text(FORCES)))
     simulator.apply_wrench("fore", force_W=[1, 2, 3], torque_W=[0.1, 0.2, 0.3], point_W=[0.2, 0.1, 0.3])
     simulator.apply_wrench("kite", force_W=[-2, 0.3, 1], torque_W=[0.4, -0.2, 0.1], point_W=[0.5, 0.2, -0.3])

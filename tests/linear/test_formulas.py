@@ -101,7 +101,10 @@ POINTS: dict[str, Callable[[float, float], float]] = {
         f"velocity('disc.tip')[{i}]*1 s": lambda q, w, i=i: w * np.cross([0, 0, 1], about_z(q) @ POINT)[i]
         for i in range(3)
     },
-    **{f"com()[{i}]": lambda q, w, i=i: (2 * (about_z(q) @ COM) + 3 * (OTHER + [0, 0.2, 0]))[i] / 5 for i in range(3)},
+    **{
+        f"com()[{i}]": lambda q, w, i=i: (2 * (about_z(q) @ COM) + 3 * (OTHER + np.array([0, 0.2, 0])))[i] / 5
+        for i in range(3)
+    },
     "position('disc')[1]": lambda q, w: (about_z(q) @ [0.05, -0.1, 0.2])[1],
     "com('disc')[0]": lambda q, w: (about_z(q) @ COM)[0],
     "position('world.post')[0]*coordinate('pin')": lambda q, w: 0.3 * q,

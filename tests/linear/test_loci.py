@@ -244,7 +244,8 @@ def test_all_is_told_as_plain_data(tmp_path: Path) -> None:
 schema: 1
 name: data
 world: {gravity: [0, 0, -9.81]}
-bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.1]}, cart: {mass: 2, com: [3, 0, 0], inertia: [1, 1, 1]}}
+bodies: {rod: {mass: 1, com: [0, 0, -0.5], inertia: [0.1, 0.1, 0.1]}, cart: {mass: 2, com: [3, 0, 0], inertia: [1, 1,
+        1]}}
 joints:
   pin: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0], stiffness: K}
   rail: {type: translational, parent: world, child: cart, position: [3, 0, 0], axis: [1, 0, 0]}
@@ -253,9 +254,11 @@ initial: {rail: {rate: 0.3}}
     model = sim.linearize(load_text(text.replace("K", "2")), states=["rail"], inputs=["rail"])
     data = model.as_data()
     w = sqrt((2 + 0.5 * 9.81) / 0.35)
-    assert {key: data[key] for key in ("time", "states", "inputs", "ignored", "steady", "remark", "follows", "notes")} == {
+    assert {key: data[key] for key in ("time", "states", "inputs", "ignored", "steady", "remark", "follows",
+            "notes")} == {
         "time": 0.0, "states": ["pin", "rail", "rate(pin)", "rate(rail)"], "inputs": ["rail"],
-        "ignored": ["rail", "rate(rail)"], "steady": True, "remark": "", "follows": {"rail": pytest.approx(0.3)}, "notes": [],
+        "ignored": ["rail", "rate(rail)"], "steady": True, "remark": "", "follows": {"rail": pytest.approx(0.3)},
+                "notes": [],
     }  # fmt: skip
     assert np.allclose(data["A"], [[0, 0, 1, 0], [0, 0, 0, 1], [-w * w, 0, 0, 0], [0, 0, 0, 0]], atol=1e-14)
     assert data["B"] == [[0.0], [0.0], [0.0], [0.5]]

@@ -212,8 +212,10 @@ initial: {it: {rpy: [0.7, -0.4, 0.3]}}
     ("shape", "size"),
     [
         ("sphere: {center: [0.2, 0.1, 0.7], radius: 0.3}", (0.3, 0.3, 0.3)),
-        ("ellipsoid: {center: [0.2, 0.1, 0.7], radii: [0.5, 0.3, 0.1], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.5, 0.3, 0.1)),
-        ("box: {center: [0.2, 0.1, 0.7], size: [0.5, 0.3, 0.2], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.25, 0.15, 0.1)),
+        ("ellipsoid: {center: [0.2, 0.1, 0.7], radii: [0.5, 0.3, 0.1], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.5,
+                0.3, 0.1)),
+        ("box: {center: [0.2, 0.1, 0.7], size: [0.5, 0.3, 0.2], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.25, 0.15,
+                0.1)),
         ("capsule: {from: [0.2, 0.1, 0.7], to: [0.6, 0.3, 0.4], radius: 0.15}", None),
         ("cylinder: {from: [0.2, 0.1, 0.7], to: [0.6, 0.3, 0.4], radius: 0.15}", None),
     ],
@@ -231,7 +233,7 @@ def test_how_low_a_body_reaches_is_seen_at_points_of_its_shape(shape: str, size:
     if size is not None:
         corners = np.sign(unit) if kind == "box" else unit
         turned = Rotation.from_euler("xyz", [0.5, 0.2, -0.9] if "rpy" in shape else [0, 0, 0])
-        points = turned.apply(corners * size) + [0.2, 0.1, 0.7]
+        points = turned.apply(corners * size) + np.array([0.2, 0.1, 0.7])
     else:
         ends, axis = np.array([[0.2, 0.1, 0.7], [0.6, 0.3, 0.4]]), np.array([0.4, 0.2, -0.3])
         axis /= np.linalg.norm(axis)

@@ -1,4 +1,4 @@
-"""Which number of a kernel's row becomes which number of a recording: rows of unlike numbers, read one after the other."""
+"""Which number of a kernel's row becomes which of a recording: rows of unlike numbers, read one by one."""
 
 from __future__ import annotations
 

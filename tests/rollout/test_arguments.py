@@ -182,7 +182,8 @@ STRUCTURE = "a rollout follows one structure, so it knows no"
 @pytest.mark.parametrize(
     ("more", "rest", "path", "what", "hint"),
     [
-        (", limits: {range: [-1, 1], stop: rigid}", "", "joints.pin.limits", f"{STRUCTURE} rigid stops", "take soft stops"),
+        (", limits: {range: [-1, 1], stop: rigid}", "", "joints.pin.limits", f"{STRUCTURE} rigid stops",
+                "take soft stops"),
         (", friction: 0.5", "", "joints.pin.friction", f"{STRUCTURE} friction of joints", "take damping"),
         (
             "", "events: {now: {at: 0.1 s, cut: pin}}", "events.now", f"{STRUCTURE} events",

@@ -1,4 +1,4 @@
-"""What a scene is compiled to, row by row: where bodies count from, which joints there may be, their columns and stops."""
+"""What a scene is compiled to, row by row: origins of bodies, joints that there may be, their columns and stops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ name: compiled
 about: All kinds of things.
 world: {gravity: [0.1, -0.2, -9.5], points: {post: [1, 2, 3]}, shapes: [{name: floor, plane: {center: [0, 0, -4]}}]}
 bodies:
-  given: {mass: 2, com: [0.5, 0.1, 0.2], inertia: [1, 2, 2.5, 0.1, 0.2, 0.3], position: [0.4, 0.3, 0.2], points: {tip: [1, 1, 1]},
+  given: {mass: 2, com: [0.5, 0.1, 0.2], inertia: [1, 2, 2.5, 0.1, 0.2, 0.3], position: [0.4, 0.3, 0.2],
+          points: {tip: [1, 1, 1]},
           shapes: [{sphere: {center: [1, 0, 0.5], radius: 0.1}}]}
   held: {mass: 3, com: [1, 0, 0], inertia: [0.3, 0.3, 0.3], points: {eye: [1.5, 0.5, 0]}}
   pinned: {mass: 1, com: [2, 0, 0], inertia: [0.1, 0.1, 0.1], points: {hole: [1.75, 0.25, 0]},
@@ -33,7 +34,8 @@ joints:
          limits: {range: [[-1, inf], [-0.5, 0.25]], stiffness: 40, dissipation: 0.9}}
   arm: {type: cylindrical, parent: given, child: held, position: [0.75, 0.5, 0], axis: [1, 0, 0],
         limits: {range: [[-3, 2], [-inf, inf]], stop: rigid, restitution: 0.4, rest_speed: 0.05}}
-  link: {type: spherical, parent_point: eye, child_point: hole, parent: held, child: pinned, limits: {range: [0, 0.6], stiffness: 9}}
+  link: {type: spherical, parent_point: eye, child_point: hole, parent: held, child: pinned, limits: {range: [0,
+          0.6], stiffness: 9}}
   drive: {type: rotational, parent: world, child: pinned, position: [2, 0, 0], axis: [0, 0, 1], motion: 2*t/1 s}
   later: {type: rotational, parent: held, child: loose, position: [4, 0, 0], axis: [0, 0, 1], connected: false}
   falls: {type: fixed, parent: world, child: dropped, position: [6, 0, 0]}
@@ -48,7 +50,8 @@ forces:
   tight: {type: spring, from: world.post, to: held.com, stiffness: 6, length: 0.75}
   twist: {type: torsion_spring, joint: base, freedom: 1, stiffness: 7, damping: 0.25, rest: 0.5}
   ballspring: {type: torsion_spring, joint: link, stiffness: 8}
-  jet: {type: wrench, body: held, point: eye, reaction: given, frame: body, force: [0, "1 N", 0], torque: ["2 N*m", 0, 0]}
+  jet: {type: wrench, body: held, point: eye, reaction: given, frame: body, force: [0, "1 N", 0], torque: ["2 N*m",
+          0, 0]}
   air: {type: drag, body: loose, linear: 1, quadratic: 2, turning_linear: 3, turning_quadratic: 4}
 contacts: {knobs: {between: [given, world], friction: 0.3}}
 events: {cut: {at: 0.5 s, cut: falls}, join: {at: 0.6 s, connect: later}}
@@ -62,7 +65,8 @@ def model() -> Model:
 
 
 ORIGINS = {  # as given; the place of the first joint; its point; the centre of mass where no joint holds it
-    "given": [0.4, 0.3, 0.2], "held": [0.75, 0.5, 0], "pinned": [1.75, 0.25, 0], "loose": [5, 0, 1], "dropped": [6, 0, 0],
+    "given": [0.4, 0.3, 0.2], "held": [0.75, 0.5, 0], "pinned": [1.75, 0.25, 0], "loose": [5, 0, 1], "dropped": [6,
+            0, 0],
 }  # fmt: skip
 
 
@@ -116,7 +120,8 @@ def test_joints_are_those_that_are_written_and_free_ones_for_what_may_come_loose
 
 
 def test_columns_are_freedoms_with_what_acts_on_each(model: Model) -> None:
-    names = ["base[0]", "base[1]", "arm[0]", "arm[1]", "link[0]", "link[1]", "link[2]", "drive", "later", "wheel", "ball[0]",
+    names = ["base[0]", "base[1]", "arm[0]", "arm[1]", "link[0]", "link[1]", "link[2]", "drive", "later", "wheel",
+            "ball[0]",
              "ball[1]", "twin", *(f"loose[{i}]" for i in range(6)), *(f"dropped[{i}]" for i in range(6))]  # fmt: skip
     columns = model.columns
     assert list(model.column_names) == names
@@ -148,7 +153,8 @@ def test_stops_are_ends_of_ranges(model: Model) -> None:
 
 def test_points_stand_in_the_axes_of_their_bodies(model: Model) -> None:
     expected = {
-        "world": (0, [0, 0, 0]), "world.post": (0, [1, 2, 3]), "given": (1, [0, 0, 0]), "given.com": (1, [0.1, -0.2, 0]),
+        "world": (0, [0, 0, 0]), "world.post": (0, [1, 2, 3]), "given": (1, [0, 0, 0]), "given.com": (1, [0.1, -0.2,
+                0]),
         "given.tip": (1, [0.6, 0.7, 0.8]), "held": (2, [0, 0, 0]), "held.com": (2, [0.25, -0.5, 0]),
         "held.eye": (2, [0.75, 0, 0]), "pinned": (3, [0, 0, 0]), "pinned.com": (3, [0.25, -0.25, 0]),
         "pinned.hole": (3, [0, 0, 0]), "loose": (4, [0, 0, 0]), "loose.com": (4, [0, 0, 0]), "dropped": (5, [0, 0, 0]),
@@ -212,8 +218,10 @@ def test_a_recording_says_what_there_is(model: Model) -> None:
     assert [model.solids[n].body for n in pair.shapes] == [0, 1]
     nowhere = [math.nan] * 3
     expected = [
-        ("strut", "spring", (0, 3), [0.6, 0.7, 0.8], [0, 0, 0]), ("tight", "spring", (-1, 1), [1, 2, 3], [0.25, -0.5, 0]),
-        ("twist", "torsion_spring", (-1, 0), nowhere, nowhere), ("ballspring", "torsion_spring", (1, 2), nowhere, nowhere),
+        ("strut", "spring", (0, 3), [0.6, 0.7, 0.8], [0, 0, 0]), ("tight", "spring", (-1, 1), [1, 2, 3], [0.25, -0.5,
+                0]),
+        ("twist", "torsion_spring", (-1, 0), nowhere, nowhere), ("ballspring", "torsion_spring", (1, 2), nowhere,
+                nowhere),
         ("jet", "wrench", (1, 0), [0.75, 0, 0], nowhere), ("air", "drag", (3, -1), [0, 0, 0], nowhere),
     ]  # fmt: skip
     for force, (name, kind, bodies, a, b) in zip(layout.forces, expected, strict=True):

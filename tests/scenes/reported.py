@@ -1,6 +1,7 @@
 """Scenes whose whole reports are kept in `reports.json`: what `sim check` and `sim info` say, number by number.
 
-After a change of what is said, ``python -m tests.scenes.reported`` writes the reports anew; read the difference before it
+After a change of what is said,
+        ``python -m tests.scenes.reported`` writes the reports anew; read the difference before it
 is committed.
 """
 
@@ -19,9 +20,11 @@ from sim.scene.spec import Scene
 
 FILE = Path(__file__).with_name("reports.json")
 SHIPPED = {
-    "four_bar": {}, "slider_crank": {}, "car": {}, "bicycle": {}, "snake_three": {}, "ball_on_turntable": {}, "dome": {},
+    "four_bar": {}, "slider_crank": {}, "car": {}, "bicycle": {}, "snake_three": {}, "ball_on_turntable": {},
+            "dome": {},
     "rolling_disc": {}, "chaplygin_sleigh": {}, "two_bodies": {}, "table": {}, "woodpecker": {}, "high_bar": {},
-    "benchmarks/bricard": {}, "benchmarks/andrews": {}, "benchmarks/governor": {}, "benchmarks/four_bars": {"windows": 3},
+    "benchmarks/bricard": {}, "benchmarks/andrews": {}, "benchmarks/governor": {},
+            "benchmarks/four_bars": {"windows": 3},
     "benchmarks/three_links": {}, "benchmarks/cut_rod": {}, "benchmarks/chain_in_plane": {"links": 4},
 }  # fmt: skip
 HEAD = "schema: 1\nname: told\nsimulate: {duration: 1 s}\n"
@@ -67,14 +70,17 @@ RING = (
     + "".join(f"  q{k}: {{mass: 1, com: [{x}, {y}, 0.1], inertia: [1, 1, 1]}}\n" for k, (x, y) in enumerate(CORNERS))
     + "joints:\n"
     + "".join(
-        f"  jq{k}: {{type: rotational, parent: {f'q{k - 1}' if k else 'world'}, child: q{k}, position: [{x}, {y}, 0], axis: [0, 0, 1]}}\n"
+        f"  jq{k}: {{type: rotational, parent: {f'q{k - 1}' if k else 'world'}, child: q{k}, "
+        f"position: [{x}, {y}, 0], axis: [0, 0, 1]}}\n"
         for k, (x, y) in enumerate(CORNERS)
     )
     + "  lq: {type: rotational, parent: world, child: q8, position: [1.5, -0.5, 0], axis: [0, 0, 1]}\n"
 )
 THIN = """
-bodies: {rod: {mass: 1, com: [0, 0, 0.5], inertia: [0.1, 0.1, 0], shapes: [{sphere: {center: [0, 0, 0.2], radius: 0.1}}]},
-         other: {mass: 1, com: [3, 0, 0.5], inertia: [0.1, 0.1, 0.1], shapes: [{sphere: {center: [3, 0, 0.5], radius: 0.1}}]}}
+bodies: {rod: {mass: 1, com: [0, 0, 0.5], inertia: [0.1, 0.1, 0], shapes: [{sphere: {center: [0, 0, 0.2],
+        radius: 0.1}}]},
+         other: {mass: 1, com: [3, 0, 0.5], inertia: [0.1, 0.1, 0.1], shapes: [{sphere: {center: [3, 0, 0.5],
+                 radius: 0.1}}]}}
 joints:
 """
 TEXTS = {
@@ -97,7 +103,8 @@ TEXTS = {
     "a bar driven from elsewhere": bar(drive=", motion: 200 deg + 10 deg/s*t"),
     "a bar with a motion and a rate": bar("initial: {drive: {rate: 3}}", drive=", motion: 90 deg/s*t"),
     "a motion without a value": bar(drive=", motion: sqrt(t/1 s - 1)"),
-    "beyond soft limits": bar("initial: {drive: 40 deg}", drive=", limits: [-10 deg, 20 deg]", link=", limits: [10 deg, 90 deg]"),
+    "beyond soft limits": bar("initial: {drive: 40 deg}", drive=", limits: [-10 deg, 20 deg]",
+            link=", limits: [10 deg, 90 deg]"),
     "beyond rigid limits": bar(drive=", limits: {range: [5 deg, 20 deg], stop: rigid}"),
     "a bar given twice": bar("  again: {type: spherical, parent: world, child: rocker, position: [0.6, 0, 0]}\n"),
     "a bar held twice more": bar(
@@ -127,7 +134,8 @@ joints:
   two: {type: fixed, parent: a, child: b, position: [1, 0, 0]}
 events: {first: {at: 0.2 s, cut: one}, then: {after: {first: 0.1 s}, cut: two}}
 """,
-    "wheels": cart(f"front: {WHEEL.replace('PLACE', '[0.5, 0, 0]')}", f"rear: {WHEEL.replace('PLACE', '[-0.5, 0, 0]')}"),
+    "wheels": cart(f"front: {WHEEL.replace('PLACE', '[0.5, 0, 0]')}",
+            f"rear: {WHEEL.replace('PLACE', '[-0.5, 0, 0]')}"),
     "wheels on one line": cart(
         f"left: {WHEEL.replace('PLACE', '[0, 0.2, 0]')}", f"right: {WHEEL.replace('PLACE', '[0, -0.2, 0]')}",
         f"middle: {WHEEL.replace('PLACE', '[0, 0, 0]')}",
@@ -152,7 +160,8 @@ events: {first: {at: 0.2 s, cut: one}, then: {after: {first: 0.1 s}, cut: two}}
     ),
     "a ball off its ground": HEAD + """
 world: {shapes: [{plane: {}}]}
-bodies: {ball: {mass: 1, com: [0, 0, 0.35], inertia: [0.1, 0.1, 0.1]}, low: {mass: 1, com: [2, 0, 0.2], inertia: [0.1, 0.1, 0.1]}}
+bodies: {ball: {mass: 1, com: [0, 0, 0.35], inertia: [0.1, 0.1, 0.1]}, low: {mass: 1, com: [2, 0, 0.2],
+        inertia: [0.1, 0.1, 0.1]}}
 constraints:
   roll: {type: rolling, body: ball, position: [0, 0, 0.35], radius: 0.3, ground: world}
   sink: {type: rolling, body: low, position: [2, 0, 0.2], axis: [0, 1, 0], radius: 0.2, tube: 0.05, ground: world}
@@ -179,13 +188,17 @@ bodies: {a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}}
 joints: {neck: {type: spherical, parent: world, child: a, position: [0, 0, 0], limits: [0, 0.4]}}
 initial: {neck: {axis_angle: {axis: [0, 0.6, 0.8], angle: 0.9}}}
 """,
-    "a rod without inertia about itself, by variational steps": HEAD.replace("duration: 1 s", "duration: 1 s, method: variational")
-    + THIN.replace("joints:", ""),
+    "a rod without inertia about itself, by variational steps": (
+        HEAD.replace("1 s", "1 s, method: variational") + THIN.replace("joints:", "")
+    ),
     "a rod without inertia about itself": HEAD + THIN.replace("joints:", ""),
     "a rod without inertia about itself that is held and touches": HEAD
-    + THIN.replace("joints:", "joints:\n  top: {type: universal, parent: world, child: rod, position: [0, 0, 1], axis: [1, 0, 0], "
-                   "second_axis: [0, 1, 0]}\n  end: {type: spherical, parent: world, child: rod, position: [0, 0, 1]}\ncontacts: "
-                   "{all: {between: [rod, other]}}"),
+    + THIN
+    + """
+  top: {type: universal, parent: world, child: rod, position: [0, 0, 1], axis: [1, 0, 0], second_axis: [0, 1, 0]}
+  end: {type: spherical, parent: world, child: rod, position: [0, 0, 1]}
+contacts: {all: {between: [rod, other]}}
+""",
     "a weightless frame that turns": HEAD + """
 bodies: {frame: {mass: 0, com: [0, 0, 0]}, more: {mass: 0, com: [0, 0, 0]}, bob: {mass: 1, com: [0, 0, -1]}}
 joints:
@@ -197,7 +210,8 @@ joints:
 bodies: {a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}, b: {mass: 1, com: [3, 0, 0], inertia: [1, 1, 1]}}
 joints:
   one: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0]}
-events: {grip: {at: 0 s, connect: {hold: {type: spherical, parent: a, child: b, parent_point: end, child_point: eye, tolerance: 1 mm}}}}
+events: {grip: {at: 0 s, connect: {hold: {type: spherical, parent: a, child: b, parent_point: end, child_point: eye,
+        tolerance: 1 mm}}}}
 """.replace("com: [0.5, 0, 0],", "com: [0.5, 0, 0], points: {end: [1, 0, 0]},").replace(
         "com: [3, 0, 0],", "com: [3, 0, 0], points: {eye: [2.5, 0, 0]},"
     ),
@@ -211,7 +225,8 @@ events: {then: {at: 0.3 s, cut: two, connect: three}, last: {at: 0.7 s, cut: thr
 """,
     "a figure in a pose": bar("initial: {drive: {near: 20 deg}, link: 5 deg}"),
     "gears": HEAD + """
-bodies: {a: {mass: 1, com: [0, 0, 0.1], inertia: [0.1, 0.1, 0.1]}, b: {mass: 1, com: [1, 0, 0.1], inertia: [0.1, 0.1, 0.1]}}
+bodies: {a: {mass: 1, com: [0, 0, 0.1], inertia: [0.1, 0.1, 0.1]}, b: {mass: 1, com: [1, 0, 0.1], inertia: [0.1, 0.1,
+        0.1]}}
 joints:
   one: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0]}
   two: {type: cylindrical, parent: world, child: b, position: [1, 0, 0], axis: [0, 0, 1]}
@@ -222,7 +237,8 @@ constraints:
 """,
     "odd things": HEAD + """
 bodies:
-  upper: {mass: 1 kg, shapes: [{capsule: {from: [0, 0, 0], to: [0.5, 0, 0], radius: 30 m}}, {box: {center: [0, 0, 0], size: [90, 80, 100]}}]}
+  upper: {mass: 1 kg, shapes: [{capsule: {from: [0, 0, 0], to: [0.5, 0, 0], radius: 30 m}}, {box: {center: [0, 0, 0],
+          size: [90, 80, 100]}}]}
   lower: {mass: 1 kg, com: [0.7, 0, 0], inertia: [0.1, 0.1, 0.1], points: {tip: [1, 0, 0]}}
   ball: {mass: 1 kg, com: [1.2, 0, 0], inertia: [0.1, 0.1, 0.1]}
   lost: {mass: 1 kg, com: [0, 1, 2], inertia: [1, 1, 1]}
