@@ -156,3 +156,11 @@ def test_a_formula_that_is_disabled_does_not_act_and_others_do() -> None:
 def test_digits_of_a_number_are_kept() -> None:
     found, _ = row(f"{number(math.pi)}*1 N*m*coordinate('pin')")
     assert found[0] == pytest.approx(math.pi / I, rel=1e-14)
+
+
+def test_a_formula_near_the_edge_of_its_values_has_a_linear_model() -> None:
+    """At rates 1 rad/s off, where symmetries are looked for, it has none."""
+    found, acceleration = row("(acos(rate('pin')/1.305*1 s)+sqrt(coordinate('pin')-0.3699))*1 N*m")
+    slope = 1.0 / math.sqrt(1.305**2 - W * W)
+    assert acceleration * I == pytest.approx(math.acos(W / 1.305) + math.sqrt(1e-4), rel=1e-12)
+    assert found == pytest.approx([0.5 / math.sqrt(1e-4) / I, 0.0, -slope / I, 0.0], rel=1e-9)
