@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import sim
 from sim.agenda import Agenda
 from sim.assembly import start
 from sim.changes import engage, gap_of, generalised_impulse, impulse_solve, spring_energy
@@ -276,3 +278,25 @@ def test_times_of_events_follow_those_of_others() -> None:
 """)
     )
     assert found == {"first": 1.0, "late": 2.0, "middle": 1.25, "last": 1.75}
+
+
+def test_soft_stops_that_are_reached_and_left_are_told_by_their_side() -> None:
+    text = """
+schema: 1
+name: between
+world: {gravity: [0, 0, 0]}
+bodies: {cart: {mass: 1, com: [0, 0, 0], inertia: [1, 1, 1]}}
+joints: {rail: {type: translational, parent: world, child: cart, position: [0, 0, 0], axis: [1, 0, 0],
+                limits: {range: [-0.1, 0.2], stiffness: 400, dissipation: 0}}}
+initial: {rail: {rate: 1}}
+simulate: {duration: 1 s}
+"""
+    with sim.run(load_text(text)) as recording:
+        told = [(event.kind, event.name, event.text, event.time) for event in recording.events]
+    assert [one[:3] for one in told[:4]] == [
+        ("mode", "rail", "rail reaches its upper stop"), ("mode", "rail", "rail leaves its upper stop"),
+        ("mode", "rail", "rail reaches its lower stop"), ("mode", "rail", "rail leaves its lower stop"),
+    ]  # fmt: skip
+    half = math.pi / 20.0  # s: at a stop, half of an oscillation
+    times = [0.2, 0.2 + half, 0.2 + half + 0.3, 0.2 + 2 * half + 0.3]
+    assert [one[3] for one in told[:4]] == pytest.approx(times, abs=1e-6)
