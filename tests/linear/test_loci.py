@@ -273,6 +273,7 @@ initial: {rail: {rate: 0.3}}
     assert model.ignored.tolist() == [1, 3] and model.fed.tolist() == [0, 2]
     blurred = replace(model, spread=np.array([0.1, 100.0]))
     assert blurred.rounded.tolist() == [pytest.approx(1j * w), 0j]
+    assert replace(model, spread=np.abs(model.roots.imag)).rounded.tolist() == [0j, 0j]  # not beyond it
     shifted = replace(model, eigenvalues=model.eigenvalues + 0.25)
     assert shifted.rounded[0] == pytest.approx(0.25 + 1j * w)
     larger = model.sized(1e3 * model.size)
