@@ -32,6 +32,11 @@ _UNARY = {
 _FORCES = (op.FORCE, op.PRESSING, op.TORQUE)
 
 
+def _do(operation: int) -> tuple[int, int]:
+    """Return an instruction that needs no argument: it reads the stack alone, or something there is one of."""
+    return operation, 0
+
+
 @dataclass(frozen=True)
 class Condition:
     """A `when:` in the tables.
@@ -157,7 +162,7 @@ class Programs:
         if isinstance(tree, ast.Constant):
             return self.constant(float(tree.value))  # type: ignore[arg-type]
         if isinstance(tree, ast.Name):
-            return [(op.TIME, 0)]
+            return [_do(op.TIME)]
         if isinstance(tree, ast.BinOp):
             return self._both(_BINARY[type(tree.op)], self.value(tree.left), self.value(tree.right))
         if isinstance(tree, ast.UnaryOp):
@@ -177,22 +182,22 @@ class Programs:
 
     def _each(self, operation: int, value: Value) -> Value:
         if value and isinstance(value[0], list):
-            return [[*part, (operation, 0)] for part in value]
-        return [*value, (operation, 0)]
+            return [[*part, _do(operation)] for part in value]
+        return [*value, _do(operation)]
 
     def _both(self, operation: int, a: Value, b: Value) -> Value:
         a_vector, b_vector = isinstance(a[0], list), isinstance(b[0], list)
         if not a_vector and not b_vector:
-            return [*a, *b, (operation, 0)]
+            return [*a, *b, _do(operation)]
         count = len(a) if a_vector else len(b)
         left = a if a_vector else [a] * count
         right = b if b_vector else [b] * count
-        return [[*x, *y, (operation, 0)] for x, y in zip(left, right, strict=True)]
+        return [[*x, *y, _do(operation)] for x, y in zip(left, right, strict=True)]
 
     def _fold(self, operation: int, parts: list[Code]) -> Code:
         code = list(parts[0])
         for part in parts[1:]:
-            code += [*part, (operation, 0)]
+            code += [*part, _do(operation)]
         return code
 
     def _item(self, tree: ast.Subscript) -> Value:
@@ -209,9 +214,9 @@ class Programs:
         for comparison, right_tree in zip(tree.ops, tree.comparators, strict=True):
             right = self.number(right_tree)
             more = isinstance(comparison, (ast.Gt, ast.GtE))
-            part = [*left, *right, (op.SUBTRACT, 0)] if more else [*right, *left, (op.SUBTRACT, 0)]
+            part = [*left, *right, _do(op.SUBTRACT)] if more else [*right, *left, _do(op.SUBTRACT)]
             if isinstance(comparison, (ast.Gt, ast.Lt)):  # equality is not enough
-                part += [*self.constant(EQUAL), (op.SUBTRACT, 0)]
+                part += [*self.constant(EQUAL), _do(op.SUBTRACT)]
             parts.append(part)
             left = right
         return self._fold(op.MIN, parts)
@@ -219,14 +224,14 @@ class Programs:
     def _call(self, tree: ast.Call) -> Value:
         name = tree.func.id  # type: ignore[attr-defined]
         if name in _UNARY:
-            return [*self.number(tree.args[0]), (_UNARY[name], 0)]
+            return [*self.number(tree.args[0]), _do(_UNARY[name])]
         if name in ("min", "max"):
             return self._fold(op.MIN if name == "min" else op.MAX, [self.number(a) for a in tree.args])
         if name == "atan2":
-            return [*self.number(tree.args[0]), *self.number(tree.args[1]), (op.ATAN2, 0)]
+            return [*self.number(tree.args[0]), *self.number(tree.args[1]), _do(op.ATAN2)]
         if name == "clip":
             x, low, high = (self.number(a) for a in tree.args)
-            return [*x, *low, (op.MAX, 0), *high, (op.MIN, 0)]
+            return [*x, *low, _do(op.MAX), *high, _do(op.MIN)]
         if name in ("length", "tension"):
             return self._spring(name, self.names.springs[self._text(tree.args[0])])
         if name in ("norm", "dot", "cross", "distance", "local"):
@@ -234,24 +239,24 @@ class Programs:
         return self._state(name, tree.args)
 
     def _dot(self, a: list[Code], b: list[Code]) -> Code:
-        return self._fold(op.ADD, [[*x, *y, (op.MULTIPLY, 0)] for x, y in zip(a, b, strict=True)])
+        return self._fold(op.ADD, [[*x, *y, _do(op.MULTIPLY)] for x, y in zip(a, b, strict=True)])
 
     def _geometry(self, name: str, args: list[ast.expr]) -> Value:
         if name == "norm":
             a = self.vector(args[0])
-            return [*self._dot(a, a), (op.SQRT, 0)]
+            return [*self._dot(a, a), _do(op.SQRT)]
         if name == "dot":
             return self._dot(self.vector(args[0]), self.vector(args[1]))
         if name == "cross":
             a, b = self.vector(args[0]), self.vector(args[1])
             return [
-                [*a[i], *b[j], (op.MULTIPLY, 0), *a[j], *b[i], (op.MULTIPLY, 0), (op.SUBTRACT, 0)]
+                [*a[i], *b[j], _do(op.MULTIPLY), *a[j], *b[i], _do(op.MULTIPLY), _do(op.SUBTRACT)]
                 for i, j in ((1, 2), (2, 0), (0, 1))
             ]
         a, b = self._place(args[0]), self._place(args[1])
         if name == "distance":
             d = self._both(op.SUBTRACT, a, b)
-            return [*self._dot(d, d), (op.SQRT, 0)]  # type: ignore[arg-type]
+            return [*self._dot(d, d), _do(op.SQRT)]  # type: ignore[arg-type]
         body = self.names.bodies[self._text(args[1])]
         d = self._both(op.SUBTRACT, a, b)  # local(point, body): in body axes from its origin
         return [self._dot([[(op.ROTATION, 9 * body + 3 * i + k)] for i in range(3)], d) for k in range(3)]  # type: ignore[arg-type]
@@ -259,17 +264,17 @@ class Programs:
     def _spring(self, name: str, spring: Any) -> Code:
         """Length of a spring between points, or its tension k (length - rest) + c times the length's rate."""
         d, u = (
-            [[(of, 3 * int(spring.b) + k), (of, 3 * int(spring.a) + k), (op.SUBTRACT, 0)] for k in range(3)]
+            [[(of, 3 * int(spring.b) + k), (of, 3 * int(spring.a) + k), _do(op.SUBTRACT)] for k in range(3)]
             for of in (op.POSITION, op.VELOCITY)
         )
-        length: Code = [*self._dot(d, d), (op.SQRT, 0)]
+        length: Code = [*self._dot(d, d), _do(op.SQRT)]
         if name == "length":
             return length
         k, c, rest = (self.constant(float(spring[key])) for key in ("stiffness", "damping", "rest"))
-        some = [*length, *self.constant(1e-300), (op.MAX, 0)]
-        rate = [*self._dot(d, u), *some, (op.DIVIDE, 0)]
-        pull = [*k, *length, *rest, (op.SUBTRACT, 0), (op.MULTIPLY, 0)]
-        return [*pull, *c, *rate, (op.MULTIPLY, 0), (op.ADD, 0)]
+        some = [*length, *self.constant(1e-300), _do(op.MAX)]
+        rate = [*self._dot(d, u), *some, _do(op.DIVIDE)]
+        pull = [*k, *length, *rest, _do(op.SUBTRACT), _do(op.MULTIPLY)]
+        return [*pull, *c, *rate, _do(op.MULTIPLY), _do(op.ADD)]
 
     def _place(self, tree: ast.expr) -> list[Code]:
         if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
@@ -285,7 +290,7 @@ class Programs:
 
     def _state(self, name: str, args: list[ast.expr]) -> Value:
         if name == "energy":
-            return [(op.ENERGY, 0)]
+            return [_do(op.ENERGY)]
         if name == "com":
             if args:
                 point = self.names.point(self._text(args[0]) + ".com")
@@ -314,8 +319,8 @@ class Programs:
         """Rotation vector of a body's axes against the world's."""
         r = [[(op.ROTATION, 9 * body + i)] for i in range(9)]
         s = [self._both(op.SUBTRACT, r[i], r[j]) for i, j in ((7, 5), (2, 6), (3, 1))]
-        size = [*self._dot(s, s), (op.SQRT, 0)]  # type: ignore[arg-type]
+        size = [*self._dot(s, s), _do(op.SQRT)]  # type: ignore[arg-type]
         trace = self._fold(op.ADD, [r[0], r[4], r[8]])
-        angle = [*size, *trace, *self.constant(1.0), (op.SUBTRACT, 0), (op.ATAN2, 0)]
-        safe = [*size, *self.constant(1e-300), (op.MAX, 0)]
-        return [[*angle, *safe, (op.DIVIDE, 0), *part, (op.MULTIPLY, 0)] for part in s]
+        angle = [*size, *trace, *self.constant(1.0), _do(op.SUBTRACT), _do(op.ATAN2)]
+        safe = [*size, *self.constant(1e-300), _do(op.MAX)]
+        return [[*angle, *safe, _do(op.DIVIDE), *part, _do(op.MULTIPLY)] for part in s]

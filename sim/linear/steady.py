@@ -29,6 +29,7 @@ SINGULAR = 1e-6  # m/s of a metre's mechanism at 1 rad/s: rows that part faster 
 # follows is made to follow, and steps in the others throw it far.  Larger: the order counts for little.
 DECENT = 0.02
 NEARBY = 0.02  # m or rad: how far off symmetries are looked for besides, so that none is taken for one by chance
+SHARES = (1.0, 1e-2, 1e-4)  # of that, and of rates of 1 rad/s: less where formulas have no value so far off
 
 
 @dataclass
@@ -75,10 +76,15 @@ class Looker:
         rng, nv = np.random.default_rng(5), len(v)
         found = []
         for distance in (0.0, NEARBY):
-            there, rates = q.copy(), v + rng.normal(size=nv)
-            add_freedoms(self.flow.structure.tables.links, distance * rng.normal(size=nv), 1.0, there)
-            if self.bring(there, rates):
-                found.append(broken_by(self.equations, there, rates))
+            spin, way = rng.normal(size=nv), distance * rng.normal(size=nv)
+            for share in SHARES:
+                there, rates = q.copy(), v + share * spin
+                add_freedoms(self.flow.structure.tables.links, share * way, 1.0, there)
+                with np.errstate(all="ignore"):
+                    broken = broken_by(self.equations, there, rates) if self.bring(there, rates) else None
+                if broken is not None and np.all(np.isfinite(broken)):
+                    found.append(broken)
+                    break
         return symmetries(np.vstack(found))
 
     def frame(self, q: np.ndarray, v: np.ndarray, basis: np.ndarray) -> Frame:

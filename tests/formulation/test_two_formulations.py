@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sim
 from sim.closing import close_positions
-from sim.formulation import choose
+from sim.formulation import choose, generalise
 from sim.kernels.project import add_freedoms
 from tests import reference as ref
 from tests.dynamics.engine import simulator_for, simulator_of
@@ -174,3 +174,30 @@ def test_what_acts_on_a_loop_joint_changes_the_motion_alike_in_both(what: str) -
     plain, both = (both_ways(simulator_of(text)) for text in (scene_text(drawn), scene_text(driven, extra=extra)))
     assert both.error <= both.allowed
     assert np.abs(both.engine - plain.engine).max() > 1e-2 * np.abs(plain.engine).max()
+
+
+@pytest.mark.fast
+def test_dependent_coordinates_are_chosen_by_their_pivots() -> None:
+    """Columns of weight by their lengths; those that were dependent before are kept up to a tenth of the best pivot."""
+    J = np.array([[3.0, 0.0, 1.0, 0.2], [0.0, 2.0, 0.0, 1.9]])
+    one = np.ones(4)
+    chosen, rank = choose(J, one)
+    assert (chosen.tolist(), rank) == ([0, 1], 2)
+    assert choose(J, np.array([0.1, 1.0, 1.0, 1.0]))[0].tolist() == [1, 2]
+    assert choose(J, one, np.array([2, 3]))[0].tolist() == [3, 2]
+    assert choose(J, np.array([1.0, 1.0, 0.09, 1.0]), np.array([2]))[0].tolist() == [0, 1]  # less than a tenth
+    assert choose(np.vstack([J, J[:1] + J[1:]]), one)[1] == 2 and choose(np.zeros((3, 4)), one)[1] == 0
+    assert choose(np.zeros((0, 4)), one)[0].tolist() == []
+
+
+@pytest.mark.fast
+def test_dependent_rates_and_the_trees_follow_the_independent_ones() -> None:
+    J = np.array([[3.0, 0.5, 1.0, 0.2], [0.4, 2.0, 0.7, 1.9]])
+    g = generalise(J, np.array([1.0, 2.0]), np.ones(4), 3)
+    assert g.rank == 2 and g.dependent.tolist() == [0, 1] and g.independent.tolist() == [2, 3]
+    whole = np.zeros((4, 2))
+    whole[g.dependent], whole[g.independent] = g.H, np.eye(2)
+    assert np.allclose(J @ whole, 0.0, atol=1e-14) and np.array_equal(g.W, whole[:3])
+    assert g.condition == pytest.approx(np.linalg.cond(J[:, :2])) and g.J_dot_v.tolist() == [1.0, 2.0]
+    bare = generalise(np.zeros((0, 3)), np.zeros(0), np.ones(3), 2)
+    assert (bare.rank, bare.condition, bare.H.shape) == (0, 1.0, (0, 3)) and np.array_equal(bare.W, np.eye(3)[:2])

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 
 import sim
-from sim.closing import close_positions
-from sim.kernels.project import add_freedoms
-from sim.kernels.system import SETTLE, START
 from sim.linear.steady import freedom_names
-from sim.mechanism import Mechanism
-from sim.model import RATES_ONLY
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.engine import simulator_for
 from tests.dynamics.shipped import SCENES
+from tests.linear.differences import differences, rates_of_change
 from tests.mechanisms import LOOP_KINDS, four_bar, hang, random_link, random_mechanism, with_consistent_rates
 from tests.scene_texts import number
 
@@ -165,56 +161,6 @@ def test_what_acts_is_differentiated_however_it_is_written() -> None:
 
 
 # --- against the engine -----------------------------------------------------------------------------
-
-
-def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx: np.ndarray) -> np.ndarray:
-    """Return rates and accelerations of independent freedoms as the kernels find them, displaced by dx.
-
-    Rates of balls are told in axes that do not turn: d/dt in them adds w x omega to the components in the child's.
-    """
-    structure, links = flow.structure, flow.structure.tables.links  # type: ignore[attr-defined]
-    mechanism = Mechanism.of(flow.model, structure, flow.control, flow.t)  # type: ignore[attr-defined]
-    positions = [names.index(s) for s in model.states if not s.startswith("rate(")]
-    rates = [names.index(s[5:-1]) for s in model.states if s.startswith("rate(")]
-    q, v = model.q.copy(), model.v.copy()
-
-    def depends(rows: np.ndarray, free: list[int], aim: np.ndarray, x: np.ndarray) -> np.ndarray:
-        rest = np.setdiff1d(np.arange(len(x)), free)
-        x = x.copy()
-        x[rest] = np.linalg.lstsq(rows[:, rest], aim - rows[:, free] @ x[free], rcond=1e-9)[0]
-        return x
-
-    mechanism.look(q, v)
-    move = np.zeros(len(v))
-    move[positions] = dx[: len(positions)]
-    J = mechanism.jacobian()[mechanism.hard() & (structure.tables.rows.locked != RATES_ONLY)]
-    add_freedoms(links, depends(J, positions, np.zeros(len(J)), move), 1.0, q)
-    assert close_positions(mechanism, q, np.zeros(len(v), bool))
-    mechanism.look(q, v)
-    v[rates] += dx[len(positions) :]
-    J = mechanism.jacobian()[mechanism.hard()]
-    v = depends(J, rates, mechanism.wanted()[mechanism.hard()], v)
-    y, slope = np.concatenate([q, v, [0.0, 0.0]]), np.zeros(len(q) + len(v) + 2)
-    assert flow.ask(START, y, y) == 0 and flow.ask(SETTLE, y, slope) == 0  # type: ignore[attr-defined]
-    vdot = slope[len(q) : -2]
-    for b in range(1, len(links)):
-        if links.kind[b] >= 6:
-            k = int(links.v[b] + links.nv[b]) - 3
-            vdot[k : k + 3] += np.cross(model.v[k : k + 3], v[k : k + 3])
-    return np.concatenate([v[positions], vdot[rates]])
-
-
-def differences(simulator: sim.Simulator, model: sim.Linearization) -> np.ndarray:
-    """Return A by central differences of the engine, extrapolated once."""
-    names, n = freedom_names(simulator.flow), len(model.states)
-    out = []
-    for k in range(n):
-        slopes = []
-        for h in (1e-3, 5e-4):
-            ends = [rates_of_change(simulator.flow, names, model, side * h * np.eye(n)[k]) for side in (1.0, -1.0)]
-            slopes.append((ends[0] - ends[1]) / (2.0 * h))
-        out.append((4.0 * slopes[1] - slopes[0]) / 3.0)
-    return np.array(out).T
 
 
 @pytest.mark.parametrize("seed", range(6))

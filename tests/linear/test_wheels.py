@@ -12,7 +12,7 @@ import sim
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.shipped import SCENES
-from tests.linear.test_linear import differences
+from tests.linear.differences import differences
 
 pytestmark = pytest.mark.nonholonomic
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import sim
+from sim.assembly import start
+from sim.compiler import compile
+from sim.constrained import _lowest
+from sim.mechanism import Mechanism
 from sim.scene.load import load_text
 from tests.contact.engine import SCENES
 
@@ -191,3 +197,55 @@ def test_info_counts_what_grips_as_bound_and_what_slips_as_free(at: float | None
     assert [one["rows"] for one in found["constraints"]] == [rows]
     assert (found["mobility"], found["mobility_in_position"], found["driven"], found["driven_rows"]) == (rates, 3, 0, 0)
     assert len(found["generalized_speeds"]) == rates
+
+
+SHAPES = """
+schema: 1
+name: shapes
+world: {shapes: [{plane: {}}]}
+bodies: {it: {mass: 1, com: [0.1, 0.2, 0.9], inertia: [0.1, 0.1, 0.1], position: [0.3, 0.1, 0.8], shapes: [SHAPE]}}
+initial: {it: {rpy: [0.7, -0.4, 0.3]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("sphere: {center: [0.2, 0.1, 0.7], radius: 0.3}", (0.3, 0.3, 0.3)),
+        ("ellipsoid: {center: [0.2, 0.1, 0.7], radii: [0.5, 0.3, 0.1], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.5,
+                0.3, 0.1)),
+        ("box: {center: [0.2, 0.1, 0.7], size: [0.5, 0.3, 0.2], orientation: {rpy: [0.5, 0.2, -0.9]}}", (0.25, 0.15,
+                0.1)),
+        ("capsule: {from: [0.2, 0.1, 0.7], to: [0.6, 0.3, 0.4], radius: 0.15}", None),
+        ("cylinder: {from: [0.2, 0.1, 0.7], to: [0.6, 0.3, 0.4], radius: 0.15}", None),
+    ],
+)  # fmt: skip
+def test_how_low_a_body_reaches_is_seen_at_points_of_its_shape(shape: str, size: tuple[float, ...] | None) -> None:
+    """Against the lowest of many points of each surface, placed as their shape is, along a slanted normal."""
+    model = compile(load_text(SHAPES.replace("SHAPE", f"{{{shape}}}")))
+    begun = start(model)
+    mechanism = Mechanism.of(model, begun.structure)
+    mechanism.look(begun.q, begun.v)
+    rng = np.random.default_rng(7)
+    unit = rng.normal(size=(200_000, 3))
+    unit /= np.linalg.norm(unit, axis=1)[:, None]
+    kind = shape.partition(":")[0]
+    if size is not None:
+        corners = np.sign(unit) if kind == "box" else unit
+        turned = Rotation.from_euler("xyz", [0.5, 0.2, -0.9] if "rpy" in shape else [0, 0, 0])
+        points = turned.apply(corners * size) + np.array([0.2, 0.1, 0.7])
+    else:
+        ends, axis = np.array([[0.2, 0.1, 0.7], [0.6, 0.3, 0.4]]), np.array([0.4, 0.2, -0.3])
+        axis /= np.linalg.norm(axis)
+        if kind == "cylinder":  # both rims
+            unit -= np.outer(unit @ axis, axis)
+            unit /= np.linalg.norm(unit, axis=1)[:, None]
+        points = ends[rng.integers(2, size=len(unit))] + 0.15 * unit
+    bodies = mechanism.work.bodies
+    world = (points - [0.3, 0.1, 0.8]) @ bodies.R_WB[1].reshape(3, 3).T + bodies.p_WB[1]
+    normal = np.array([0.36, -0.48, 0.8])
+    assert _lowest(mechanism, "it", normal, 0.25) == pytest.approx(float(np.min(world @ normal)) + 0.25, abs=2e-4)
+    bare = compile(load_text(SHAPES.replace(", shapes: [SHAPE]", "")))
+    empty = Mechanism.of(bare, start(bare).structure)
+    empty.look(begun.q, begun.v)
+    assert _lowest(empty, "it", normal, 0.25) == np.inf

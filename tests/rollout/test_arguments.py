@@ -166,3 +166,43 @@ def test_torques_of_absent_joints_are_refused():
     u[0, 1, 0] = 1.0
     with pytest.raises(ValueError, match="joints that are not connected have to be zero: slot"):
         ensemble.rollout([0.0, 0.0], u)
+
+
+REFUSED = """
+schema: 1
+name: refused
+world: {shapes: [{plane: {}}]}
+bodies: {a: {mass: 1, com: [0, 0, 1], inertia: [1, 1, 1], shapes: [{sphere: {center: [0, 0, 1], radius: 0.1}}]}}
+joints:
+  pin: {type: rotational, parent: world, child: a, position: [0, 0, 2], axis: [0, 1, 0]MORE}
+"""
+STRUCTURE = "a rollout follows one structure, so it knows no"
+
+
+@pytest.mark.parametrize(
+    ("more", "rest", "path", "what", "hint"),
+    [
+        (", limits: {range: [-1, 1], stop: rigid}", "", "joints.pin.limits", f"{STRUCTURE} rigid stops",
+                "take soft stops"),
+        (", friction: 0.5", "", "joints.pin.friction", f"{STRUCTURE} friction of joints", "take damping"),
+        (
+            "", "events: {now: {at: 0.1 s, cut: pin}}", "events.now", f"{STRUCTURE} events",
+            "leave them out: sim.compile(dataclasses.replace(scene, events=()))",
+        ),
+        (
+            "", "contacts: {all: {between: [a, world]}}", "contacts.all", f"{STRUCTURE} contacts that come and go",
+            "leave them out: sim.compile(dataclasses.replace(scene, contacts=()))",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_rollout_cannot_follow_is_refused_with_what_to_do(more, rest, path, what, hint):
+    scene = load_text(REFUSED.replace("MORE", more) + rest)
+    with pytest.raises(sim.SceneError) as caught:
+        sim.Ensemble(sim.compile(scene), threads=1)
+    assert [(p.path, p.what, p.hint) for p in caught.value.problems] == [(path, what, hint)]
+    assert caught.value.problems[0].where is not None
+
+
+def test_soft_stops_and_what_acts_smoothly_are_followed():
+    more = ", limits: [-1, 1], damping: 0.1, stiffness: 2"
+    assert sim.Ensemble(sim.compile(load_text(REFUSED.replace("MORE", more))), threads=1).columns == ("pin",)

@@ -9,6 +9,7 @@ import sim
 from sim import redundancy, report
 from sim.assembly import start
 from sim.compiler import compile
+from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.scene import library
 from sim.scene.load import load_text
@@ -179,3 +180,38 @@ def test_a_large_mechanism_is_checked_alike(monkeypatch) -> None:
     large = sim.check(scene)
     assert large.counts == dense.counts == {"joint_coordinates": 91, "constraint_rank": 90, "mobility": 1}
     assert [note.replace(f" ({ACROSS})", "") for note in dense.notes] == large.notes
+
+
+@pytest.mark.fast
+def test_curvature_is_the_second_derivative_in_every_direction() -> None:
+    """u . phi along N z is z Q z / 2 to second order, whatever z: the products between directions, too."""
+    text = """
+schema: 1
+name: curved
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: [1, 1, 1]}
+  b: {mass: 1, com: [1.5, 0, 0], inertia: [1, 1, 1]}
+joints:
+  one: {type: universal, parent: world, child: a, position: [0, 0, 0], axis: [0, 0.6, 0.8], second_axis: [0, -0.8, 0.6]}
+  two: {type: spherical, parent: a, child: b, position: [1, 0, 0]}
+  three: {type: spherical, parent: world, child: b, position: [2, 0, 0]}
+"""
+    model = compile(load_text(text))
+    begun = start(model)
+    mechanism = Mechanism.of(model, begun.structure)
+    mechanism.look(begun.q, begun.v)
+    hard, rng = mechanism.placed(), np.random.default_rng(2)
+    _, _, Vt = np.linalg.svd(mechanism.jacobian()[hard])
+    N, u = Vt[2:].T, np.array([1.0, 0.0, 0.0])
+    u = np.linalg.svd(mechanism.jacobian()[hard])[0][:, 2]
+    Q = report._curvature(mechanism, begun.q, N, u, hard)
+    assert np.array_equal(Q, Q.T) and np.abs(Q - np.diag(np.diag(Q))).max() > 0.05
+    for _ in range(3):
+        z = rng.normal(size=N.shape[1])
+        total = 0.0
+        for side in (1e-4, -1e-4):
+            near = begun.q.copy()
+            add_freedoms(mechanism.structure.tables.links, N @ z, side, near)
+            mechanism.look(near, begun.v)
+            total += float(u @ mechanism.work.rows.phi[hard]) / 1e-8
+        assert z @ Q @ z == pytest.approx(total, rel=1e-3, abs=1e-5)
