@@ -13,6 +13,7 @@ from plugins.snake import Serpenoid, SnakePaper
 from plugins.swing_pump import SwingPump
 from plugins.torque import Torque
 from sim.plugin import parameters_of, schema_of
+from tests.plugins.views import view_of
 
 pytestmark = pytest.mark.fast
 GIVEN = object()  # by the scene
@@ -48,12 +49,21 @@ PARAMETERS = {  # kind, unit, default, least value
 }  # fmt: skip
 
 
+LEAST = {
+    Torque: {"torques": {}}, PD: {"joints": ("knee",), "kp": 1.0}, Limits: {"joints": ("knee",)},
+    SwingPump: {"joints": ("knee",), "amplitude": 1.0}, SnakePaper: {"joints": ("knee",)},
+    Serpenoid: {"joints": ("knee",), "amplitude": 1.0, "step": 1.0, "kp": 1.0},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", PARAMETERS, ids=lambda kind: kind.__name__)
 def test_parameters_have_these_units_defaults_and_least_values(kind) -> None:
+    controller = kind(**LEAST[kind])
+    controller.start(view_of({"knee": "rotational"}))
     found = {
         name: (
             entry.metadata["kind"], entry.metadata["unit"],
-            GIVEN if entry.default is dataclasses.MISSING else entry.default, entry.metadata["minimum"],
+            GIVEN if entry.default is dataclasses.MISSING else getattr(controller, name), entry.metadata["minimum"],
         )
         for name, entry in parameters_of(kind).items()
     }  # fmt: skip

@@ -85,3 +85,14 @@ def test_a_component_is_one_of_the_joints_freedoms(component: int, fits: bool) -
     else:
         with pytest.raises(ValueError, match="serpenoid: component 3 of 'base'; expected 0 to 2"):
             gait.start(VIEW)
+
+
+def test_a_joint_with_two_freedoms_has_two_components() -> None:
+    view = view_of({"a": "rotational", "u": "universal"})
+    numbers = {"amplitude": 1.0, "step": 1.0, "kp": 1.0}
+    Serpenoid(joints=("u",), component=1, **numbers).start(view)
+    for joint, component, known in (("u", 2, "0 to 1"), ("a", 1, "0")):
+        with pytest.raises(ValueError, match=f"serpenoid: component {component} of '{joint}'; expected {known}$"):
+            Serpenoid(joints=(joint,), component=component, **numbers).start(view)
+    with pytest.raises(ValueError, match="snake_paper: joint 'u' has more than one freedom"):
+        SnakePaper(joints=("u",)).start(view)

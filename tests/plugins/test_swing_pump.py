@@ -156,3 +156,15 @@ def test_constants_are_the_head_and_the_columns():
 def test_a_swing_has_a_frequency_above_zero(frequency):
     with pytest.raises(ValueError, match="swing_pump: frequency is .* Hz; expected more than zero"):
         SwingPump(joints=("knee",), amplitude=0.1, frequency=frequency).start(VIEW)
+
+
+def test_a_joint_with_two_freedoms_has_two_components():
+    view = view_of({"knee": "rotational", "rope": "universal"})
+    for component, column in ((0, 1.0), (1, 2.0)):
+        pump = SwingPump(joints=("knee",), amplitude=0.1, swing="rope", component=component)
+        pump.start(view)
+        assert pump.constants(view)[0] == column
+    with pytest.raises(ValueError, match="component 2 of 'rope'; expected 0 to 1"):
+        SwingPump(joints=("knee",), amplitude=0.1, swing="rope", component=2).start(view)
+    with pytest.raises(ValueError, match="joint 'rope' has more than one freedom"):
+        SwingPump(joints=("rope",), amplitude=0.1).start(view)
