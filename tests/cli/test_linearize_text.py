@@ -207,8 +207,14 @@ def test_values_keep_their_unit_and_that_they_have_none():
         ("v=0:1", "--param: 'v=0:1' is not of the form NAME=FROM:TO:STEP, as in v=0:10:0.1"),
         ("v=0:1:1:1", "--param: 'v=0:1:1:1' is not of the form NAME=FROM:TO:STEP, as in v=0:10:0.1"),
         ("v 0:1:1", "--param: 'v 0:1:1' is not of the form NAME=FROM:TO:STEP, as in v=0:10:0.1"),
-        ("v=0 m:1 m:1 s", "--param: 'v=0 m:1 m:1 s' mixes a length (m) and a time (s); from, to and step have one unit"),
-        ("v=0 m:1 s:1 m", "--param: 'v=0 m:1 s:1 m' mixes a length (m) and a time (s); from, to and step have one unit"),
+        (
+            "v=0 m:1 m:1 s",
+            "--param: 'v=0 m:1 m:1 s' mixes a length (m) and a time (s); from, to and step have one unit",
+        ),
+        (
+            "v=0 m:1 s:1 m",
+            "--param: 'v=0 m:1 s:1 m' mixes a length (m) and a time (s); from, to and step have one unit",
+        ),
         ("v=0:1: -1", "--param: the step -1 is not above zero"),
         ("v=0:1:0", "--param: the step 0 is not above zero"),
         ("v= 2 : 1 :1", "--param: the range 2 to 1 is empty; the smaller value first"),

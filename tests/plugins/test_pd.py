@@ -83,7 +83,9 @@ def test_refusals_are_sentences():
 def test_spherical_torque_is_the_rotation_that_is_left(child, target, largest):
     """kp times the rotation vector from child to target, less kd times the rate, cut as a whole; it is added."""
     view = view_of({"knee": "rotational", "hip": "spherical", "neck": "spherical"})
-    controller = PD(joints=("neck", "hip"), target={"hip": target, "neck": 0.0}, kp=3.0, kd={"hip": 0.7}, largest=largest)
+    controller = PD(
+        joints=("neck", "hip"), target={"hip": target, "neck": 0.0}, kp=3.0, kd={"hip": 0.7}, largest=largest
+    )
     rate = np.array([9.0, 0.3, -0.2, 0.5, 8.0, 7.0, 6.0])
     left = (Rotation.from_rotvec(child).inv() * Rotation.from_rotvec(target)).as_rotvec()
     wanted = 3.0 * left - 0.7 * rate[1:4]

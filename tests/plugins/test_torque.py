@@ -30,7 +30,9 @@ def test_joints_with_several_freedoms_are_refused():
         Torque(torques={"hip": expression("1")}).start(view)
 
 
-@pytest.mark.parametrize(("given", "says"), [(1, "3 freedoms, and 1"), (2, "3 freedoms, and 2"), (4, "3 freedoms, and 4")])
+@pytest.mark.parametrize(
+    ("given", "says"), [(1, "3 freedoms, and 1"), (2, "3 freedoms, and 2"), (4, "3 freedoms, and 4")]
+)
 def test_each_freedom_has_one_expression(given, says):
     view = view_of({"knee": "rotational", "hip": "planar"})
     with pytest.raises(ValueError, match=f"torque: joint 'hip' has {says} expressions were given"):
