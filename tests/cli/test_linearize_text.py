@@ -185,7 +185,8 @@ def test_a_value_near_zero_is_zero_of_its_range():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (" v = 0:10:2.5 ", [0, 2.5, 5, 7.5, 10]), ("v=1:1:3", [1]), ("v=-2:0.9:1", [-2, -1, 0]), ("v=0:0.3:0.1", [0, 0.1, 0.2, 0.3]),
+        (" v = 0:10:2.5 ", [0, 2.5, 5, 7.5, 10]), ("v=1:1:3", [1]), ("v=-2:0.9:1", [-2, -1, 0]),
+        ("v=0:0.3:0.1", [0, 0.1, 0.2, 0.3]),
         ("v=5 cm : 0.11 m : 30 mm", [0.05, 0.08, 0.11]), ("v=0:1 - 1e-7:0.5", [0, 0.5]), ("v=2*3:8:1", [6, 7, 8]),
     ],
 )  # fmt: skip
@@ -301,7 +302,7 @@ def test_a_parameter_goes_through_its_values(called, capsys):
     assert [(path, trust) for path, _, trust in called.loaded] == [("d/a.yaml", True)] * 2
     assert called.values == [1.0, 1.5, 2.0]
     assert called.asked == {"parameter": "v", "at": "steady", "inputs": ("toe",), "states": ("hip",)}
-    values, branches, crossings, parameter, output, title, size = called.drawn
+    values, _, crossings, parameter, output, title, size = called.drawn
     assert (values.tolist(), crossings, parameter, output, title, size) == (
         [1.0, 1.5, 2.0], [(1.5, 2j)], "v", Path("a_v.png"), "mime", None
     )  # fmt: skip

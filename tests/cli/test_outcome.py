@@ -54,7 +54,8 @@ def known(monkeypatch, module: str, name: str) -> Exception:
         (lambda m: known(m, "render.view", "RenderError"), 2),
         (lambda m: known(m, "sim.sentences", "SimulationError"), 3),
         (lambda m: known(m, "sim.linear.acting", "LinearError"), 3), (lambda m: RecordingError("full"), 2),
-        (lambda m: kept(RecordingError("full"), rows_kept=0), 2), (lambda m: kept(RecordingError("full"), rows_kept=1), 3),
+        (lambda m: kept(RecordingError("full"), rows_kept=0), 2),
+        (lambda m: kept(RecordingError("full"), rows_kept=1), 3),
         (lambda m: missing(), 2), (lambda m: OSError("no name"), 70), (lambda m: OSError(5, "", "a.h5"), 70),
         (lambda m: OSError(5, "no file"), 70), (lambda m: ValueError("x"), 70),
     ],
@@ -157,8 +158,10 @@ def test_a_library_is_installed_or_not():
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        ({"a": np.float64(1.5), 2: np.arange(2), "n": np.bool_(True)}, '{\n  "a": 1.5,\n  "2": [\n    0,\n    1\n  ],\n  "n": true\n}'),
-        ([float("nan"), float("inf"), -float("inf"), np.nan, None, 0, ""], '[\n  null,\n  null,\n  null,\n  null,\n  null,\n  0,\n  ""\n]'),
+        ({"a": np.float64(1.5), 2: np.arange(2), "n": np.bool_(True)},
+         '{\n  "a": 1.5,\n  "2": [\n    0,\n    1\n  ],\n  "n": true\n}'),
+        ([float("nan"), float("inf"), -float("inf"), np.nan, None, 0, ""],
+         '[\n  null,\n  null,\n  null,\n  null,\n  null,\n  0,\n  ""\n]'),
         ((Path("a/b"), {3}, frozenset({4.5})), '[\n  "a/b",\n  [\n    3\n  ],\n  [\n    4.5\n  ]\n]'),
         ("名 é \x1b\u202e\n", '"名 é \\u001b\\u202e\\n"'), ("\x85", '"\\u0085"'),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 import sim
 from sim import warming
-from sim.cli import checking, doctor, drawing, listing, tables, verifying
+from sim.cli import checking, doctor, drawing, tables, verifying
 from sim.cli.main import main
 from sim.kernels import jit
 from sim.scene import library
@@ -47,7 +47,8 @@ def test_a_good_scene_is_told_whole(engine, capsys):
     assert main(["check", "mime"]) == 0
     line = "a.yaml:1:1: warning: joints.a: is beyond its limits\n"
     assert capsys.readouterr() == (
-        f"{line}{line}loop a: moved\nloop b: moved\n\nthe assembled pose, to put in the scene:\n\na: 1 deg\nb: 2 deg\n\n"
+        f"{line}{line}loop a: moved\nloop b: moved\n\nthe assembled pose, to put in the scene:\n\n"
+        "a: 1 deg\nb: 2 deg\n\n"
         "mime: no problems, 2 warnings (3 bodies, 2 freedoms in velocity, 4 freedoms in position, 1 lost rows)\n", ""
     )  # fmt: skip
     engine.warnings, engine.report = [], fakes.Report(counts={"mobility": 2})
@@ -114,7 +115,8 @@ def test_information_is_told_in_tables(engine, capsys, monkeypatch):
     interpreted = []
     monkeypatch.setattr(jit, "interpret", lambda: interpreted.append(True))
     engine.information = {
-        "joint_coordinates": 24, "mobility": 12, "mobility_in_position": 13, "size": 1.23456789, "none": None, "empty": [],
+        "joint_coordinates": 24, "mobility": 12, "mobility_in_position": 13, "size": 1.23456789, "none": None,
+        "empty": [],
         "names": ("a", 2.5), "by_name": {"a": 1, "b": [0.1, None]}, "sets": frozenset({"x"}), "word": "a\nb",
         "loops": [{"joints": ["a", "b"], "rows": 6}, {"joints": [], "more": 1}], "mixed": [{"a": 1}, 2],
     }  # fmt: skip
@@ -171,7 +173,8 @@ def shelf(monkeypatch, tmp_path):
     """A folder of shipped scenes of our own."""
     monkeypatch.chdir(tmp_path)
     texts = {
-        "zebra": "schema: 1\nabout: |\n  It has\n  stripes.\n", "ape": "about: It hangs.\n", "figures/man": "about: 3\n",
+        "zebra": "schema: 1\nabout: |\n  It has\n  stripes.\n", "ape": "about: It hangs.\n",
+        "figures/man": "about: 3\n",
         "broken": "a: [", "list": "- 1\n", "quiet": "schema: 1\n",
     }  # fmt: skip
     for name, text in texts.items():
@@ -412,9 +415,12 @@ def test_a_recording_is_known_by_its_first_letters(folder):
     ("options", "calls", "said"),
     [
         ([], [("plot", "swing.png", (), None, False)], "written: swing.png\n"),
-        (["rate('a')", "t", "-o", "b.pdf", "--size", "64x48", "--xy"], [("plot", "b.pdf", ("rate('a')", "t"), (64, 48), True)], "written: b.pdf\n"),
+        (["rate('a')", "t", "-o", "b.pdf", "--size", "64x48", "--xy"],
+         [("plot", "b.pdf", ("rate('a')", "t"), (64, 48), True)],
+         "written: b.pdf\n"),
         (["t", "--csv", "c.CSV"], [("table", "c.CSV", ("t",))], "written: c.CSV\n"),
-        (["--csv", "c.csv", "-o", "b.svg"], [("plot", "b.svg", (), None, False), ("table", "c.csv", ())], "written: b.svg\nwritten: c.csv\n"),
+        (["--csv", "c.csv", "-o", "b.svg"], [("plot", "b.svg", (), None, False), ("table", "c.csv", ())],
+         "written: b.svg\nwritten: c.csv\n"),
     ],
 )  # fmt: skip
 def test_signals_are_plotted_and_written_as_wished(screen, capsys, options, calls, said):
@@ -472,8 +478,10 @@ def judge(engine, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "problems", "out", "err"),
     [
-        ([], [], "the table\n", ""), (["-q"], [], "", ""), ([], ["a", "b"], "the table\n", "does not hold: a\ndoes not hold: b\n"),
-        (["-q"], ["a"], "", "does not hold: a\n"), (["--json"], ["a"], None, ""), (["-o", "a.png"], [], "the table\n", "written: a.png\n"),
+        ([], [], "the table\n", ""), (["-q"], [], "", ""), 
+        ([], ["a", "b"], "the table\n", "does not hold: a\ndoes not hold: b\n"),
+        (["-q"], ["a"], "", "does not hold: a\n"), (["--json"], ["a"], None, ""), 
+        (["-o", "a.png"], [], "the table\n", "written: a.png\n"),
         (["-o", "a.png", "-q"], [], "", ""), (["-o", "a.png", "--json"], [], None, ""),
     ],
 )  # fmt: skip
@@ -620,7 +628,8 @@ def test_the_cache_is_told_whole(monkeypatch, tmp_path, cold, partial, state):
     [
         (0, "a line\nMesa, OpenGL 4.5\n", "", True, "Mesa, OpenGL 4.5"),
         (1, "", "Traceback\nrender.view.RenderError: no EGL\n", False, "no EGL"),
-        (1, "", "Traceback\nOSError: no library\n", False, "OSError: no library"), (-11, "", "", False, "ended by signal 11"),
+        (1, "", "Traceback\nOSError: no library\n", False, "OSError: no library"),
+        (-11, "", "", False, "ended by signal 11"),
     ],
 )  # fmt: skip
 def test_opengl_is_tried_in_another_process(monkeypatch, code, out, err, ok, found):

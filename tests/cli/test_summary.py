@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -23,7 +24,8 @@ EVENTS = [
     {"time": 1.75, "name": "a and b", "kind": "mode", "text": ""},
 ]
 SUMMARY = {
-    "scene": "mime", "simulated_time": 2.5, "wall_time": 0.125, "real_time_factor": 20.0, "steps": 90, "evaluations": 1080,
+    "scene": "mime", "simulated_time": 2.5, "wall_time": 0.125, "real_time_factor": 20.0,
+    "steps": 90, "evaluations": 1080,
     "methods": ["dop853 from 0 to 1 s", "radau from 1 to 2.5 s"], "largest_residual": 2.5e-13,
     "trust": {
         "velocity_residual": 3.5e-12, "ranks": [{"from": 0.0, "to": 2.5, "rows": 6, "rank": 5}],
@@ -31,7 +33,8 @@ SUMMARY = {
         "determinate": 7, "sure_of_chosen": {"a": "x, rz", "b": "none", "c": "", "d": "x, rz", "e": "y"},
     },
     "energy_balance": -2.5e-9, "peak_kinetic_energy": 12.5, "taken_by_contacts": 0.03, "lost_by_steps": 0.02,
-    "events": EVENTS, "told": [{"time": 0.125, "name": "pump", "text": "begins"}, {"time": 2.0, "name": "pd", "text": "holds"}],
+    "events": EVENTS, "told": [{"time": 0.125, "name": "pump", "text": "begins"}, 
+             {"time": 2.0, "name": "pd", "text": "holds"}],
     "recording": "mime.h5", "film": "mime.mp4",
 }  # fmt: skip
 WHOLE = """\
@@ -123,8 +126,10 @@ def test_at_most_four_joints_are_named():
     [
         (True, False, False, {}, ["compiling the kernels, once: about a minute"]),
         (False, True, True, {}, []),
-        (False, False, True, {"contacts": True, "steps": True}, ["compiling the kernels of time steps with contacts, once: about a minute"]),
-        (False, True, False, {"contacts": True}, ["compiling the kernels of contacts, once: about three quarters of a minute"]),
+        (False, False, True, {"contacts": True, "steps": True},
+         ["compiling the kernels of time steps with contacts, once: about a minute"]),
+        (False, True, False, {"contacts": True},
+         ["compiling the kernels of contacts, once: about three quarters of a minute"]),
         (False, False, False, {"contacts": True, "steps": True}, []),
     ],
 )  # fmt: skip
@@ -194,7 +199,7 @@ def test_without_options_the_scene_decides(engine):
     ],
 )  # fmt: skip
 def test_a_tolerance_is_a_number_above_zero(text, sentence):
-    with pytest.raises(Refusal, match="^--rtol") as caught:
+    with pytest.raises(Refusal, match=r"^--rtol") as caught:
         running._tolerance(text, SimpleNamespace(simulate=SimpleNamespace(method="dop853")))
     assert sentence in (None, str(caught.value))
 
@@ -202,10 +207,12 @@ def test_a_tolerance_is_a_number_above_zero(text, sentence):
 @pytest.mark.parametrize(
     ("triggers", "duration", "sentence"),
     [
-        ([("jump", 6.0)], None, None), ([("jump", 6.01)], None, "--trigger: 'jump' at 6.01 s comes after the end at 6 s"),
+        ([("jump", 6.0)], None, None), 
+        ([("jump", 6.01)], None, "--trigger: 'jump' at 6.01 s comes after the end at 6 s"),
         ([("jump", 2.0)], 2.0, None), ([("jump", 2.5)], 2.0, "--trigger: 'jump' at 2.5 s comes after the end at 2 s"),
         ([("jump", 0.5)], 0.0, "--trigger: 'jump' at 0.5 s comes after the end at 0 s"),
-        ([("jump", 1.0), ("fly", 1.0)], None, "--trigger: no event of mime waits for the key 'fly'; its keys: 'let go', 'jump'"),
+        ([("jump", 1.0), ("fly", 1.0)], None,
+         "--trigger: no event of mime waits for the key 'fly'; its keys: 'let go', 'jump'"),
     ],
 )  # fmt: skip
 def test_keys_and_times_have_to_be_there(triggers, duration, sentence):
@@ -257,7 +264,7 @@ def test_a_film_that_is_interrupted_leaves_the_recording(engine, capsys, monkeyp
 class Bar:
     """Stands in for the bar of rich; notes what happens to it."""
 
-    made: list[Bar] = []
+    made: ClassVar[list[Bar]] = []
 
     def __init__(self, *columns, console, transient):
         self.columns, self.transient, self.stderr, self.happened = columns, transient, console.stderr, []

@@ -53,7 +53,10 @@ def verdict(**changes) -> Verdict:
         "growth": Growth(np.array([0.0, 2.0]), np.array([1.0, 33.0]), "exponential", 1.75, 1.5, 150.0),
         "moments": [Moment("lets go", 0.5, 0.5 + 2.5e-7), Moment("lands", 1.5, np.nan)],
         "missed": [], "looks": 42,
-        "ledger": [entry(("lets go", "lands")), entry(("set",), set=True, momentum=np.zeros(3), given=1e-13, lost=-2.5)],
+        "ledger": [
+            entry(("lets go", "lands")),
+            entry(("set",), set=True, momentum=np.zeros(3), given=1e-13, lost=-2.5),
+        ],
         "residuals": {"position": Peak(1.5e-13, 0.75), "velocity": Peak(2.5e-12, 1.0), "rates": Peak(3.5e-15, 0.5)},
         "singular": Peak(0.25, 0.125), "rank": (5, 6),
         "ranks": [{"from": 0.0, "to": 0.5, "rows": 6, "rank": 5}, {"from": 1.0, "to": 2.0, "rows": 6, "rank": 6}],
@@ -155,7 +158,8 @@ def test_what_is_otherwise_is_told_otherwise(capsys):
     found = verdict(
         bit_equal=False, missed=[crossing, crossing], looks=1, fixed="rk4 of 1 ms", bars=verdict().bars[:1],
         growth=Growth(np.array([0.0, 2.0]), np.array([1.0, 2.5]), "power", 1.2, 2.0, 200.5), moments=[], ledger=[],
-        residuals={}, singular=None, peak=0.0, forces={}, components={}, instants=[], notes=[], problems=["it is wrong"],
+        residuals={}, singular=None, peak=0.0, forces={}, components={}, instants=[], notes=[],
+        problems=["it is wrong"],
     )  # fmt: skip
     assert told(capsys, found) == OTHER
 
@@ -197,7 +201,8 @@ def test_until_when_a_motion_can_be_reproduced():
 
 
 CURVES = {
-    "residual of position": np.array([0.0, 1e-13, 2e-13, 3e-13]), "residual of velocity": np.array([4e-13, 0.0, 5e-13, 0.0]),
+    "residual of position": np.array([0.0, 1e-13, 2e-13, 3e-13]),
+    "residual of velocity": np.array([4e-13, 0.0, 5e-13, 0.0]),
     "energy balance": np.array([0.0, -1e-9, 2e-9, 1e-9]), "smallest singular value": np.array([0.5, 0.25, 0.5, 0.75]),
     "rank": np.array([5.0, 5, 6, 6]), "chosen forces": np.array([2.0, 2, 1, 0]),
 }  # fmt: skip

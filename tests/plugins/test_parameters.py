@@ -59,7 +59,9 @@ LEAST = {
 @pytest.mark.parametrize("kind", PARAMETERS, ids=lambda kind: kind.__name__)
 def test_parameters_have_these_units_defaults_and_least_values(kind) -> None:
     controller = kind(**LEAST[kind])
-    controller.start(view_of({"knee": "rotational"}))
+    view = view_of({"knee": "rotational"})
+    controller.start(view)
+    assert controller.view is view
     found = {
         name: (
             entry.metadata["kind"], entry.metadata["unit"],

@@ -154,7 +154,7 @@ def test_constants_are_the_head_and_the_columns():
 
 @pytest.mark.parametrize("frequency", [-0.5, math.nan])
 def test_a_swing_has_a_frequency_above_zero(frequency):
-    with pytest.raises(ValueError, match="swing_pump: frequency is .* Hz; expected more than zero"):
+    with pytest.raises(ValueError, match=r"swing_pump: frequency is .* Hz; expected more than zero"):
         SwingPump(joints=("knee",), amplitude=0.1, frequency=frequency).start(VIEW)
 
 
