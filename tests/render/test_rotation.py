@@ -43,7 +43,9 @@ def test_small_rotations_keep_all_their_digits(angle):
 AXIS = np.array([2.0, -3.0, 6.0]) / 7
 
 
-@pytest.mark.parametrize("between", [0.0, 0.7, -2.4, 2 * np.pi + 0.3, 4 * np.pi - 1.0, -6 * np.pi + 0.2, 2 * np.pi + 1e-8])
+@pytest.mark.parametrize(
+    "between", [0.0, 0.7, -2.4, 2 * np.pi + 0.3, 4 * np.pi - 1.0, -6 * np.pi + 0.2, 2 * np.pi + 1e-8]
+)
 @pytest.mark.parametrize(("first", "last"), [(1.0, 1.0), (0.7, 1.25), (1.5, 0.4)])
 def test_about_one_axis_the_angle_is_the_cubic_of_both_ends(between, first, last):
     """With its value and its rate at both ends, whole turns between them, too: the rates tell how many."""
