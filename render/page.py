@@ -109,14 +109,21 @@ class Page:
         """Give each panel its legend and its place, with room for `rows` lines of names above the first."""
         for panel in range(len(self.axes)):
             self._legend(panel)
-        legends = [axis.get_legend() for axis in self.axes]
-        right = max([self.extent(legend).width + 4 * POINT for legend in legends if legend] or [0.0])
+        right = self._beside()
         top = LINE * 11 * POINT + rows * LINE * NAME * POINT
         bottom = LINE * NAME * POINT if self._foot.get_text() else 0.0
         self._lay(right, top, bottom)
-        for panel, axis in enumerate(self.axes):
+        for panel in range(len(self.axes)):
             self._fit_legend(panel)
+        if self._beside() != right:  # what says how many are not named is wider than the names
+            self._lay(self._beside(), top, bottom)
+        for axis in self.axes:
             self._fit_label(axis)
+
+    def _beside(self) -> float:
+        """Return the width of the widest legend [pixels]."""
+        legends = [axis.get_legend() for axis in self.axes]
+        return max([float(self.extent(legend).width) + 4 * POINT for legend in legends if legend] or [0.0])
 
     def _lay(self, right: float, top: float, bottom: float) -> None:
         """Leave pixels free beside the panels; raise RenderError where nothing is left."""

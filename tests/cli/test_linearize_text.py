@@ -311,6 +311,9 @@ def test_a_parameter_goes_through_its_values(called, capsys):
     assert main(["linearize", "a.yaml", "--param", "v=1:2:1", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["ok"], data["scene"], data["parameter"], data["values"]) == (True, "mime", "v", [1.0, 2.0])
+    assert main(["linearize", "a.yaml", "--param", "v=3:3:1", "--quiet", "-o", "one.png"]) == 0
+    assert called.values == [3.0] and called.loaded[-1][1]["v"].value == 3.0
+    capsys.readouterr()
     assert main(["linearize", "a.yaml", "--param", "v=1:2:1", "--set", "v=2"]) == 2
     assert capsys.readouterr().err == "--param: 'v' is given by --set, too\n"
 
@@ -322,3 +325,13 @@ def test_nothing_is_overwritten_unasked(called, capsys):
     assert main(["linearize", "a.yaml", "-o", "b.png", "--overwrite", "--quiet"]) == 0
     assert main(["linearize", "a.yaml", "-o", "b.gif"]) == 2
     assert "-o: 'b.gif' should end in .png or .svg or .pdf\n" in capsys.readouterr().err
+
+
+def test_what_is_not_wished_is_as_the_command_has_it(called, capsys):
+    """Whoever calls the verb from Python and says only what has to be said."""
+    assert linearizing.linearize(linearizing.LinearizeOptions(scene="a.yaml")) == 0
+    assert called.asked == {"at": None, "inputs": None, "states": ()} and called.loaded == [("a.yaml", {}, False)]
+    assert capsys.readouterr().out.startswith("mime: linear model") and called.drawn is None
+    Path("a.png").touch()
+    with pytest.raises(Refusal, match="'a.png' exists"):
+        linearizing.linearize(linearizing.LinearizeOptions(scene="a.yaml", output=Path("a.png")))

@@ -12,8 +12,9 @@ import pytest
 
 import sim
 from sim import warming
-from sim.cli import checking, doctor, drawing, tables, verifying
+from sim.cli import checking, doctor, drawing, running, tables, verifying
 from sim.cli.main import main
+from sim.cli.outcome import Refusal
 from sim.kernels import jit
 from sim.scene import library
 from sim.scene.problem import Place, Problem
@@ -234,6 +235,19 @@ def test_the_schema_is_printed_as_it_stands(capsys):
     assert capsys.readouterr().err == "no controller type named 'limit'; did you mean 'limits'?\n"
 
 
+def test_files_of_controllers_are_not_read_for_a_list(folder, capsys, monkeypatch):
+    """They would run: only who says --trust to a run wants that."""
+    from sim.scene import controllers
+
+    Path("mine.py").write_text("raise SystemExit('it ran')\n")
+    assert main(["schema", "./mine.py:Mine"]) == 2
+    assert "trust" in capsys.readouterr().err
+    monkeypatch.setattr(controllers, "installed", lambda: {"./mine.py:Mine": "nothing"})
+    assert main(["list", "controllers", "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert entry["about"] == "(cannot be loaded: './mine.py' is a program that the scene wants to run)"
+
+
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
@@ -311,7 +325,8 @@ def screen(engine, monkeypatch):
     monkeypatch.setattr(film, "render_drawing", lambda *given, **named: calls.append(("drawing", given, named)))
     monkeypatch.setattr(plots, "plot", lambda *given, **named: calls.append(("plot", given, named)))
     monkeypatch.setattr(plots, "export", lambda *given: calls.append(("table", given)))
-    assert main(["run", "swing", "--quiet"]) == 0
+    if not Path("swing.h5").exists():
+        assert main(["run", "swing", "--quiet"]) == 0
     return calls
 
 
@@ -353,12 +368,14 @@ def test_a_scene_is_drawn_as_it_starts(screen, engine, monkeypatch):
 
     def run(scene, *, duration):
         asked.append((scene.name, duration))
-        return sim.load_recording("swing.h5")
+        return SimpleNamespace(path="swing.h5", close=lambda: asked.append("closed"))
 
     monkeypatch.setitem(vars(sim), "run", run)
+    monkeypatch.setattr(jit, "interpret", lambda: asked.append("interpreted"))
     options = ["--set", "n=3", "--trust", "--size", "64x48", "--camera", "fov=30"]
     assert main(["render", "mime.yaml", "-o", "a.PNG", *options]) == 0
-    assert asked == [("mime", 0.0)] and engine.loaded == {"path": "mime.yaml", "set": {"n": "3"}, "trust": True}
+    assert asked == ["interpreted", ("mime", 0.0), "closed"]
+    assert engine.loaded == {"path": "mime.yaml", "set": {"n": "3"}, "trust": True}
     _, (kind, (motion, out), named) = screen
     assert kind == "drawing" and motion.name == "swing" and out == Path("a.PNG")
     assert named == {"size": (64, 48), "camera": {"fov": pytest.approx(np.pi / 6)}}
@@ -471,7 +488,8 @@ def judge(engine, monkeypatch):
     monkeypatch.setattr(jit, "interpret", interpret)
     monkeypatch.setattr(verifying, "print_verdict", lambda verdict: print("the table"))
     monkeypatch.setattr(verifying, "_plot", lambda recording, verdict, out, size: found.plotted.append((out, size)))
-    assert main(["run", "swing", "--quiet"]) == 0
+    if not Path("swing.h5").exists():
+        assert main(["run", "swing", "--quiet"]) == 0
     return found
 
 
@@ -533,6 +551,27 @@ def test_each_rerun_shows_its_progress(judge, monkeypatch, capsys):
         ("begin", "reading", None), ("end", "reading"), ("begin", "again", "again"), (0.5, 1.0, 2), ("end", "again"),
         ("begin", "tighter", "tighter"), (0.25, 1.0, 0), ("end", "tighter"),
     ]  # fmt: skip
+
+
+def test_what_is_not_wished_is_as_the_command_has_it(engine, judge, screen, capsys):
+    """Whoever calls the verbs from Python and says only what has to be said."""
+    assert verifying.verify(verifying.VerifyOptions(recording=Path("swing.h5"))) == 0
+    assert judge.asked == {"instants": 20, "quick": False, "trust": False} and judge.plotted == []
+    assert capsys.readouterr() == ("the table\n", "")
+    with pytest.raises(Refusal, match="'swing.h5' exists"):
+        running.run(running.RunOptions(scene="swing"))
+    assert running.run(running.RunOptions(scene="jump")) == 0
+    asked = {"duration": None, "seed": None, "rtol": None, "triggers": [], "overwrite": False, "large": False}
+    assert {key: engine.asked[key] for key in asked} == asked
+    assert capsys.readouterr().out.startswith("jump: 1 s simulated")
+    assert drawing.render(drawing.RenderOptions(source="swing.h5", output=Path("a.mp4"))) == 0
+    assert screen[-1] == ("film", ("swing.h5", Path("a.mp4")), PLAIN)
+    Path("a.png").touch()
+    for render in (drawing.RenderOptions(source="swing.h5", output=Path("a.png")),):
+        with pytest.raises(Refusal, match="'a.png' exists"):
+            drawing.render(render)
+    with pytest.raises(Refusal, match="'a.png' exists"):
+        verifying.verify(verifying.VerifyOptions(recording=Path("swing.h5"), output=Path("a.png")))
 
 
 # --- doctor -----------------------------------------------------------------------------------------
