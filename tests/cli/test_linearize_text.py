@@ -333,5 +333,5 @@ def test_what_is_not_wished_is_as_the_command_has_it(called, capsys):
     assert called.asked == {"at": None, "inputs": None, "states": ()} and called.loaded == [("a.yaml", {}, False)]
     assert capsys.readouterr().out.startswith("mime: linear model") and called.drawn is None
     Path("a.png").touch()
-    with pytest.raises(Refusal, match="'a.png' exists"):
+    with pytest.raises(Refusal, match=r"'a.png' exists"):
         linearizing.linearize(linearizing.LinearizeOptions(scene="a.yaml", output=Path("a.png")))

@@ -558,7 +558,7 @@ def test_what_is_not_wished_is_as_the_command_has_it(engine, judge, screen, caps
     assert verifying.verify(verifying.VerifyOptions(recording=Path("swing.h5"))) == 0
     assert judge.asked == {"instants": 20, "quick": False, "trust": False} and judge.plotted == []
     assert capsys.readouterr() == ("the table\n", "")
-    with pytest.raises(Refusal, match="'swing.h5' exists"):
+    with pytest.raises(Refusal, match=r"'swing.h5' exists"):
         running.run(running.RunOptions(scene="swing"))
     assert running.run(running.RunOptions(scene="jump")) == 0
     asked = {"duration": None, "seed": None, "rtol": None, "triggers": [], "overwrite": False, "large": False}
@@ -568,9 +568,9 @@ def test_what_is_not_wished_is_as_the_command_has_it(engine, judge, screen, caps
     assert screen[-1] == ("film", ("swing.h5", Path("a.mp4")), PLAIN)
     Path("a.png").touch()
     for render in (drawing.RenderOptions(source="swing.h5", output=Path("a.png")),):
-        with pytest.raises(Refusal, match="'a.png' exists"):
+        with pytest.raises(Refusal, match=r"'a.png' exists"):
             drawing.render(render)
-    with pytest.raises(Refusal, match="'a.png' exists"):
+    with pytest.raises(Refusal, match=r"'a.png' exists"):
         verifying.verify(verifying.VerifyOptions(recording=Path("swing.h5"), output=Path("a.png")))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vispy import gloo
 
 from render import shaders, stage
 
@@ -73,6 +72,8 @@ class Program(dict):
 @pytest.fixture
 def gl(monkeypatch):
     """The list of what is told to OpenGL."""
+    from vispy import gloo
+
     log: list[Any] = []
 
     class Canvas:

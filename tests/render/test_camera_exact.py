@@ -116,10 +116,13 @@ def moving(kinds: tuple[str, ...], body: list[int], size=None, place=None, **mor
     count, times = len(kinds), np.array([0.0, 2.0])
     quats = TURNS.as_quat(scalar_first=True)
     shapes = Shapes(
-        body=np.array(body), kind=kinds, position=RANDOM.normal(size=(count, 3)) if place is None else np.array(place, float),
-        quat=quats[:count], size=np.array([SIZES[kind][0] for kind in kinds] if size is None else size, float),
+        body=np.array(body),
+        kind=kinds,
+        position=RANDOM.normal(size=(count, 3)) if place is None else np.array(place, float),
+        quat=quats[:count],
+        size=np.array([SIZES[kind][0] for kind in kinds] if size is None else size, float),
         color=np.full((count, 4), np.nan),
-    )  # fmt: skip
+    )
     return Motion(
         name="", times=times, body_names=("left.arm", "right.arm"), position=RANDOM.normal(size=(2, 2, 3)),
         quat=quats[8:12].reshape(2, 2, 4), velocity=np.zeros((2, 2, 3)), angular_velocity=np.zeros((2, 2, 3)),
@@ -201,7 +204,7 @@ def test_planes_count_where_bodies_are_seen_onto_them():
 def test_strays_are_four_times_as_far_as_most():
     """The 85th percentile of the distances from the median of each instant is the reach of most."""
     ring = np.stack([np.cos(np.arange(20)), np.sin(np.arange(20)), 0.2 * np.cos(2 * np.arange(20))], axis=1)
-    corners = np.stack([ring, ring + [3.0, 0, 0]])
+    corners = np.stack([ring, ring + np.array([3.0, 0, 0])])
     corners[0, 0], corners[1, 1], corners[1, 2] = [9.0, 0, 0], [3.0, np.nan, 0], [0, 0, -8.0]
     kept, middle, far = camera.without_strays(corners)
     assert middle == pytest.approx(np.nanmedian(corners, axis=1))
@@ -230,16 +233,22 @@ def test_a_motion_travels_far_from_four_reaches_on(way, far):
 @pytest.mark.parametrize(
     ("normal", "azimuth", "elevation"),
     [
-        ((0, 1, 0), -90, 12), ((0, -1, 0), -90, 12), ((1, 0, 0), 0, 12), ((-1, 0, 0), 0, 12), ((3, 4, 0), -126.8699, 12),
-        ((4, 3, 0), 36.8699, 12), ((-4, 3, 0), -36.8699, 12), ((0.3, 0.4, 0.5), -126.8699, 12),
+        ((0, 1, 0), -90, 12),
+        ((0, -1, 0), -90, 12),
+        ((1, 0, 0), 0, 12),
+        ((-1, 0, 0), 0, 12),
+        ((3, 4, 0), -126.8699, 12),
+        ((4, 3, 0), 36.8699, 12),
+        ((-4, 3, 0), -36.8699, 12),
+        ((0.3, 0.4, 0.5), -126.8699, 12),
     ],
-)  # fmt: skip
+)
 def test_a_flat_motion_is_seen_from_the_front_or_the_side(normal, azimuth, elevation):
     normal = np.array(normal, float) / np.linalg.norm(normal)
     across = np.cross(normal, [0, 0, 1.0]) / np.linalg.norm(np.cross(normal, [0, 0, 1.0]))
     along = np.cross(normal, across)
     points = np.array([a * across + b * along for a in np.linspace(-2, 2, 9) for b in np.linspace(-1, 1, 5)])
-    found = camera.direction(np.stack([points + [5, 6, 7.0], np.full_like(points, np.nan)]))
+    found = camera.direction(np.stack([points + np.array([5, 6, 7.0]), np.full_like(points, np.nan)]))
     assert np.rad2deg(found) == pytest.approx([azimuth + 25, elevation], abs=1e-4)
 
 
@@ -378,10 +387,15 @@ def test_a_motion_that_travels_far_is_followed():
 @pytest.mark.parametrize(
     ("text", "wishes"),
     [
-        ("front", (0, 5)), ("back", (180, 5)), ("left", (90, 5)), ("right", (-90, 5)), ("side", (-90, 5)), ("top", (-90, 89)),
+        ("front", (0, 5)),
+        ("back", (180, 5)),
+        ("left", (90, 5)),
+        ("right", (-90, 5)),
+        ("side", (-90, 5)),
+        ("top", (-90, 89)),
         ("corner", (-50, 20)),
     ],
-)  # fmt: skip
+)
 def test_views_have_their_angles(text, wishes):
     found = camera.parse(text)
     assert np.rad2deg([found.pop("azimuth"), found.pop("elevation")]) == pytest.approx(wishes) and not found
@@ -390,18 +404,24 @@ def test_views_have_their_angles(text, wishes):
 def test_numbers_of_an_option_are_degrees_and_metres():
     found = camera.parse(" top , fov = 30 deg,distance=2.5m,, target= 1/-2/0.5,follow = a.b , elevation=-10")
     assert found == {
-        "azimuth": pytest.approx(-np.pi / 2), "elevation": pytest.approx(np.deg2rad(-10)), "fov": pytest.approx(np.pi / 6),
-        "distance": 2.5, "target": [1.0, -2.0, 0.5], "follow": "a.b",
-    }  # fmt: skip
+        "azimuth": pytest.approx(-np.pi / 2),
+        "elevation": pytest.approx(np.deg2rad(-10)),
+        "fov": pytest.approx(np.pi / 6),
+        "distance": 2.5,
+        "target": [1.0, -2.0, 0.5],
+        "follow": "a.b",
+    }
     assert camera.parse("") == {}
     keys = "follow=BODY or BODY.POINT, target=X/Y/Z, distance=M, azimuth=DEG, elevation=DEG, fov=DEG"
     views = "front, back, left, right, side, top, corner"
     for text, words in (
-        ("sideways", f"camera: 'sideways' is not one of {views}, {keys}"), ("follow=", f"camera: 'follow=' is not one of {views}, {keys}"),
-        ("front=1", f"camera: 'front=1' is not one of {views}, {keys}"), ("fov=", f"camera: 'fov=' is not one of {views}, {keys}"),
+        ("sideways", f"camera: 'sideways' is not one of {views}, {keys}"),
+        ("follow=", f"camera: 'follow=' is not one of {views}, {keys}"),
+        ("front=1", f"camera: 'front=1' is not one of {views}, {keys}"),
+        ("fov=", f"camera: 'fov=' is not one of {views}, {keys}"),
         ("target=1/2", "camera: target=1/2: expected three numbers, target=0/0/1"),
         ("fov=wide", "camera: fov=wide: expected a number, fov=4"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(RenderError) as caught:
             camera.parse(text)
         assert str(caught.value) == words

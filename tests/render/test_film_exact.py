@@ -26,9 +26,13 @@ def motion_of(settings=None, end=2.0, events=(), kinds=("sphere",)) -> Motion:
     count, n = len(kinds), len(times)
     position = np.stack([times, 0.1 * times, 0.5 * times + 1.0], axis=1)[:, None]
     shapes = Shapes(
-        body=np.array([0] + [-1] * (count - 1)), kind=kinds, position=np.zeros((count, 3)), quat=np.tile([1.0, 0, 0, 0], (count, 1)),
-        size=np.full((count, 3), 0.3), color=np.full((count, 4), np.nan),
-    )  # fmt: skip
+        body=np.array([0] + [-1] * (count - 1)),
+        kind=kinds,
+        position=np.zeros((count, 3)),
+        quat=np.tile([1.0, 0, 0, 0], (count, 1)),
+        size=np.full((count, 3), 0.3),
+        color=np.full((count, 4), np.nan),
+    )
     return Motion(
         name="mime", times=times, body_names=("a",), position=position, quat=np.tile([1.0, 0, 0, 0], (n, 1, 1)),
         velocity=np.tile([1.0, 0.1, 0.5], (n, 1, 1)), angular_velocity=np.zeros((n, 1, 3)), com=np.zeros((1, 3)),
@@ -112,13 +116,17 @@ def test_squares_are_about_a_tenth_of_the_picture(distance, cell):
 @pytest.mark.parametrize(
     ("settings", "kinds", "elevation", "ground", "wall", "floor"),
     [
-        ({"ground": 0.25}, ("sphere",), 0.3, 0.25, False, False), ({"ground": 0}, ("sphere", "plane"), 0.3, 0.0, False, False),
-        ({"ground": True}, ("sphere",), 0.3, 0.95, False, False), ({"ground": False}, ("sphere",), 0.3, None, True, False),
-        ({}, ("sphere",), 0.3, None, True, False), ({}, ("sphere", "plane"), 0.3, None, False, True),
-        ({}, ("sphere",), np.deg2rad(39.9), None, True, False), ({}, ("sphere",), np.deg2rad(40.1), None, False, False),
+        ({"ground": 0.25}, ("sphere",), 0.3, 0.25, False, False),
+        ({"ground": 0}, ("sphere", "plane"), 0.3, 0.0, False, False),
+        ({"ground": True}, ("sphere",), 0.3, 0.95, False, False),
+        ({"ground": False}, ("sphere",), 0.3, None, True, False),
+        ({}, ("sphere",), 0.3, None, True, False),
+        ({}, ("sphere", "plane"), 0.3, None, False, True),
+        ({}, ("sphere",), np.deg2rad(39.9), None, True, False),
+        ({}, ("sphere",), np.deg2rad(40.1), None, False, False),
         ({}, ("sphere",), np.deg2rad(-40.1), None, False, False),
     ],
-)  # fmt: skip
+)
 def test_squares_are_on_the_ground_or_the_wall_or_the_planes(settings, kinds, elevation, ground, wall, floor):
     look = film.look_of(motion_of(settings, kinds=kinds), path_of(elevation=elevation))
     assert look.ground == (None if ground is None else pytest.approx(ground)) and look.floor is floor
@@ -260,12 +268,18 @@ def test_strips_are_about_twice_as_wide_as_high(frames, grid):
 @pytest.mark.parametrize(
     ("events", "expected"),
     [
-        ([], [0, 1, 2, 3, 4]), ([event(1.2)], [0, 1.3, 2, 3, 4]), ([event(1.55)], [0, 1, 1.65, 3, 4]),
-        ([event(1.2), event(1.3)], [0, 1.3, 1.4, 3, 4]), ([event(0.2)], [0, 1, 2, 3, 4]), ([event(0.35)], [0, 0.45, 2, 3, 4]),
-        ([event(3.6)], [0, 1, 2, 3, 4]), ([event(1.2, kind="mode")], [0, 1, 2, 3, 4]),
-        ([event(1.9), event(1.95), event(2.0)], [0, 1, 2.0, 3, 4]), ([event(1.45), event(1.45)], [0, 1.55, 1.55, 3, 4]),
+        ([], [0, 1, 2, 3, 4]),
+        ([event(1.2)], [0, 1.3, 2, 3, 4]),
+        ([event(1.55)], [0, 1, 1.65, 3, 4]),
+        ([event(1.2), event(1.3)], [0, 1.3, 1.4, 3, 4]),
+        ([event(0.2)], [0, 1, 2, 3, 4]),
+        ([event(0.35)], [0, 0.45, 2, 3, 4]),
+        ([event(3.6)], [0, 1, 2, 3, 4]),
+        ([event(1.2, kind="mode")], [0, 1, 2, 3, 4]),
+        ([event(1.9), event(1.95), event(2.0)], [0, 1, 2.0, 3, 4]),
+        ([event(1.45), event(1.45)], [0, 1.55, 1.55, 3, 4]),
     ],
-)  # fmt: skip
+)
 def test_instants_of_a_strip_go_to_just_after_events(events, expected):
     motion = motion_of(events=events)
     object.__setattr__(motion, "times", np.array([0.0, 4.0]))
@@ -287,11 +301,13 @@ def test_captions_are_those_since_and_up_to_a_time():
 @pytest.mark.parametrize(
     ("name", "settings", "options", "size", "fps", "count"),
     [
-        ("x.mp4", {}, {}, (1280, 720), 30.0, 60), ("x.mp4", {"size": [64, 48], "fps": 4, "speed": 0.5}, {}, (64, 48), 4.0, 16),
-        ("x.mp4", {}, {"size": (90, 60), "fps": 2, "quality": 1}, (90, 60), 2.0, 4), ("x.GIF", {}, {}, (640, 360), 20.0, 40),
+        ("x.mp4", {}, {}, (1280, 720), 30.0, 60),
+        ("x.mp4", {"size": [64, 48], "fps": 4, "speed": 0.5}, {}, (64, 48), 4.0, 16),
+        ("x.mp4", {}, {"size": (90, 60), "fps": 2, "quality": 1}, (90, 60), 2.0, 4),
+        ("x.GIF", {}, {}, (640, 360), 20.0, 40),
         ("x.gif", {}, {"size": (91, 61), "fps": 2}, (91, 61), 2.0, 4),
     ],
-)  # fmt: skip
+)
 def test_a_film_has_a_picture_for_each_of_its_times(studio, tmp_path, name, settings, options, size, fps, count):
     seen = []
     motion = motion_of(settings)
@@ -332,12 +348,22 @@ def dispatched(monkeypatch):
     ("out", "options", "kind", "more"),
     [
         ("x.png", {}, "strip", {"frames": 8, "size": None, "camera": None, "progress": None}),
-        ("x.PNG", {"frames": 3, "size": (9, 9), "camera": {"fov": 1}}, "strip", {"frames": 3, "size": (9, 9), "camera": {"fov": 1}, "progress": None}),
+        (
+            "x.PNG",
+            {"frames": 3, "size": (9, 9), "camera": {"fov": 1}},
+            "strip",
+            {"frames": 3, "size": (9, 9), "camera": {"fov": 1}, "progress": None},
+        ),
         ("x.png", {"time": 0.0, "size": (9, 9)}, "picture", {"time": 0.0, "size": (9, 9), "camera": None}),
-        ("x.gif", {"fps": 2.5, "progress": print}, "film", {"size": None, "fps": 2.5, "camera": None, "progress": print}),
+        (
+            "x.gif",
+            {"fps": 2.5, "progress": print},
+            "film",
+            {"size": None, "fps": 2.5, "camera": None, "progress": print},
+        ),
         ("x.mp4", {"camera": {"fov": 1}}, "film", {"size": None, "fps": None, "camera": {"fov": 1}, "progress": None}),
     ],
-)  # fmt: skip
+)
 def test_the_suffix_says_what_is_made(dispatched, out, options, kind, more):
     assert film.render_recording("r.h5", out, **options) == Path(out)
     assert dispatched == [("read", "r.h5", False), (kind, ["a"], Path(out), more)]
@@ -381,11 +407,13 @@ def test_a_picture_is_of_a_time_of_the_recording(studio):
 @pytest.mark.parametrize(
     ("settings", "options", "width", "cell", "title", "gap", "columns", "rows"),
     [
-        ({}, {"frames": 6}, 1920, (636, 358), 67, 6, 3, 2), ({"size": [400, 400]}, {"frames": 2}, 1920, (957, 718), 67, 6, 2, 1),
-        ({}, {"frames": 5, "size": (641, 400)}, 641, (212, 188), 22, 2, 3, 2), ({}, {}, 1920, (475, 267), 67, 6, 4, 2),
+        ({}, {"frames": 6}, 1920, (636, 358), 67, 6, 3, 2),
+        ({"size": [400, 400]}, {"frames": 2}, 1920, (957, 718), 67, 6, 2, 1),
+        ({}, {"frames": 5, "size": (641, 400)}, 641, (212, 188), 22, 2, 3, 2),
+        ({}, {}, 1920, (475, 267), 67, 6, 4, 2),
         ({}, {"frames": 1, "size": (320, 200)}, 320, (320, 189), 11, 2, 1, 1),
     ],
-)  # fmt: skip
+)
 def test_cells_of_a_strip_stand_in_a_grid_below_the_title(
     studio, settings, options, width, cell, title, gap, columns, rows
 ):
@@ -410,11 +438,13 @@ def test_cells_of_a_strip_stand_in_a_grid_below_the_title(
 @pytest.mark.parametrize(
     ("frames", "size", "words"),
     [
-        (0, None, "0 pictures in a strip: expected 1 to 100"), (101, None, "101 pictures in a strip: expected 1 to 100"),
-        (2, (128, 200), "size: 2 pictures do not fit into 128x200 pixels"), (2, (130, 52), "size: 2 pictures do not fit into 130x52 pixels"),
+        (0, None, "0 pictures in a strip: expected 1 to 100"),
+        (101, None, "101 pictures in a strip: expected 1 to 100"),
+        (2, (128, 200), "size: 2 pictures do not fit into 128x200 pixels"),
+        (2, (130, 52), "size: 2 pictures do not fit into 130x52 pixels"),
         (100, (800, 2000), "size: 100 pictures do not fit into 800x2000 pixels"),
     ],
-)  # fmt: skip
+)
 def test_strips_that_do_not_fit_are_refused(studio, frames, size, words):
     with pytest.raises(RenderError) as caught:
         film.strip(motion_of(), "x.png", frames=frames, size=size)
@@ -536,7 +566,7 @@ def test_words_are_painted_over_the_picture(place, style):
 
 
 def test_every_word_of_a_picture_has_its_place(studio):
-    """At the edge, three quarters of a letter's height away; captions above each other at the foot, the latest lowest."""
+    """At the edge, three quarters of a letter's height away; captions at the foot, the latest lowest."""
     picture = np.zeros((720, 1280, 3), np.uint8)
     shown = [(event(0, f"e{k}"), 0.25 * k) for k in range(5)]
     labels.annotate(picture, 1.25, "mime", shown, "squares 1 m")

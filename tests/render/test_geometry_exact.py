@@ -155,7 +155,7 @@ def least_turn(a: np.ndarray, b: np.ndarray) -> Rotation:
 
 
 def wire(a: np.ndarray, b: np.ndarray, radius: float, across: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the middle of the wire: eight turns of sixteen points, drawn in to the axis over the first and last 12 %."""
+    """Return the middle: eight turns of sixteen points, drawn in to the axis over the first and last 12 %."""
     out = []
     for k in range(129):
         s = k / 128
@@ -174,9 +174,14 @@ def test_the_wire_of_a_coil_is_where_it_is():
     position = np.stack([base.position[0], base.position[0] + [[0.5, 0.9, -0.3], [0.1, -0.6, 0.8]]])
     springs = Springs(body=np.array([[0, -1], [1, 0]]), point=RANDOM.normal(size=(2, 2, 3)))
     motion = replace(
-        base, times=times, position=position, quat=np.stack([base.quat[0]] * 2), velocity=0 * position,
-        angular_velocity=0 * position, springs=springs,
-    )  # fmt: skip
+        base,
+        times=times,
+        position=position,
+        quat=np.stack([base.quat[0]] * 2),
+        velocity=0 * position,
+        angular_velocity=0 * position,
+        springs=springs,
+    )
     coils = Coils(motion)
     instants = np.linspace(0, 1, 60)
     lengths = np.array([np.linalg.norm(np.diff(springs.ends(motion.poses(t)), axis=1)[:, 0], axis=1) for t in instants])
@@ -208,8 +213,9 @@ def test_the_wire_of_a_coil_is_where_it_is():
 def test_coils_without_length_and_those_turned_right_round():
     """Their ends meet, or stand the other way round: all is finite, and the pair stays across."""
     for ends, later in (
-        ([[0, 0, 0.0], [0, 0, 0.0]], [[0, 0, 0.0], [0, 0, 0.0]]), ([[0, 0, 0.0], [0, 0, 0.6]], [[0, 0, 0.6], [0, 0, 0.0]]),
-    ):  # fmt: skip
+        ([[0, 0, 0.0], [0, 0, 0.0]], [[0, 0, 0.0], [0, 0, 0.0]]),
+        ([[0, 0, 0.0], [0, 0, 0.6]], [[0, 0, 0.6], [0, 0, 0.0]]),
+    ):
         springs = Springs(body=np.full((1, 2), -1), point=np.array([ends]))
         coils = Coils(drawing(springs=springs))
         turned = replace(coils.springs, point=np.array([later]))
@@ -373,9 +379,13 @@ def test_ribbons_are_square_to_the_way_and_to_the_view():
 def test_planes_are_squares_of_cells():
     quats = TURNS.as_quat(scalar_first=True)
     shapes = Shapes(
-        body=np.array([-1, 0, -1]), kind=("plane", "sphere", "plane"), position=RANDOM.normal(size=(3, 3)), quat=quats[:3],
-        size=np.array([[2.0, 3.0, 0], [0.1, 0.1, 0.1], [4.0, 5.0, 0]]), color=np.array([[0.1, 0.2, 0.3, 0.4], [0.5] * 4, [np.nan] * 4]),
-    )  # fmt: skip
+        body=np.array([-1, 0, -1]),
+        kind=("plane", "sphere", "plane"),
+        position=RANDOM.normal(size=(3, 3)),
+        quat=quats[:3],
+        size=np.array([[2.0, 3.0, 0], [0.1, 0.1, 0.1], [4.0, 5.0, 0]]),
+        color=np.array([[0.1, 0.2, 0.3, 0.4], [0.5] * 4, [np.nan] * 4]),
+    )
     floors = Floors(drawing(shapes=shapes), 0.5)
     assert floors.count == 2 and floors.faces.tolist() == [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]]
     target = np.array([0.5, -0.25, 2.0])
@@ -405,10 +415,19 @@ def numbers(code: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "family"),
     [
-        ("monkey.shin_l", "monkey"), ("rope_l", "rope"), ("rope_r", "rope"), ("link_12", "link"), ("link12", "link"), ("_l", "_l"),
-        ("link[3]", "link[3]"), ("a_3_l", "a"), ("beam-2", "beam"), ("12", "12"), ("a.b.c", "a"),
+        ("monkey.shin_l", "monkey"),
+        ("rope_l", "rope"),
+        ("rope_r", "rope"),
+        ("link_12", "link"),
+        ("link12", "link"),
+        ("_l", "_l"),
+        ("link[3]", "link[3]"),
+        ("a_3_l", "a"),
+        ("beam-2", "beam"),
+        ("12", "12"),
+        ("a.b.c", "a"),
     ],
-)  # fmt: skip
+)
 def test_families_of_bodies(name, family):
     assert palette.family_of(name) == family
 
@@ -421,9 +440,13 @@ def test_bodies_without_a_colour_have_that_of_their_family():
     color[-3], color[-2], color[-1] = [0.1, 0.2, 0.3, 0.4], [1.5, 0.2, -0.3, np.nan], [0.5, np.nan, 0.5, 0.5]
     kinds = ("box",) * len(names) + ("plane", "box", "box", "box", "box")
     shapes = Shapes(
-        body=np.array(body), kind=kinds, position=np.zeros((len(body), 3)), quat=np.zeros((len(body), 4)),
-        size=np.ones((len(body), 3)), color=color,
-    )  # fmt: skip
+        body=np.array(body),
+        kind=kinds,
+        position=np.zeros((len(body), 3)),
+        quat=np.zeros((len(body), 4)),
+        size=np.ones((len(body), 3)),
+        color=color,
+    )
     found = palette.colors(shapes, names)
     order = ["ape", "bee", "rope", "c", "d", "e", "f", "g", "h"]
     for s, name in enumerate(names):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from PIL import Image
@@ -97,10 +95,16 @@ def test_residuals_are_drawn_over_powers_of_ten(pages, tmp_path):
 @pytest.mark.parametrize(
     ("values", "limits"),
     [
-        ([4.0, 4.0], (3.8, 4.2)), ([-4.0, -4.0 - 3e-12], (-4.2, -3.8)), ([0.0, 0.0], (-0.05, 0.05)), ([4.0, 4.0 + 5e-12], None),
-        ([4.0, np.nan], (3.8, 4.2)), ([np.nan, np.nan], None), ([1e-15, -1e-15], None), ([np.inf, 2.0], (1.9, 2.1)),
+        ([4.0, 4.0], (3.8, 4.2)),
+        ([-4.0, -4.0 - 3e-12], (-4.2, -3.8)),
+        ([0.0, 0.0], (-0.05, 0.05)),
+        ([4.0, 4.0 + 5e-12], None),
+        ([4.0, np.nan], (3.8, 4.2)),
+        ([np.nan, np.nan], None),
+        ([1e-15, -1e-15], None),
+        ([np.inf, 2.0], (1.9, 2.1)),
     ],
-)  # fmt: skip
+)
 def test_what_is_constant_has_room_around_it(values, limits):
     found = plots._spread((-7.0, 7.0), [np.array(values[:1]), np.array(values[1:])])
     assert found == pytest.approx(limits if limits else (-7.0, 7.0), rel=1e-9)
@@ -139,9 +143,13 @@ def test_a_motion_of_one_instant_is_drawn(pages, tmp_path):
 
 def test_panels_hold_what_has_one_unit_and_one_scale():
     given = [
-        signal("a", "m"), signal("energy.balance", "J"), signal("b", "J"), signal("c", "m"), signal("trust.velocity_residual", "m"),
+        signal("a", "m"),
+        signal("energy.balance", "J"),
+        signal("b", "J"),
+        signal("c", "m"),
+        signal("trust.velocity_residual", "m"),
         signal("d", "m", logarithmic=True),
-    ]  # fmt: skip
+    ]
     assert [[s.text for s in group] for group in plots.panels(given)] == [
         ["a", "c"], ["energy.balance"], ["b"], ["trust.velocity_residual", "d"]
     ]  # fmt: skip
@@ -202,10 +210,11 @@ def test_pairs_are_taken_two_by_two():
     a, b, c, d = (signal(name) for name in "abcd")
     assert plots.in_pairs([a, b, c, d]) == [(a, b), (c, d)]
     for given, words in (
-        ([], "one signal over another takes two, or some pairs; there are none"), ([a], "one signal over another takes two, or some pairs; there is one"),
+        ([], "one signal over another takes two, or some pairs; there are none"),
+        ([a], "one signal over another takes two, or some pairs; there is one"),
         ([a, b, c], "one signal over another takes two, or some pairs; there are 3"),
         ([a, signal("v", values=np.zeros((2, 6)))], "signal 'v': 2 numbers where one is drawn; pick it, as in [0]"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(RenderError) as caught:
             plots.in_pairs(given)
         assert str(caught.value) == words
@@ -272,7 +281,7 @@ def test_a_page_grows_with_its_panels_and_legends():
     assert inches == pytest.approx([9.6, 0.9 + 2 * 2.1])
     tall = made_page([[f"curve {k}" for k in range(20)], ["c"]])
     assert tall.figure.get_size_inches()[1] == pytest.approx(0.9 + 21 * 1.7 * 8.5 / 72 + 2.1)
-    assert [axis.get_position().height for axis in tall.axes][0] > 1.5 * tall.axes[1].get_position().height
+    assert tall.axes[0].get_position().height > 1.5 * tall.axes[1].get_position().height
     assert made_page(panel=(7.0, 3.0)).figure.get_size_inches() == pytest.approx([7.0, 6.9])
     sized = made_page(size=(650, 390))
     assert (sized.width, sized.height) == pytest.approx((650.01, 390.01)) and sized.figure.dpi == 130
@@ -458,13 +467,18 @@ def test_a_locus_has_branches_crossings_and_a_half_that_is_unstable(plane, tmp_p
         for line in left.get_lines()
     ]
     expected = [
-        (LINES[0], "None", 1.4, 6.0, "full", [[-1, 2], [-0.5, 1], [0.25, 0]]), (LINES[0], "o", 1.5, 5.0, "none", [[-1, 2]]),
-        (LINES[0], "x", 1.5, 6.0, "full", [[0.25, 0]]), (LINES[1], "None", 1.4, 6.0, "full", [[0.5, 0], [1.5, 0]]),
-        (LINES[1], "o", 1.5, 5.0, "none", [[0.5, 0]]), (LINES[1], "x", 1.5, 6.0, "full", [[1.5, 0]]),
-        ("#333a44", ".", 1.5, 7.0, "full", [[0, 1.5]]), ("#333a44", ".", 1.5, 7.0, "full", [[0, -1.5]]),
-        ("#333a44", ".", 1.5, 7.0, "full", [[0, 0]]), ("#9aa1a9", "None", 0.9, 6.0, "full", [[0, 0], [0, 1]]),
+        (LINES[0], "None", 1.4, 6.0, "full", [[-1, 2], [-0.5, 1], [0.25, 0]]),
+        (LINES[0], "o", 1.5, 5.0, "none", [[-1, 2]]),
+        (LINES[0], "x", 1.5, 6.0, "full", [[0.25, 0]]),
+        (LINES[1], "None", 1.4, 6.0, "full", [[0.5, 0], [1.5, 0]]),
+        (LINES[1], "o", 1.5, 5.0, "none", [[0.5, 0]]),
+        (LINES[1], "x", 1.5, 6.0, "full", [[1.5, 0]]),
+        ("#333a44", ".", 1.5, 7.0, "full", [[0, 1.5]]),
+        ("#333a44", ".", 1.5, 7.0, "full", [[0, -1.5]]),
+        ("#333a44", ".", 1.5, 7.0, "full", [[0, 0]]),
+        ("#9aa1a9", "None", 0.9, 6.0, "full", [[0, 0], [0, 1]]),
         ("#9aa1a9", "None", 0.9, 6.0, "full", [[0, 0], [1, 0]]),
-    ]  # fmt: skip
+    ]
     assert found == expected
     (shade,) = left.patches
     assert (shade.get_x(), shade.get_width(), shade.get_zorder()) == (0.0, pytest.approx(left.get_xlim()[1]), 0)

@@ -78,10 +78,16 @@ def test_rates_at_both_ends_are_those_given_for_several_bodies_at_once():
 @pytest.mark.parametrize(
     ("along", "aside", "expected", "turns"),
     [
-        (0.5, 0.0, 0.7, 0), (0.5, 2.0, 3.5, 0), (0.5, 2.0, 3.8, 1), (-3.0, 0.5, 0.2, 1), (-2.5, 0.5, 0.2, 0), (0.0, 0.0, 0.0, 0),
-        (1.0, 1.0, 12.0, 2), (0.0, 0.0, 12.0, 2),
+        (0.5, 0.0, 0.7, 0),
+        (0.5, 2.0, 3.5, 0),
+        (0.5, 2.0, 3.8, 1),
+        (-3.0, 0.5, 0.2, 1),
+        (-2.5, 0.5, 0.2, 0),
+        (0.0, 0.0, 0.0, 0),
+        (1.0, 1.0, 12.0, 2),
+        (0.0, 0.0, 12.0, 2),
     ],
-)  # fmt: skip
+)
 def test_whole_turns_are_about_the_mean_rate(along, aside, expected, turns):
     across = np.array([3.0, 2.0, 0.0]) / np.sqrt(13)
     phi = np.stack([along * AXIS + aside * across, [0.1, 0.2, 0.3]])

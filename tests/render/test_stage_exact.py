@@ -21,7 +21,6 @@ from render.stage import Look, Stage
 from render.touches import Touches
 from render.trails import Trails
 from render.view import Motion, Pushes, RenderError, Shapes, Springs, TouchTable
-from tests.render.fake_gl import gl  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.fast
 SIZE = (90, 60)
@@ -46,14 +45,24 @@ def full() -> Motion:
         name="", body_names=["a", "b"], position=RANDOM.normal(size=(2, 3)), quat=QUATS[6:8], shapes=shapes
     )
     return replace(
-        motion, springs=Springs(body=np.array([[0, 1]]), point=RANDOM.normal(size=(1, 2, 3))),
-        pushes=Pushes(kind=("drag",), body=np.array([1]), point=RANDOM.normal(size=(1, 3)), force=np.array([[[3.0, 2, 1]]])),
-        touches=TouchTable(
-            first=np.array([0, 2]), point=RANDOM.normal(size=(2, 3)), force=RANDOM.normal(size=(2, 3)), mode=np.array([1, 2])
+        motion,
+        springs=Springs(body=np.array([[0, 1]]), point=RANDOM.normal(size=(1, 2, 3))),
+        pushes=Pushes(
+            kind=("drag",), body=np.array([1]), point=RANDOM.normal(size=(1, 3)), force=np.array([[[3.0, 2, 1]]])
         ),
-        settings={"trails": ["a"]}, times=np.array([0.0, 1.0]), position=RANDOM.normal(size=(2, 2, 3)), quat=QUATS[6:10].reshape(2, 2, 4),
-        velocity=np.zeros((2, 2, 3)), angular_velocity=np.zeros((2, 2, 3)),
-    )  # fmt: skip
+        touches=TouchTable(
+            first=np.array([0, 2]),
+            point=RANDOM.normal(size=(2, 3)),
+            force=RANDOM.normal(size=(2, 3)),
+            mode=np.array([1, 2]),
+        ),
+        settings={"trails": ["a"]},
+        times=np.array([0.0, 1.0]),
+        position=RANDOM.normal(size=(2, 2, 3)),
+        quat=QUATS[6:10].reshape(2, 2, 4),
+        velocity=np.zeros((2, 2, 3)),
+        angular_velocity=np.zeros((2, 2, 3)),
+    )
 
 
 def drawn(motion: Motion, look: Look, log: list, quality: int = 2, camera: Camera = SEEN_BY) -> list:
@@ -75,18 +84,34 @@ def test_the_order_of_a_picture_and_its_states(gl):
     log = drawn(full(), look, gl)
     over = ("one", "one_minus_src_alpha")
     assert [entry if entry[0] in ("state", "viewport", "clear", "read", "current") else entry[:2] for entry in log] == [
-        ("current",), ("into", log[1][1]), ("viewport", 0, 0, 180, 120),
-        ("state", {"depth_test": True, "blend": False, "cull_face": False, "depth_mask": True, "clear_color": (0, 0, 0, 0)}),
-        ("clear", {"color": True, "depth": True}), ("draw", "bodies"),
-        ("state", {"blend": True, "blend_func": over, "cull_face": "back"}), ("draw", "floor"),
+        ("current",),
+        ("into", log[1][1]),
+        ("viewport", 0, 0, 180, 120),
+        (
+            "state",
+            {"depth_test": True, "blend": False, "cull_face": False, "depth_mask": True, "clear_color": (0, 0, 0, 0)},
+        ),
+        ("clear", {"color": True, "depth": True}),
+        ("draw", "bodies"),
+        ("state", {"blend": True, "blend_func": over, "cull_face": "back"}),
+        ("draw", "floor"),
         ("state", {"blend": True, "blend_func": over, "depth_mask": False, "cull_face": "back"}),
-        ("draw", "bodies"), ("draw", "bodies"), ("draw", "bodies"),
-        ("state", {"depth_test": False, "blend": False, "cull_face": "back"}), ("draw", "bodies"),
-        ("out of", log[1][1]), ("into", log[15][1]), ("viewport", 0, 0, 90, 60),
+        ("draw", "bodies"),
+        ("draw", "bodies"),
+        ("draw", "bodies"),
+        ("state", {"depth_test": False, "blend": False, "cull_face": "back"}),
+        ("draw", "bodies"),
+        ("out of", log[1][1]),
+        ("into", log[15][1]),
+        ("viewport", 0, 0, 90, 60),
         ("state", {"depth_test": False, "blend": True, "blend_func": over, "depth_mask": True, "cull_face": False}),
-        ("draw", "backdrop"), ("draw", "plane"), ("draw", "plane"), ("draw", "average"),
-        ("read", (0, 0, 90, 60), False), ("out of", log[15][1]),
-    ]  # fmt: skip
+        ("draw", "backdrop"),
+        ("draw", "plane"),
+        ("draw", "plane"),
+        ("draw", "average"),
+        ("read", (0, 0, 90, 60), False),
+        ("out of", log[15][1]),
+    ]
     sharp, final = log[1][1], log[15][1]
     assert sharp.color.shape == (120, 180, 4) and sharp.color.format == "rgba"
     assert sharp.color.options == {"interpolation": "linear", "wrapping": "clamp_to_edge"}
