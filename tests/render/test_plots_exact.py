@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -576,3 +578,18 @@ def test_a_plot_goes_the_way_that_is_wished(monkeypatch, tmp_path):
         plots.plot(recording, [], tmp_path / "x.gif")
     with pytest.raises(RenderError, match="there are none"):
         plots.plot(recording, [], tmp_path / "x.svg", xy=True)
+
+
+@pytest.mark.parametrize(
+    ("panel", "height", "fits"), [(0, 69.5, True), (0, 70.0, True), (0, 70.1, False), (1, 29.5, True), (1, 30.1, False)]
+)
+def test_a_legend_has_the_room_down_to_the_next_panel_or_the_foot_of_the_page(monkeypatch, panel, height, fits):
+    made = made_page([["a", "b"], ["c", "d"]])
+    for axis, curves in zip(made.axes, made.curves, strict=True):
+        curves += axis.plot([0, 1], [[0, 1], [1, 2]])
+    tops = {id(made.axes[0]): 100.0, id(made.axes[1]): 30.0}
+    monkeypatch.setattr(made, "extent", lambda artist: SimpleNamespace(y1=tops.get(id(artist)), height=height))
+    made._legend(panel)
+    made._fit_legend(panel)
+    texts = [text.get_text() for text in made.axes[panel].get_legend().get_texts()]
+    assert texts == ([["a", "b"], ["c", "d"]][panel] if fits else ["and 2 more"])
