@@ -32,6 +32,10 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/recording/writer.py", "MORE_EVENTS, EVENT_WIDTH = 64, 120", "120", "121",
         "room for a text, which grows when a longer one comes",
     ),
+    Judged(
+        "plugins/pd.py", "turn = 2.0 * math.atan2(half, rw) / (half or 1.0)", "1.0", "2.0",
+        "where half is zero the vector that it multiplies is zero, too",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

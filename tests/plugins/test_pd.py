@@ -183,3 +183,10 @@ def test_targets_of_no_use_are_refused():
     for name in ("target", "kd"):
         with pytest.raises(ValueError, match=f"pd: {name} names 'hip', which is not among its joints"):
             PD(joints=("knee",), **{"kp": 1.0, name: {"knee": 0.5, "hip": 0.5}}).start(view)
+
+
+def test_a_spherical_joint_that_may_not_be_moved_is_left_alone():
+    view = view_of({"hip": "spherical"})
+    still = PD(joints=("hip",), target=0.0, kp=3.0, kd=1.0, largest=0.0)
+    for rotation in ((0.0, 0.0, 0.0), (0.3, -0.2, 0.5)):
+        assert torque_of(still, view, rotation, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
