@@ -593,3 +593,21 @@ def test_a_legend_has_the_room_down_to_the_next_panel_or_the_foot_of_the_page(mo
     made._fit_legend(panel)
     texts = [text.get_text() for text in made.axes[panel].get_legend().get_texts()]
     assert texts == ([["a", "b"], ["c", "d"]][panel] if fits else ["and 2 more"])
+
+
+def test_a_table_has_units_in_its_head_and_nothing_where_there_is_no_number(monkeypatch, tmp_path):
+    import contextlib
+
+    vector = np.array([[0.1, np.nan], [-2.0, 1e-300]])
+    found = {"a": signal("a", "m/s", [1 / 3, 2.0]), "b": signal("b", "1", vector), "c": signal("c", "", [np.nan, 7.0])}
+    source = SimpleNamespace(time=np.array([0.0, 0.5]), evaluate=found.get)
+    monkeypatch.setattr(plots, "open_recording", lambda path: contextlib.nullcontext(path))
+    monkeypatch.setattr(plots, "Signals", lambda file: source)
+    monkeypatch.setattr(plots, "overview", lambda source: [found["c"]])
+    out = tmp_path / "x.csv"
+    assert plots.export("r.h5", ["a", "b", "c"], str(out)) == out
+    assert out.read_bytes() == (
+        b"t [s],a [m/s],b 0,b 1,c\r\n0.0,0.3333333333333333,0.1,-2.0,\r\n0.5,2.0,,1e-300,7.0\r\n"
+    )
+    plots.export("r.h5", [], out)
+    assert out.read_bytes() == b"t [s],c\r\n0.0,\r\n0.5,7.0\r\n"
