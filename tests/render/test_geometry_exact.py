@@ -464,3 +464,22 @@ def test_bodies_without_a_colour_have_that_of_their_family():
 def test_shades_end_before_white():
     assert palette._shaded((0.9, 0.9, 0.9), 1.5) == pytest.approx((0.92, 0.92, 0.92))
     assert palette.rgb("#0a80ff") == pytest.approx((10 / 255, 128 / 255, 1.0))
+
+
+def test_weak_forces_are_as_long_as_strong_ones():
+    """The strongest of a motion is a fifth of the picture high, whatever it is; where there is none, nothing is drawn."""
+    for size in (0.25, 40.0):
+        force = size * np.array([[2.0, -3.0, 6.0]]) / 7
+        motion = drawing(
+            pushes=Pushes(kind=("drag",), body=np.array([0]), point=np.zeros((1, 3)), force=force[None]),
+            touches=TouchTable(first=np.array([0, 1]), point=np.zeros((1, 3)), force=force, mode=np.array([1])),
+        )
+        arrows, touches = Arrows(motion), Touches(motion)
+        assert arrows.strongest == pytest.approx(size) and touches.strongest == pytest.approx(size)
+        for vertices in (
+            arrows.place(motion.poses(0.0), force, SEEN_BY)[0] - motion.position[0, 0],
+            touches.place(motion.touching(0.0), SEEN_BY)[0][:224],
+        ):
+            assert (vertices @ force[0] / size).max() == pytest.approx(0.2 * HEIGHT)
+    absent = Pushes(kind=("drag",), body=np.array([0]), point=np.zeros((1, 3)), force=np.full((2, 1, 3), np.nan))
+    assert Arrows(drawing(pushes=absent)).count == 0 and Arrows(drawing(pushes=absent)).strongest == 0.0
