@@ -595,6 +595,17 @@ def test_a_legend_has_the_room_down_to_the_next_panel_or_the_foot_of_the_page(mo
     assert texts == ([["a", "b"], ["c", "d"]][panel] if fits else ["and 2 more"])
 
 
+@pytest.mark.parametrize(("above", "kept"), [(12.0, True), (12.1, False), (0.0, True)])
+def test_a_label_may_be_a_little_higher_than_its_panel(monkeypatch, above, kept):
+    made = made_page([[]])
+    axis = made.axes[0]
+    axis.set_ylabel("speed [m/s]")
+    heights = {id(axis): 100.0, id(axis.yaxis.get_label()): 100.0 + above * 130 / 72}
+    monkeypatch.setattr(made, "extent", lambda artist: SimpleNamespace(height=heights[id(artist)]))
+    made._fit_label(axis)
+    assert axis.get_ylabel() == ("speed [m/s]" if kept else "[m/s]")
+
+
 def test_a_table_has_units_in_its_head_and_nothing_where_there_is_no_number(monkeypatch, tmp_path):
     import contextlib
 
