@@ -59,13 +59,30 @@ def test_an_mp4_is_h264_with_the_colours_of_television(ffmpeg, tmp_path):
     bt709 = ["-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]
     assert ffmpeg.path == tmp_path / "x.mp4" and ffmpeg.closed
     assert ffmpeg.options == {
-        "format": "FFMPEG", "mode": "I", "fps": 23.976, "quality": None, "ffmpeg_log_level": "quiet", "codec": "libx264",
-        "pixelformat": "yuv420p", "macro_block_size": 2,
+        "format": "FFMPEG",
+        "mode": "I",
+        "fps": 23.976,
+        "quality": None,
+        "ffmpeg_log_level": "quiet",
+        "codec": "libx264",
+        "pixelformat": "yuv420p",
+        "macro_block_size": 2,
         "output_params": [
-            "-progress", str(encoder._progress), "-f", "mp4", "-vf", "scale=out_color_matrix=bt709", "-preset", "veryfast",
-            "-crf", "18", *bt709, "-movflags", "+faststart",
+            "-progress",
+            str(encoder._progress),
+            "-f",
+            "mp4",
+            "-vf",
+            "scale=out_color_matrix=bt709",
+            "-preset",
+            "veryfast",
+            "-crf",
+            "18",
+            *bt709,
+            "-movflags",
+            "+faststart",
         ],
-    }  # fmt: skip
+    }
     assert len(ffmpeg.pictures) == 1 and np.array_equal(ffmpeg.pictures[0], picture)
     assert ffmpeg.reports == [f"file={encoder._log}:level=16"] and "FFREPORT" not in os.environ
     assert not encoder._log.parent.exists()
@@ -98,11 +115,13 @@ def test_256_colours_serve_all_pictures():
 @pytest.mark.parametrize(
     ("said", "log", "words"),
     [
-        ("frame=1\nprogress=end\n", "a\nb\n", None), ("frame=1\nprogress=continue\n", "", "ffmpeg ended before the film did"),
-        ("", "", "ffmpeg ended before the film did"), ("progress=end\n", "a\nb\nc\n no codec \n", "no codec"),
+        ("frame=1\nprogress=end\n", "a\nb\n", None),
+        ("frame=1\nprogress=continue\n", "", "ffmpeg ended before the film did"),
+        ("", "", "ffmpeg ended before the film did"),
+        ("progress=end\n", "a\nb\nc\n no codec \n", "no codec"),
         ("", "a\nb\nNo space left on device\nlater\n", "No space left on device"),
     ],
-)  # fmt: skip
+)
 def test_a_film_is_whole_when_ffmpeg_says_so(ffmpeg, said, log, words):
     ffmpeg.said, ffmpeg.log = said, log
     if words is None:
@@ -147,16 +166,18 @@ def test_variables_of_the_environment_come_back(monkeypatch):
 @pytest.mark.parametrize(
     ("number", "text", "folder", "words"),
     [
-        (errno.ENOSPC, "No space left", True, "the disk is full"), (errno.EACCES, "Permission denied", True, "permission denied"),
-        (errno.ENOENT, "No such file", False, "there is no folder {}"), (None, "Odd Thing", True, "odd thing"),
+        (errno.ENOSPC, "No space left", True, "the disk is full"),
+        (errno.EACCES, "Permission denied", True, "permission denied"),
+        (errno.ENOENT, "No such file", False, "there is no folder {}"),
+        (None, "Odd Thing", True, "odd thing"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_written_is_told(tmp_path, number, text, folder, words):
     error = OSError(text) if number is None else OSError(number, text)
     path = (tmp_path if folder else tmp_path / "none") / "x.png"
     assert encode.cannot_write(path, error) == f"{path}: cannot be written: {words.format(path.parent)}"
     if folder:
-        with pytest.raises(RenderError, match="x.png: cannot be written: ") as caught, encode.whole(path):
+        with pytest.raises(RenderError, match=r"x.png: cannot be written: ") as caught, encode.whole(path):
             raise error
         assert caught.value.__cause__ is error and list(tmp_path.iterdir()) == []
 

@@ -467,7 +467,7 @@ def test_shades_end_before_white():
 
 
 def test_weak_forces_are_as_long_as_strong_ones():
-    """The strongest of a motion is a fifth of the picture high, whatever it is; where there is none, nothing is drawn."""
+    """The strongest of a motion is a fifth of the picture high, whatever it is; without one nothing is drawn."""
     for size in (0.25, 40.0):
         force = size * np.array([[2.0, -3.0, 6.0]]) / 7
         motion = drawing(

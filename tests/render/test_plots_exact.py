@@ -622,3 +622,43 @@ def test_a_table_has_units_in_its_head_and_nothing_where_there_is_no_number(monk
     )
     plots.export("r.h5", [], out)
     assert out.read_bytes() == b"t [s],c\r\n0.0,\r\n0.5,7.0\r\n"
+
+
+@pytest.mark.parametrize("foot", ["", "ticks: 3 notes"])
+def test_names_above_a_panel_go_where_there_is_room(monkeypatch, foot):
+    """In at most four rows, each at most 45 % of the page wide; those that do not fit are counted below."""
+    made = made_page([[]], foot=foot)
+    axis, point, asked, cut, arranged = made.axes[0], 130 / 72, [], [], []
+    axis.set_xlim(0, 2)
+
+    def places(spans, right, rows):
+        asked.append((spans, right, rows))
+        return [(1, 120.0), None, (0, 300.0)]
+
+    monkeypatch.setattr(page, "side_by_side", places)
+    monkeypatch.setattr(made, "arrange", lambda rows=0: arranged.append(rows))
+    monkeypatch.setattr(made, "cut", lambda words, most: cut.append((words.get_text(), most)) or 10.0 * len(cut))
+    made.name(axis, [(0.5, "one"), (0.75, "two"), (1.5, "three")])
+    at = [axis.transData.transform((x, 0.0))[0] for x in (0.5, 0.75, 1.5)]
+    ((spans, right, rows),) = asked
+    assert spans == [pytest.approx((x + 2 * point, 10.0 * k)) for k, x in enumerate(at, start=1)]
+    assert right == pytest.approx(made.width - 4 * point) and rows == 4
+    assert cut == [(name, pytest.approx(0.45 * made.width)) for name in ("one", "two", "three")]
+    one, three = axis.texts
+    assert (one.get_text(), three.get_text()) == ("one", "three") and one.xy == (0.5, 1.0)
+    assert one.get_position() == pytest.approx(((120.0 - at[0]) / point, 2 + 1.45 * 8))
+    assert three.get_position() == pytest.approx(((300.0 - at[2]) / point, 2))
+    assert not one.get_annotation_clip() and not one.get_in_layout() and arranged == [0, 2]
+    assert made._foot.get_text() == "without a name: 1 more" + (f", {foot}" if foot else "")
+    monkeypatch.setattr(page, "side_by_side", lambda *_: [])
+    made.name(axis, [])
+    assert arranged[2:] == [0, 0]
+
+
+def test_names_on_a_way_are_at_most_45_percent_of_the_page(pages, tmp_path):
+    pair = (signal("a", "kg"), signal("b", "s"))
+    plots.draw_ways(TIME, [pair], [event(0.5, "x " * 200)], tmp_path / "x.png", "", None)
+    (made,) = pages
+    (words,) = made.axes[0].texts
+    assert words.get_text().endswith("…") and not words.get_in_layout()
+    assert 0.43 * made.width < made.extent(words).width <= 0.45 * made.width
