@@ -80,7 +80,6 @@ class Page:
             self.figure.subplots(len(labels), 1, sharex=shared, squeeze=False, height_ratios=ratios)[:, 0]
         )
         self.curves: list[list[Any]] = [[] for _ in labels]  # of each panel, one for each of its labels
-        self._size = size
         self._title = self._words(title, 0.01, 1.0, "top", 11.0, INK)
         self._foot = self._words(foot, 0.99, 0.0, "bottom", NAME, FAINT, ha="right")
 
@@ -144,8 +143,7 @@ class Page:
     def _small(self) -> RenderError:
         number = len(self.axes)
         panels = f"{number} panel{'' if number == 1 else 's'} with what is written around them"
-        said = "x".join(str(side) for side in self._size or ())
-        return RenderError(f"size {said}: {panels} do not fit; give more pixels, or fewer signals")
+        return RenderError(f"size {self.width:.0f}x{self.height:.0f}: {panels} do not fit; give more pixels, or fewer signals")
 
     def _legend(self, panel: int, shown: int | None = None) -> None:
         """Write what the curves are beside a panel, at most `shown` of them."""
