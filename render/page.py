@@ -143,7 +143,9 @@ class Page:
     def _small(self) -> RenderError:
         number = len(self.axes)
         panels = f"{number} panel{'' if number == 1 else 's'} with what is written around them"
-        return RenderError(f"size {self.width:.0f}x{self.height:.0f}: {panels} do not fit; give more pixels, or fewer signals")
+        return RenderError(
+            f"size {self.width:.0f}x{self.height:.0f}: {panels} do not fit; give more pixels, or fewer signals"
+        )
 
     def _legend(self, panel: int, shown: int | None = None) -> None:
         """Write what the curves are beside a panel, at most `shown` of them."""

@@ -385,7 +385,7 @@ def test_panels_below_60_by_30_pixels_are_refused(size, number):
         made_page([[]], size=(400, 400))._lay(400.0, 0.0, 0.0)
     with pytest.raises(RenderError, match="do not fit"):
         made_page([[]], size=(400, 400))._lay(0.0, 300.0, 101.0)
-    with pytest.raises(RenderError, match="^size 1248x390: 1 panel with"):  # one that grows has a size, too
+    with pytest.raises(RenderError, match=r"^size 1248x390: 1 panel with"):  # one that grows has a size, too
         made_page([[]])._lay(1300.0, 0.0, 0.0)
 
 
