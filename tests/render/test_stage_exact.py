@@ -302,7 +302,8 @@ class Function:
 
 @pytest.mark.parametrize(("starts", "platform"), [(1, "surfaceless"), (0, None)])
 def test_egl_is_tried_without_a_display(monkeypatch, starts, platform):
-    monkeypatch.delenv("EGL_PLATFORM", raising=False)
+    monkeypatch.setenv("EGL_PLATFORM", "of before")  # so that what is set here is taken back
+    monkeypatch.delenv("EGL_PLATFORM")
     library = SimpleNamespace(eglGetDisplay=Function(1234), eglInitialize=Function(starts))
     loaded = []
     monkeypatch.setattr(ctypes.util, "find_library", lambda name: f"lib{name}.so")
