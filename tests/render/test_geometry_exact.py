@@ -13,7 +13,7 @@ from render import palette
 from render.arrows import Arrows, Outline
 from render.camera import Camera
 from render.floors import Floors
-from render.meshes import mesh, polyhedron
+from render.meshes import mesh, polyhedron, revolve
 from render.springs import Coils, directions
 from render.touches import Touches
 from render.trails import Trails
@@ -117,6 +117,12 @@ def test_a_box_has_six_sides_of_two_triangles():
         assert made.vertices[on_it] @ normal == pytest.approx(np.full(4, np.abs(normal) @ half))
         areas = outward(*made)[on_it[made.faces].all(axis=1)]
         assert areas == pytest.approx(np.full(2, np.prod(2 * half[normal == 0])))
+
+
+@pytest.mark.parametrize(("radius", "count"), [(0.0, 64), (1e-12, 64), (2e-12, 96)])
+def test_a_ring_without_a_radius_has_no_sides(radius, count):
+    for profile in ([[0, -1], [1, 0], [radius, 1]], [[radius, -1], [1, 0], [0, 1]]):
+        assert len(revolve(np.array(profile, float), np.ones((3, 2))).faces) == count
 
 
 def test_faces_of_a_polyhedron_are_flat():
