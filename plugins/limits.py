@@ -11,11 +11,9 @@ import numpy as np
 
 from sim.plugin import Controller, ModelView, parameter
 
-# One row of constants for each limited column, or for each limited spherical joint.
-SCALAR, SPHERICAL = 0.0, 1.0
-ROW = 7  # kind, first column, lower, upper, margin, stiffness, dissipation
 
-
+# One row of constants for each limited column, or for each limited spherical joint: whether it is spherical (0 or 1),
+# first column, lower, upper, margin, stiffness, dissipation.
 def limits_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.ndarray, torque: np.ndarray) -> None:
     """Add tau = -k d^3 / (3 margin^2) (1 + c dd/dt) for every depth d > 0 behind a margin.
 
@@ -34,15 +32,9 @@ def limits_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np
             if q < 1e-9:  # no direction: the child is in its zero pose
                 continue
             qd = (x * rate[c] + y * rate[c + 1] + z * rate[c + 2]) / q
-        tau = 0.0
-        depth = q - (upper - margin)
-        if depth > 0.0:
-            tau -= k * depth * depth * depth * (1.0 + constants[row + 6] * qd)
-        depth = lower + margin - q
-        if depth > 0.0:
-            tau += k * depth * depth * depth * (1.0 - constants[row + 6] * qd)
-        if tau == 0.0:
-            continue
+        above, below = max(q - (upper - margin), 0.0), max(lower + margin - q, 0.0)
+        tau = k * below * below * below * (1.0 - constants[row + 6] * qd)
+        tau -= k * above * above * above * (1.0 + constants[row + 6] * qd)
         if constants[row] == 0.0:
             torque[c] += tau
         else:
@@ -94,6 +86,5 @@ class Limits(Controller):
                 if spherical and lower <= 0.0:
                     lower = -math.inf  # an angle cannot fall below zero
                 if math.isfinite(lower) or math.isfinite(upper):
-                    kind = SPHERICAL if spherical else SCALAR
-                    rows.append((kind, column, lower, upper, self.margin, self.stiffness, self.dissipation))
-        return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
+                    rows.append((float(spherical), column, lower, upper, self.margin, self.stiffness, self.dissipation))
+        return np.array(rows, dtype=float).ravel()

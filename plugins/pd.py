@@ -12,11 +12,9 @@ import numpy as np
 
 from sim.plugin import Controller, ModelView, parameter
 
-# One row of constants for each controlled column, or for each spherical joint.
-SCALAR, SPHERICAL = 0.0, 1.0
-ROW = 9  # kind, first column, target (number, or quaternion w x y z), kp, kd, largest torque
 
-
+# One row of constants for each controlled column, or for each spherical joint: whether it is spherical (0 or 1), first
+# column, target (number, or quaternion w x y z), kp, kd, largest torque.
 def pd_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.ndarray, torque: np.ndarray) -> None:
     """Add tau = kp (target - q) - kd qd, cut at the largest torque, for every row of constants.
 
@@ -32,7 +30,7 @@ def pd_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.nda
             continue
         x, y, z = coordinate[c], coordinate[c + 1], coordinate[c + 2]
         angle = math.sqrt(x * x + y * y + z * z)
-        k = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
+        k = math.sin(0.5 * angle) / angle if angle > 0.0 else 0.5
         w, x, y, z = math.cos(0.5 * angle), k * x, k * y, k * z
         a, b, d, e = constants[row + 2], constants[row + 3], constants[row + 4], constants[row + 5]
         # conj(child) * target: what is still to turn, seen from the child.
@@ -43,7 +41,7 @@ def pd_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.nda
         if rw < 0.0:
             rw, rx, ry, rz = -rw, -rx, -ry, -rz
         half = math.sqrt(rx * rx + ry * ry + rz * rz)
-        turn = 2.0 + half * half / 3.0 if half < 1e-4 else 2.0 * math.atan2(half, rw) / half
+        turn = 2.0 * math.atan2(half, rw) / (half or 1.0)
         tx = kp * turn * rx - kd * rate[c]
         ty = kp * turn * ry - kd * rate[c + 1]
         tz = kp * turn * rz - kd * rate[c + 2]
@@ -110,18 +108,20 @@ class PD(Controller):
             size = columns.stop - columns.start
             target = self._target(joint, view)
             kp, kd = (np.broadcast_to(self._of(name, joint), (size,)) for name in ("kp", "kd"))
-            if view.types[joint] == "spherical":
-                if kp.min() != kp.max() or kd.min() != kd.max():
+            spherical = float(view.types[joint] == "spherical")
+            if spherical:
+                stiffness, damping = set(kp.tolist()), set(kd.tolist())
+                if len(stiffness) > 1 or len(damping) > 1:
                     raise ValueError(f"pd: kp and kd of spherical joint {joint!r}: expected one number each")
                 turned = quaternion(np.array(target, float))
-                rows.append((SPHERICAL, columns.start, *turned, kp[0], kd[0], self.largest))
+                rows.append((spherical, columns.start, *turned, *stiffness, *damping, self.largest))
             else:
                 rows += [
-                    (SCALAR, columns.start + k, target[k], 0.0, 0.0, 0.0, kp[k], kd[k], self.largest)
+                    (spherical, columns.start + k, target[k], 0.0, 0.0, 0.0, kp[k], kd[k], self.largest)
                     for k in range(size)
                     if not _is_formula(target[k])
                 ]
-        return np.array(rows, dtype=float).reshape(-1, ROW).ravel()
+        return np.array(rows, dtype=float).ravel()
 
     def expressions(self, view: ModelView) -> Mapping[int, Any]:
         """Return column -> Expression of the torque toward each target that is a formula."""

@@ -11,9 +11,8 @@ import numpy as np
 
 from sim.plugin import Controller, ModelView, parameter
 
-HEAD = 6  # pulsation, amplitude, step, turn, kp, kd
 
-
+# The head of the constants: pulsation, amplitude, step, turn, kp, kd.
 def serpenoid_law(
     t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.ndarray, torque: np.ndarray
 ) -> None:

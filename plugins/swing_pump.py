@@ -11,9 +11,8 @@ import numpy as np
 
 from sim.plugin import Controller, ModelView, parameter
 
-HEAD = 9  # swing's column or -1, pulsation, start, phase, centre, amplitude, kp, kd, smallest angle
 
-
+# The head of the constants: swing's column or -1, pulsation, start, phase, centre, amplitude, kp, kd, smallest angle.
 def pump_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.ndarray, torque: np.ndarray) -> None:
     """Add tau = kp (centre + amplitude s - q) - kd qd to every column that follows the head.
 
@@ -27,11 +26,7 @@ def pump_law(t: float, coordinate: np.ndarray, rate: np.ndarray, constants: np.n
         s = lead / math.sqrt(angle * angle + lead * lead + small * small)
     else:
         s = math.sin(w * t + constants[3])
-    after = t - constants[2]
-    if after <= 0.0:
-        s = 0.0
-    elif w * after < math.pi:  # fades in over half a swing
-        s *= 0.5 - 0.5 * math.cos(w * after)
+    s *= 0.5 - 0.5 * math.cos(min(max(w * (t - constants[2]), 0.0), math.pi))  # fades in over half a swing
     target = constants[4] + constants[5] * s
     for k in range(9, constants.size):
         c = int(constants[k])

@@ -59,7 +59,7 @@ class Arrows:
     def __init__(self, motion: Motion):
         self.pushes = motion.pushes
         strengths = np.linalg.norm(self.pushes.force, axis=2)
-        self.strongest = float(np.nanmax(strengths, initial=0.0)) if np.isfinite(strengths).any() else 0.0
+        self.strongest = float(np.nanmax(strengths)) if np.isfinite(strengths).any() else 0.0
         self._outline = made = Outline()
         many = len(self.pushes) if self.strongest > 0.0 else 0
         self.count = many * made.count

@@ -68,8 +68,7 @@ def _plane(axis: Axes, branches: np.ndarray, crossings: Sequence[tuple[float, co
     axis.axvline(0.0, color=GREY, linewidth=0.9)
     axis.axhline(0.0, color=GREY, linewidth=0.9)
     low, high = axis.get_xlim()
-    if high > 0.0:
-        axis.axvspan(0.0, high, color=UNSTABLE, zorder=0)
+    axis.axvspan(0.0, high, color=UNSTABLE, zorder=0)  # the line at zero is within the limits
     axis.set_xlim(low, high)
     axis.set_xlabel("real part [1/s]")
     axis.set_ylabel("imaginary part [rad/s]")
@@ -93,8 +92,7 @@ def _real_parts(
         )
     axis.axhline(0.0, color=GREY, linewidth=0.9)
     low, high = axis.get_ylim()
-    if high > 0.0:
-        axis.axhspan(0.0, high, color=UNSTABLE, zorder=0)
+    axis.axhspan(0.0, high, color=UNSTABLE, zorder=0)
     axis.set_ylim(low, high)
     axis.set_xlim(values[0], values[-1])
     axis.set_xlabel(parameter)

@@ -80,7 +80,6 @@ class Page:
             self.figure.subplots(len(labels), 1, sharex=shared, squeeze=False, height_ratios=ratios)[:, 0]
         )
         self.curves: list[list[Any]] = [[] for _ in labels]  # of each panel, one for each of its labels
-        self._size = size
         self._title = self._words(title, 0.01, 1.0, "top", 11.0, INK)
         self._foot = self._words(foot, 0.99, 0.0, "bottom", NAME, FAINT, ha="right")
 
@@ -109,14 +108,21 @@ class Page:
         """Give each panel its legend and its place, with room for `rows` lines of names above the first."""
         for panel in range(len(self.axes)):
             self._legend(panel)
-        legends = [axis.get_legend() for axis in self.axes]
-        right = max([self.extent(legend).width + 4 * POINT for legend in legends if legend] or [0.0])
+        right = self._beside()
         top = LINE * 11 * POINT + rows * LINE * NAME * POINT
         bottom = LINE * NAME * POINT if self._foot.get_text() else 0.0
         self._lay(right, top, bottom)
-        for panel, axis in enumerate(self.axes):
+        for panel in range(len(self.axes)):
             self._fit_legend(panel)
+        if self._beside() != right:  # what says how many are not named is wider than the names
+            self._lay(self._beside(), top, bottom)
+        for axis in self.axes:
             self._fit_label(axis)
+
+    def _beside(self) -> float:
+        """Return the width of the widest legend [pixels]."""
+        legends = [axis.get_legend() for axis in self.axes]
+        return max([float(self.extent(legend).width) + 4 * POINT for legend in legends if legend] or [0.0])
 
     def _lay(self, right: float, top: float, bottom: float) -> None:
         """Leave pixels free beside the panels; raise RenderError where nothing is left."""
@@ -137,8 +143,9 @@ class Page:
     def _small(self) -> RenderError:
         number = len(self.axes)
         panels = f"{number} panel{'' if number == 1 else 's'} with what is written around them"
-        said = "x".join(str(side) for side in self._size or ())
-        return RenderError(f"size {said}: {panels} do not fit; give more pixels, or fewer signals")
+        return RenderError(
+            f"size {self.width:.0f}x{self.height:.0f}: {panels} do not fit; give more pixels, or fewer signals"
+        )
 
     def _legend(self, panel: int, shown: int | None = None) -> None:
         """Write what the curves are beside a panel, at most `shown` of them."""

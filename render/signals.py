@@ -386,7 +386,7 @@ class Signals:
         return self._unit(call)
 
     def _unit_of_column(self, name: str, column: int) -> str:
-        return strings(self.columns[UNITS_OF_COLUMNS[name]][column : column + 1])[0]
+        return strings(self.columns[UNITS_OF_COLUMNS[name]])[column]
 
     def _unit_of_call(self, name: str, args: list[ast.expr]) -> str:
         if name in UNITS_OF_COLUMNS:

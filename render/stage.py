@@ -216,8 +216,9 @@ class Stage:
 
     def _place_touches(self, touching: tuple[np.ndarray, np.ndarray, np.ndarray] | None, camera: Camera) -> None:
         """Move dots and arrows of contacts to their place, and upload them."""
-        if not self._touches.count or self._buffer is None:
+        if not self._touches.count:
             return
+        assert self._buffer is not None  # it holds these at least
         nothing = np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, int)
         vertices, normals, tints = self._touches.place(touching or nothing, camera)
         self._table["a_position"][self._touched] = vertices - camera.target

@@ -165,7 +165,12 @@ def _row(model: Linearization, k: int) -> tuple[str, ...]:
     largest = ", ".join(model.states[i] for i in np.argsort(-mode)[:2])
     if not value.imag:
         return f"{round(value.real, 10) + 0.0:.10f}", "", "", largest
-    return f"{round(value.real, 10) + 0.0:.10f}", f"{abs(value.imag):.10f}", f"{-value.real / abs(value):.4g}", largest
+    return (
+        f"{round(value.real, 10) + 0.0:.10f}",
+        f"{abs(value.imag):.10f}",
+        f"{-value.real / abs(value) + 0.0:.4g}",
+        largest,
+    )
 
 
 def _shown(model: Linearization) -> str:

@@ -49,7 +49,7 @@ def tell(text: object = "") -> None:
 
 def print_json(data: Any) -> None:
     """Print data as JSON, the only thing on standard output; not-a-number becomes null."""
-    text = json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(data), indent=2, ensure_ascii=False)
     # Within quotes JSON escapes what lies below a space, and leaves other characters that terminals act upon.
     print("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 

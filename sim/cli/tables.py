@@ -19,13 +19,15 @@ FREEDOMS = {"mobility": "freedoms in velocity", "mobility_in_position": "freedom
 
 def print_table(title: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table; what it says is never read as markup."""
-    headline = Text(shown(title), style="bold") if title else None
-    table = Table(title=headline, title_justify="left", box=None, pad_edge=False)
+    console = Console()
+    if title:  # not as the table's own, which would be broken where the table is narrower
+        console.print(Text(shown(title), style="bold"))
+    table = Table(box=None, pad_edge=False)
     for name in head:
         table.add_column(Text(one_line(name)), header_style="dim", overflow="fold")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else Text(one_line(cell, MOST)) for cell in row))
-    Console().print(table)
+    console.print(table)
 
 
 def print_info(name: str, found: Mapping[str, Any]) -> None:

@@ -77,6 +77,10 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/closing.py", "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
         "where parts of a recorded row begin: none is recorded while loops are closed",
     ),
+    Judged(
+        "plugins/pd.py", "turn = 2.0 * math.atan2(half, rw) / (half or 1.0)", "1.0", "2.0",
+        "where half is zero the vector that it multiplies is zero, too",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

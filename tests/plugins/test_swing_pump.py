@@ -117,3 +117,54 @@ def test_refusals_are_sentences():
         SwingPump(joints=("knee",), amplitude=0.1, swing="rope", component=3).start(VIEW)
     with pytest.raises(ValueError, match="frequency is 0 Hz"):
         SwingPump(joints=("knee",), amplitude=0.1, frequency=0.0).start(VIEW)
+
+
+@pytest.mark.parametrize("t", [1.0, 1.3, 1.31, 1.9, 2.4, 9.0])
+@pytest.mark.parametrize("swing", ["", "rope"])
+def test_the_torque_is_that_of_the_formula(swing, t):
+    """Of all joints, whichever columns they have; it is added, and the phase counts from t = 0."""
+    view = view_of({"rope": "planar", "knee": "rotational", "base": "spherical", "hip": "translational"})
+    pump = SwingPump(
+        joints=("hip", "knee"), swing=swing, component=0, amplitude=0.6, centre=0.2, frequency=0.45, phase=0.7,
+        start_at=1.3, kp=3.0, kd=0.5, smallest=0.15,
+    )  # fmt: skip
+    q, qd = np.array([0.4, 9.0, 9.0, -0.3, 9.0, 9.0, 9.0, 0.25]), np.array([1.1, 8.0, 8.0, 0.9, 8.0, 8.0, 8.0, -0.6])
+    w = 0.9 * math.pi
+    lead = 1.1 / w
+    sine = lead / math.sqrt(0.4**2 + lead**2 + 0.15**2) if swing else math.sin(w * t + 0.7)
+    share = 0.0 if t <= 1.3 else math.sin(0.5 * min(w * (t - 1.3), math.pi)) ** 2
+    target = 0.2 + 0.6 * sine * share
+    expected = np.arange(1.0, 9.0)
+    torque = expected.copy()
+    expected[3] += 3.0 * (target + 0.3) - 0.45
+    expected[7] += 3.0 * (target - 0.25) + 0.3
+    pump.start(view)
+    SwingPump.law(t, q, qd, pump.constants(view), torque)
+    assert torque == pytest.approx(expected, rel=1e-14)
+
+
+def test_constants_are_the_head_and_the_columns():
+    view = view_of({"hip": "rotational", "rope": "spherical", "knee": "rotational"})
+    numbers = {"amplitude": 0.3, "centre": 0.1, "frequency": 0.7, "phase": 0.9, "start_at": 2.5, "kp": 5.0, "kd": 1.5}
+    head = [1.4 * math.pi, 2.5, 0.9, 0.1, 0.3, 5.0, 1.5, 0.05]
+    for swing, component, column in (("", 1, -1), ("rope", 2, 3), ("rope", 0, 1), ("hip", 1, 0)):
+        pump = SwingPump(joints=("knee", "hip"), swing=swing, component=component, smallest=0.05, **numbers)
+        assert pump.constants(view) == pytest.approx(np.array([column, *head, 4, 0]), rel=1e-15)
+
+
+@pytest.mark.parametrize("frequency", [-0.5, math.nan])
+def test_a_swing_has_a_frequency_above_zero(frequency):
+    with pytest.raises(ValueError, match=r"swing_pump: frequency is .* Hz; expected more than zero"):
+        SwingPump(joints=("knee",), amplitude=0.1, frequency=frequency).start(VIEW)
+
+
+def test_a_joint_with_two_freedoms_has_two_components():
+    view = view_of({"knee": "rotational", "rope": "universal"})
+    for component, column in ((0, 1.0), (1, 2.0)):
+        pump = SwingPump(joints=("knee",), amplitude=0.1, swing="rope", component=component)
+        pump.start(view)
+        assert pump.constants(view)[0] == column
+    with pytest.raises(ValueError, match="component 2 of 'rope'; expected 0 to 1"):
+        SwingPump(joints=("knee",), amplitude=0.1, swing="rope", component=2).start(view)
+    with pytest.raises(ValueError, match="joint 'rope' has more than one freedom"):
+        SwingPump(joints=("rope",), amplitude=0.1).start(view)

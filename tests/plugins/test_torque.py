@@ -28,3 +28,14 @@ def test_joints_with_several_freedoms_are_refused():
     view = view_of({"hip": "spherical"})
     with pytest.raises(ValueError, match="'hip' has 3 freedoms, and 1 expressions were given"):
         Torque(torques={"hip": expression("1")}).start(view)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"), [(1, "3 freedoms, and 1"), (2, "3 freedoms, and 2"), (4, "3 freedoms, and 4")]
+)
+def test_each_freedom_has_one_expression(given, says):
+    view = view_of({"knee": "rotational", "hip": "planar"})
+    with pytest.raises(ValueError, match=f"torque: joint 'hip' has {says} expressions were given"):
+        Torque(torques={"knee": expression("1"), "hip": (expression("1"),) * given}).start(view)
+    with pytest.raises(ValueError, match="torque: joint 'knee' has 1 freedoms, and 2 expressions were given"):
+        Torque(torques={"knee": (expression("1"),) * 2}).start(view)

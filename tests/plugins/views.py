@@ -6,7 +6,7 @@ import numpy as np
 
 from sim.plugin import ModelView
 
-FREEDOMS = {"rotational": 1, "translational": 1, "planar": 3, "spherical": 3, "free": 6}
+FREEDOMS = {"rotational": 1, "translational": 1, "universal": 2, "planar": 3, "spherical": 3, "free": 6}
 
 
 def view_of(joints, limits=None, start=None):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from render.view import RenderError
+from tests.render.fake_gl import gl  # noqa: F401  (a fixture)
 
 
 @pytest.fixture(scope="session")
