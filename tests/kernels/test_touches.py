@@ -122,6 +122,11 @@ def test_frames_of_points_say_where_they_are_and_how_they_move(kinds: tuple[int,
         assert frame[24:27] == pytest.approx(point.u, abs=1e-15)
         assert frame[27:30] == pytest.approx(point.gap * point.n, abs=1e-15)
     assert np.isnan(now.frame[1]).all()  # nobody has that block
+    assert now.points.u == pytest.approx(np.tile(speeds[1] - speeds[0], (4, 1)), abs=1e-13)
+    for k in (0, 3):  # of one that sticks, too, and of one that has no block
+        along, began = (a - now.points.n[k] * (now.points.n[k] @ a) for a in (now.points.u[k], rolling.start[k]))
+        on = along if along @ began >= 0 else along - 2 * began * (began @ along) / (began @ began)
+        assert now.points.slip[k] == pytest.approx(unit(on), abs=1e-12)
     across = now.points.u[0] - now.points.n[0] * (now.points.n[0] @ now.points.u[0])
     start = rolling.start[1] - now.points.n[1] * (now.points.n[1] @ rolling.start[1])
     ahead = across if across @ start >= 0 else across - 2 * start * (start @ across) / (start @ start)
@@ -155,14 +160,14 @@ def test_friction_of_a_point_that_creeps_stays_in_the_surface(before: float, kep
     assert not points.t1[0].any() and not points.slip[0].any()
 
 
-START = np.array([0.66, 0.0, -0.88])  # of length 1.1
+START = 1.1 / 7.0 * np.array([2.0, 3.0, -6.0])  # of length 1.1
 
 
 @pytest.mark.parametrize("speed", [3.0, 7.99e-6, 8.01e-6, 2e-6, 0.0])
 @pytest.mark.parametrize("angle", [0.4, 1.5, 1.7, 2.9, -2.0])
 def test_sliding_goes_on_from_how_it_began(speed: float, angle: float) -> None:
     """Backward it is mirrored; slower than 8e-6 m/s it leans to where it began, by 1e-6 m/s at a standstill."""
-    s, side = START / 1.1, np.array([0.8, 0.0, 0.6])
+    s, side = START / 1.1, np.array([3.0, -2.0, 0.0]) / 13**0.5
     t = speed * (np.cos(angle) * s + np.sin(angle) * side)
     found = np.array(plain(kernels.going_on)(tuple(t), tuple(START)))
     wanted = speed * (abs(np.cos(angle)) * s + np.sin(angle) * side)
