@@ -47,6 +47,7 @@ SHIFTS = [
     (0.1, (-0.4, 1.0, 2.0), (-0.8, 3.0, 4.0), 0.0, (0.4, 0.0, 0.0)),
     # It closes, having come with speed: half of the step is over by then, and so much of its sliding.
     (0.1, (-0.41, 1.0, 2.0), (-0.8, 3.0, 4.0), 0.0, (0.4, -1.5, -2.0)),
+    (0.1, (-3.0, 1.0, 2.0), (-0.8, 3.0, 4.0), 0.0, (0.4, -1.5, -2.0)),
     (0.1, (-9.0, 1.0, 2.0), (-0.4, 3.0, 4.0), 0.0, (0.4, 0.0, 0.0)),  # just at the end of the step
     # Overlapping: no gap is left, and nothing of the step is free.
     (-0.1, (-3.0, 1.0, 2.0), (-0.8, 3.0, 4.0), 0.0, (0.0, 0.0, 0.0)),
@@ -94,15 +95,18 @@ class Warm:
     def __init__(self) -> None:
         self.old, self.new = presses(6, 1), presses(6, 2)
         self.old.impulse = np.random.default_rng(3).uniform(1.0, 2.0, (6, 3)) * [1.0, 0.2, -0.2]
+        base, rng = Rotation.random(rng=np.random.default_rng(5)), np.random.default_rng(6)
+        for press in (self.old, self.new):  # turned little against each other, so that none pulls
+            press.axes = [(Rotation.from_rotvec(0.3 * rng.normal(size=3)) * base).as_matrix().ravel() for _ in range(6)]
         self.old.h, self.old.count, self.new.friction = 0.5 * H, 3, 9.0
         self.new.p, self.old.p = 0.0, 0.0
-        self.old.meeting, self.new.meeting = [0, 2, 2, 5, -1, -1], [1, 2, 2, 5, -1, -1]
-        self.old.key[4:, 0], self.new.key[4:, 0] = [7, 8], [8, 9]
-        self.old.p[1, 0], self.old.p[2, 0], self.new.p[1, 0], self.new.p[2, 0] = 0.0, 1.0, 0.9, 0.2
+        self.old.meeting, self.new.meeting = [0, 2, 2, 5, -1, -1], [0, 2, 2, 5, -1, -1]
+        self.old.key[[0, 4, 5], 0], self.new.key[[0, 4, 5], 0] = [1, 7, 8], [2, 9, 8]
+        self.old.p[1, 0], self.old.p[2, 0], self.new.p[1, 0], self.new.p[2, 0] = 0.0, 1.0, 0.9, 0.6
 
     def begin(self, before: int = 6) -> np.ndarray:
         P = np.zeros((6, 3))
-        plain(kernels.warm)(before, 6, self.old, H, 2.0, self.new, P)
+        plain(kernels.warm)(before, 6, self.old, H, 3.0, self.new, P)
         return P
 
     def of(self, k: int, j: int) -> np.ndarray:
@@ -119,26 +123,28 @@ def test_a_step_begins_with_the_forces_of_the_nearest_points_of_the_last() -> No
     """Of the same pair of shapes, or the same stop; each gives them once, and only within half of the mechanism."""
     warm = Warm()
     found = warm.begin()
-    # Between new points 1 and 2 and old ones 1 and 2 of the same pair: 1 is nearest to 2, which leaves 1 for 2.
-    wanted = [np.zeros(3), warm.of(1, 2), warm.of(2, 1), warm.of(3, 3), warm.of(4, 5), np.zeros(3)]
+    # Both points of the second pair are nearest to the same one, which the first has: the other is left.
+    wanted = [warm.of(0, 0), warm.of(1, 2), warm.of(2, 1), warm.of(3, 3), np.zeros(3), warm.of(5, 5)]
     assert found == pytest.approx(np.array(wanted), abs=1e-13)
-    assert warm.old.count.tolist() == [3, 0, 0, 0, 3, 0]
+    assert all(np.any(P) for k, P in enumerate(wanted) if k != 4)
+    assert warm.old.count.tolist() == [0, 0, 0, 0, 3, 0]
 
 
 def test_points_too_far_away_or_not_asked_for_begin_with_nothing() -> None:
+    for k, far in ((0, 0), (0, 1), (3, 2)):
+        warm = Warm()
+        warm.new.p[k, far] = 1.49  # of half the mechanism's length, 1.5 m
+        assert warm.begin()[k] == pytest.approx(warm.of(k, k), abs=1e-13)
+        warm = Warm()
+        warm.new.p[k] = [0.87, -0.87, 0.87]
+        assert not warm.begin()[k].any()
     warm = Warm()
-    warm.new.p[3, 1] = 0.99  # of half the mechanism's length, 1 m
-    assert warm.begin()[3] == pytest.approx(warm.of(3, 3), abs=1e-13)
-    warm = Warm()
-    warm.new.p[3] = [0.6, 0.6, 0.6]
-    assert not warm.begin()[3].any()
-    warm = Warm()
-    warm.new.p[4] = 50.0  # of a stop no place counts
-    assert warm.begin()[4] == pytest.approx(warm.of(4, 5), abs=1e-13)
+    warm.new.p[5] = 50.0  # of a stop no place counts
+    assert warm.begin()[5] == pytest.approx(warm.of(5, 5), abs=1e-13)
     warm = Warm()
     found = warm.begin(3)
-    assert found[1:3] == pytest.approx(np.array([warm.of(1, 2), warm.of(2, 1)]), abs=1e-13)
-    assert not found[[0, 3, 4, 5]].any()
+    assert found[:3] == pytest.approx(np.array([warm.of(0, 0), warm.of(1, 2), warm.of(2, 1)]), abs=1e-13)
+    assert not found[3:].any()
     warm = Warm()
     warm.old.meeting[2] = 3  # another pair, which ends the search
     found = warm.begin()
@@ -146,13 +152,26 @@ def test_points_too_far_away_or_not_asked_for_begin_with_nothing() -> None:
     assert not found[2].any()
 
 
+def test_a_pair_that_did_not_press_before_takes_nothing_from_those_after_it() -> None:
+    for meeting in (1, 9):
+        warm = Warm()
+        warm.new.meeting[3] = meeting if meeting == 9 else 3
+        found = warm.begin()
+        assert not found[3].any()
+        assert found[5] == pytest.approx(warm.of(5, 5), abs=1e-13)
+    warm = Warm()
+    warm.new.meeting[0] = 1
+    found = warm.begin()
+    assert not found[0].any() and found[1] == pytest.approx(warm.of(1, 2), abs=1e-13)
+
+
 def test_a_press_that_was_kept_has_its_own_impulse_over_the_new_step() -> None:
     warm = Warm()
     warm.new.kept[1], warm.new.rows[1], warm.new.h[1], warm.new.impulse[1] = 0, 2, 0.5, [3.0, 4.0, 5.0]
     found = warm.begin()
     assert found[1] == pytest.approx([1.5, 2.0, 0.0], rel=1e-15)
-    assert found[2] == pytest.approx(warm.of(2, 1), abs=1e-13)
-    assert warm.old.count[0] == 3
+    assert found[2] == pytest.approx(warm.of(2, 2), abs=1e-13)
+    assert warm.old.count.tolist() == [0, 3, 0, 0, 3, 0]
 
 
 def test_rows_that_are_not_there_take_and_give_nothing() -> None:
@@ -256,7 +275,7 @@ def test_what_strikes_is_noted_and_what_only_presses_is_added_up() -> None:
 
 def test_a_stop_presses_where_it_is_among_the_first() -> None:
     press = presses(4)
-    press.meeting, press.key[:, 0] = [-1, 2, -1, -1], [3, 5, 4, 6]
+    press.meeting, press.key[:, 0] = [-1, 0, -1, -1], [3, 5, 4, 6]
     assert [plain(kernels.is_pressed)(press, 3, s) for s in range(3, 7)] == [True, True, False, False]
     assert plain(kernels.is_pressed)(press, 4, 6)
 
