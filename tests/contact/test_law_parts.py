@@ -32,7 +32,14 @@ def some_problem(seed: int, points: int = 6) -> ContactProblem:
     mu[1], least[[1, 2, 4]] = 0.0, 0.0
     u_t = rng.normal(size=(points, 2)) * (np.arange(points) == 3)[:, None]
     return acceleration(
-        body.G + 0.2 * np.diag(np.diag(body.G)), body.u, mu, least=least, u_t=u_t, closed=np.arange(points) != 0, patch=body.patch, scale=3.0
+        body.G + 0.2 * np.diag(np.diag(body.G)),
+        body.u,
+        mu,
+        least=least,
+        u_t=u_t,
+        closed=np.arange(points) != 0,
+        patch=body.patch,
+        scale=3.0,
     )
 
 
@@ -240,7 +247,10 @@ def test_unknowns_run_along_edges_of_cones_and_across_the_way(seed: int) -> None
     assert unknowns.fixed == pytest.approx(fixed, abs=1e-15)
     A, B = (np.zeros((18, 18)) for _ in range(2))
     for k in range(6):
-        A[3 * k : 3 * k + 3, 3 * k : 3 * k + 3], B[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = unknowns.along[k], unknowns.across[k]
+        A[3 * k : 3 * k + 3, 3 * k : 3 * k + 3], B[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = (
+            unknowns.along[k],
+            unknowns.across[k],
+        )
     whole = B.T @ made.G @ A + np.diag(unknowns.resistance)
     wanted = whole[np.ix_(unknowns.taken, unknowns.taken)]
     assert active.matrix(made, unknowns) == pytest.approx(wanted, abs=1e-12 * np.abs(wanted).max())
@@ -264,7 +274,11 @@ def test_modes_begin_with_those_that_were_accepted() -> None:
     again = Active.first(replace(made, modes=np.array([STICK, STICK, OPEN, SLIP, OPEN, STICK])))
     assert again.closed.tolist() == [False, True, False, True, False, True]
     assert made.closed.tolist() == [False] + [True] * 5
-    keys = {replace(begun, closed=c, slips=s).key() for c in (begun.closed, again.closed) for s in (begun.slips, ~begun.slips)}
+    keys = {
+        replace(begun, closed=c, slips=s).key()
+        for c in (begun.closed, again.closed)
+        for s in (begun.slips, ~begun.slips)
+    }
     assert len(keys) == 4
     assert replace(begun, d=begun.d + 1.0).key() == begun.key()
 
@@ -334,7 +348,9 @@ def test_a_solution_is_polished_from_nearby_and_measured(seed: int) -> None:
     made = impact(body.G, body.u, np.full(5, 0.3), shift=0.1 * np.abs(body.u[::3]), patch=body.patch)
     answer = solve_contacts(made)
     assert answer.status == ContactStatus.SOLVED and answer.residuals.merit <= 1e-10
-    assert answer.z + np.column_stack([made.shift, 0 * made.shift, 0 * made.shift]) == pytest.approx(made.rates(answer.P), rel=1e-9, abs=1e-9)
+    assert answer.z + np.column_stack([made.shift, 0 * made.shift, 0 * made.shift]) == pytest.approx(
+        made.rates(answer.P), rel=1e-9, abs=1e-9
+    )
     assert answer.unit == pytest.approx(made.rate / made.trace) and answer.rate == made.rate
     assert not answer.given.any() and not answer.painleve.any() and not answer.cycling
     again = polish(made, answer.P + 1e-6 * np.abs(answer.P).max() * np.random.default_rng(seed).normal(size=(5, 3)))
@@ -362,7 +378,11 @@ def test_sweeps_leave_out_points_that_do_not_touch(seed: int) -> None:
 
 def table_of(mu: float, slides: bool = False, places: object = None) -> ContactProblem:
     """A body of 2 kg that stands on more feet than it needs, its weight off the middle."""
-    feet = np.array([[0.5, 0.4, -1.0], [-0.5, 0.45, -1.0], [-0.6, -0.4, -1.0], [0.45, -0.5, -1.0]]) if places is None else places
+    feet = (
+        np.array([[0.5, 0.4, -1.0], [-0.5, 0.45, -1.0], [-0.6, -0.4, -1.0], [0.45, -0.5, -1.0]])
+        if places is None
+        else places
+    )
     inverse = np.diag([0.5, 0.5, 0.5, 2.0, 2.5, 1.5])
     W = []
     for x, y, z in feet:
@@ -405,7 +425,7 @@ def test_shared_forces_are_those_of_least_norm_within_their_cones(mu: float, sli
     assert made.rates(found.P) == pytest.approx(made.rates(answer.P), abs=1e-9)
     assert (answer.mode == (SLIP if slides else STICK)).all()
     wanted = least_by_search(made, answer.P, slides)
-    assert found.P == pytest.approx(wanted, abs=2e-5 * np.abs(wanted).max())
+    assert pytest.approx(wanted, abs=2e-5 * np.abs(wanted).max()) == found.P
 
 
 def two_apart() -> ContactProblem:
@@ -457,6 +477,7 @@ def test_room_within_cones_and_its_slopes() -> None:
     value, slope, curve = cones.slack(x)
     assert value == pytest.approx([1.0 - 0.25, 0.7, 0.16 - 0.25, -1.0], rel=1e-13)
     for k in range(3):
+
         def one(y: np.ndarray, k: int = k) -> float:
             moved = x.copy()
             moved[k] = y
@@ -490,7 +511,11 @@ def test_forces_are_of_least_norm_where_that_has_room_and_else_central(mu: float
     def cost(y: np.ndarray) -> float:
         x = (x0 + null @ y).reshape(-1, 3)
         slack = (mu * x[:, 0]) ** 2 - x[:, 1] ** 2 - x[:, 2] ** 2
-        return 5.0 * float((x * x).sum()) - float(np.log(slack).sum()) if (slack > 0).all() and (x[:, 0] > 0).all() else 1e9
+        return (
+            5.0 * float((x * x).sum()) - float(np.log(slack).sum())
+            if (slack > 0).all() and (x[:, 0] > 0).all()
+            else 1e9
+        )
 
     inside = null.T @ (found.P.ravel() / size - x0)
     if least:
@@ -536,7 +561,9 @@ def test_softened_points_have_a_mobility_of_their_own_beside() -> None:
     soft = path.softened(made, shares, math.log(0.25))
     for k in range(6):
         own = slice(3 * k, 3 * k + 3)
-        assert soft.G[own, own] - made.G[own, own] == pytest.approx(0.25 * shares[k] * made.trace[k] * np.eye(3), abs=1e-12)
+        assert soft.G[own, own] - made.G[own, own] == pytest.approx(
+            0.25 * shares[k] * made.trace[k] * np.eye(3), abs=1e-12
+        )
     off = np.kron(~np.eye(6, dtype=bool), np.ones((3, 3), bool))
     assert (soft.G[off] == made.G[off]).all() and soft.rate == made.rate
     equal, uneven = path.softnesses(7)

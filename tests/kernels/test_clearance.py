@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import chosen, clearance, contact, cones, pressing
+from sim.kernels import chosen, clearance, cones, contact, pressing
 from sim.model import (
     BLOCK,
     BOX,
@@ -95,7 +95,9 @@ PAIRS = [(SPHERE, BOX), (BOX, SPHERE), (PLANE, ELLIPSOID), (ELLIPSOID, PLANE), (
 
 @pytest.mark.parametrize("kinds", PAIRS)
 @pytest.mark.parametrize("turn", [0.5, 9.0])
-def test_gaps_beside_closed_points_change_by_what_slides_along_them_and_turns(kinds: tuple[int, int], turn: float) -> None:
+def test_gaps_beside_closed_points_change_by_what_slides_along_them_and_turns(
+    kinds: tuple[int, int], turn: float
+) -> None:
     """Of the smaller shape, at its centre; n turns with the link that turns less, and no further than over."""
     pair = Pair(*kinds)
     pair.spans.turn = [0.0, turn, turn + 0.1]
@@ -255,12 +257,11 @@ def test_columns_of_feedback_are_forces_of_points_that_slide() -> None:
 
 
 def test_vectors_are_put_behind_orthonormal_ones() -> None:
-    rng, N, count = np.random.default_rng(0), np.zeros((4, 6)), 0
+    rng, N = np.random.default_rng(0), np.zeros((4, 6))
     given = rng.normal(size=(4, 6))
-    for vector in given:
+    for count, vector in enumerate(given):
         assert plain(chosen.orthonormal)(count, vector, N)
-        count += 1
-    assert N @ N.T == pytest.approx(np.eye(4), abs=1e-14)
+    assert pytest.approx(np.eye(4), abs=1e-14) == N @ N.T
     q = np.linalg.qr(given.T)[0].T
     assert np.abs(np.sum(N * q, axis=1)) == pytest.approx(np.ones(4), rel=1e-12)
     assert np.sum(N * given, axis=1).min() > 0
@@ -311,7 +312,7 @@ def test_what_may_slip_and_is_held_by_others_gives_nothing() -> None:
     one = Slipping()
     before, work = one.N.copy(), rows_with(one.force)
     plain(chosen.share_out)(one.N, 5, one.blocks, one.rows, work)
-    assert one.N @ one.N.T == pytest.approx(np.eye(5), abs=1e-13)
+    assert pytest.approx(np.eye(5), abs=1e-13) == one.N @ one.N.T
     assert before.T @ before == pytest.approx(one.N.T @ one.N, abs=1e-13)  # the same space
     out = np.eye(7) - before.T @ before
     assert out @ work.force == pytest.approx(out @ one.force, abs=1e-13)
@@ -387,7 +388,9 @@ def test_presses_of_a_step_are_one_problem() -> None:
         "push", "press_tree", "press_chosen", "press_place", "press_awake", "press_at", "press_p", "press_best",
         "press_matrix",
     )  # fmt: skip
-    work = SimpleNamespace(**{name: name for name in names}, press_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"])
+    work = SimpleNamespace(
+        **{name: name for name in names}, press_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"]
+    )
     made = plain(pressing.problem_of)(work)
     assert (made.press, made.support, made.U, made.R, made.G) == names[:5]
     assert (made.d, made.P, made.z, made.off, made.push, made.tree, made.chosen) == names[5:12]
@@ -395,5 +398,3 @@ def test_presses_of_a_step_are_one_problem() -> None:
     assert (made.tried, made.best, made.y, made.base, made.left, made.turn, made.matrix) == (
         "press_p", "press_best", "d", "e", "f", "g", "press_matrix",
     )  # fmt: skip
-
-

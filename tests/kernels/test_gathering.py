@@ -32,7 +32,7 @@ from sim.model import (
     TOUCH_WORK,
     table,
 )
-from tests.contact.solids import EYE, Solid, shape_table
+from tests.contact.solids import Solid, shape_table
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -109,7 +109,9 @@ def test_all_trees_are_calm_where_nothing_has_changed() -> None:
     assert (calm.rooted == before).all()
 
 
-@pytest.mark.parametrize(("link", "tree"), [(1, [1, 2, 3, 4]), (3, [1, 2, 3, 4]), (4, [1, 2, 3, 4]), (6, [5, 6]), (7, [7])])
+@pytest.mark.parametrize(
+    ("link", "tree"), [(1, [1, 2, 3, 4]), (3, [1, 2, 3, 4]), (4, [1, 2, 3, 4]), (6, [5, 6]), (7, [7])]
+)
 def test_a_tree_is_not_calm_where_one_of_its_links_is_looked_at(link: int, tree: list[int]) -> None:
     calm = Calm()
     calm.wandered[link], calm.rooted[:] = 0.0, calm.root * (1.0 + 0.5e-6)
@@ -145,7 +147,13 @@ def test_a_press_that_is_kept_moves_with_its_links() -> None:
     before, was = rng.normal(size=(4, 3)), turns(4, rng)
     plain(gathering.remember_poses)(before, was.reshape(4, 9), posed)
     assert posed == pytest.approx(np.column_stack([before, was.reshape(4, 9)]), abs=0.0)
-    old.link[1], old.p[1], old.axes[1], old.gap[1], old.meeting[1] = [3, 2], rng.normal(size=3), turns(1, rng).ravel(), 0.3, 8
+    old.link[1], old.p[1], old.axes[1], old.gap[1], old.meeting[1] = (
+        [3, 2],
+        rng.normal(size=3),
+        turns(1, rng).ravel(),
+        0.3,
+        8,
+    )
     old.impulse[1], new.kept = [1.0, 2.0, 3.0], 7
     plain(gathering.keep_press)(old, 1, x, R.reshape(4, 9), posed, new, 2)
     on_a, on_b = (x[b] + R[b] @ was[b].T @ (old.p[1] - before[b]) for b in (3, 2))
@@ -210,7 +218,12 @@ class Joints:
         columns, stops = table(COLUMN, 10), table(STOP, 5)
         columns.joint, columns.linear = [2, 2, 3, 3, 3, 5, 5, 6, 6, 6], [1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
         columns.friction = 0.5 * np.arange(10)
-        stops.joint, stops.column, stops.angle, stops.side = [2, 2, 3, 5, 6], [0, 1, 2, 5, 7], [0, 0, 1, 0, 1], [1, -1, 1, -1, 1]
+        stops.joint, stops.column, stops.angle, stops.side = (
+            [2, 2, 3, 5, 6],
+            [0, 1, 2, 5, 7],
+            [0, 0, 1, 0, 1],
+            [1, -1, 1, -1, 1],
+        )
         stops.bound, stops.rigid = [0.3, 0.2, 0.9, 0.1, 1.2], [1, 0, 1, 0, 1]
         stops.restitution, stops.rest_speed = [0.5, 0.0, 0.6, 0.0, 0.7], [0.01, 0.0, 0.02, 0.0, 0.03]
         stops.stiffness, stops.dissipation = [1.0, 40.0, 1.0, 50.0, 1.0], [9.0, 0.3, 9.0, 0.4, 9.0]
@@ -218,7 +231,10 @@ class Joints:
         self.links, self.freedoms, self.blocks = table(LINK_WORK, 4), table(FREEDOM_WORK, 5), table(BLOCK_WORK, 4)
         self.links.x, self.freedoms.axis = rng.normal(size=(4, 3)), turns(5, rng)[:, :, 0]
         self.blocks.frame = rng.normal(size=(4, 36))
-        self.blocks.frame[:, 3:12], self.blocks.frame[:, 12:21] = turns(4, rng).reshape(4, 9), turns(4, rng).reshape(4, 9)
+        self.blocks.frame[:, 3:12], self.blocks.frame[:, 12:21] = (
+            turns(4, rng).reshape(4, 9),
+            turns(4, rng).reshape(4, 9),
+        )
         self.coordinate = np.array([0.35, 0.1, 0.4, -0.6, 0.5, 0.04, 0.2, 0.8, 0.7, -0.9])
         self.presses, self.stepped, self.press_P = table(PRESS, 4), table(STEPPED, 1), np.zeros((4, 3))
         self.presses.meeting = self.presses.kept = 9
@@ -328,5 +344,3 @@ def test_a_stop_is_near_where_twice_the_rate_may_reach_it(side: float) -> None:
     assert plain(gathering.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
     q[1] = 0.1 - 1.1e-4 * side
     assert not plain(gathering.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
-
-

@@ -1,4 +1,4 @@
-"""Rows and impulses of what presses within a time step: against dense matrices and the laws, one press after another."""
+"""Rows and impulses of what presses within a time step: against dense matrices and the laws, one by one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ pytestmark = [pytest.mark.contact, pytest.mark.fast]
 def test_rows_that_stay_follow_their_presses_to_new_places() -> None:
     """Some go up and some go down; those of trees that moved are written anew, and so are new ones."""
     rng, width, count = np.random.default_rng(0), 4, 7
-    support, U, G = rng.integers(0, 9, (count, width)), rng.normal(size=3 * width * count), rng.normal(size=(count, 3, 3))
+    support, U, G = (
+        rng.integers(0, 9, (count, width)),
+        rng.normal(size=3 * width * count),
+        rng.normal(size=(count, 3, 3)),
+    )
     press = table(PRESS, count)
     press.kept, press.link = [1, 2, -1, 3, 6, 4, 5], [[0, 1], [0, 1], [0, 1], [0, 1], [0, 2], [0, 1], [0, 1]]
     calm = np.array([1, 1, 0])
@@ -167,7 +171,13 @@ class Woods:
         self.press = table(PRESS, 6)
         self.press.count = [2, 4, 1, 3, 0, 2]
         support = np.zeros((6, 5), np.int64)
-        support[0, :2], support[1, :4], support[2, :1], support[3, :3], support[5, :2] = [1, 0], [4, 3, 1, 0], 5, [4, 3, 2], [3, 2]
+        support[0, :2], support[1, :4], support[2, :1], support[3, :3], support[5, :2] = (
+            [1, 0],
+            [4, 3, 1, 0],
+            5,
+            [4, 3, 2],
+            [3, 2],
+        )
         self.problem = SimpleNamespace(
             press=self.press, tree=np.array([0, 0, 2, 2, 2, 5]), support=support, awake=np.full((2, 6), 7),
             off=np.array([0.5, 0.1, 0.3, 0.2, 9.0, 0.1]), chosen=np.full(6, -1), place=np.full(6, 9),
@@ -215,7 +225,12 @@ class Posts:
     def __init__(self) -> None:
         rng = np.random.default_rng(5)
         self.press = table(PRESS, 4)
-        self.press.rows, self.press.count, self.press.high, self.press.friction = [3, 1, 1, 3], [3, 1, 1, 3], np.inf, 0.4
+        self.press.rows, self.press.count, self.press.high, self.press.friction = (
+            [3, 1, 1, 3],
+            [3, 1, 1, 3],
+            np.inf,
+            0.4,
+        )
         self.press.low[2], self.press.high[2] = -0.2, 0.3
         width, nv = 3, 8
         self.support = np.array([[0, 1, 2], [3, 0, 0], [4, 0, 0], [5, 6, 7]])
@@ -260,7 +275,7 @@ def test_a_visit_goes_a_share_of_the_way_and_leaves_out_who_is_near() -> None:
     whole, half = Posts(), Posts()
     plain(pressing.visit_all)(whole.problem, False, 4, 1.0, 1e-9)
     plain(pressing.visit_all)(half.problem, False, 4, 0.5, 1e-9)
-    assert half.problem.P == pytest.approx(0.5 * whole.problem.P, rel=1e-13)
+    assert pytest.approx(0.5 * whole.problem.P, rel=1e-13) == half.problem.P
     assert half.problem.push == pytest.approx(0.5 * whole.problem.push, rel=1e-13)
     some = Posts()
     plain(pressing.look_at_all)(some.problem, 4)

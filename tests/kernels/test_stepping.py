@@ -1,4 +1,4 @@
-"""Parts of a time step with contacts, each by itself: what the law asks for, where it begins, what it takes and tells."""
+"""Parts of a time step with contacts, one by one: what the law asks for, where it begins, what it takes."""
 
 from __future__ import annotations
 

@@ -64,7 +64,11 @@ class Rolling:
     def at(self, t: float) -> SimpleNamespace:
         """The points a time later, the links' velocities being V + t A."""
         links, points, blocks = table(LINK_WORK, 3), table(TOUCH_WORK, 4), table(BLOCK_WORK, 4)
-        links.x, links.V, links.A = self.x + t * self.V[:, 3:] + 0.5 * t * t * self.A[:, 3:], self.V + t * self.A, self.A
+        links.x, links.V, links.A = (
+            self.x + t * self.V[:, 3:] + 0.5 * t * t * self.A[:, 3:],
+            self.V + t * self.A,
+            self.A,
+        )
         turns = Rotation.from_rotvec(t * self.V[:, :3] + 0.5 * t * t * self.A[:, :3]).as_matrix()
         links.R = (turns @ self.R).reshape(3, 9)
         points.start, blocks.frame = self.start, np.nan
@@ -206,7 +210,10 @@ class Rubbing:
         self.points.u = rng.normal(size=(4, 3))
         self.blocks, self.rows, self.row_work = table(BLOCK, 4), table(ROW, 9), table(ROW_WORK, 9)
         self.blocks.row, self.blocks.rows = [1, 3, 6, 8], [2, 3, 1, 1]
-        self.rows.code, self.row_work.force = [0, 2, 1, 0, 1, 2, 2, 0, 2], [9.0, 3.0, 1.2, -2.0, 0.5, 4.0, 5.0, 9.0, 7.0]
+        self.rows.code, self.row_work.force = (
+            [0, 2, 1, 0, 1, 2, 2, 0, 2],
+            [9.0, 3.0, 1.2, -2.0, 0.5, 4.0, 5.0, 9.0, 7.0],
+        )
 
     def wrenches(self, forces: list[tuple[int, np.ndarray]]) -> np.ndarray:
         """Of forces on the second links of points and against them on the first: moments and forces."""
