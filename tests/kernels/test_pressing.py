@@ -10,6 +10,7 @@ import pytest
 from sim.kernels import articulated, pressing
 from sim.mechanism import Mechanism
 from sim.model import LINK, PRESS, table
+from tests.contact.random_problems import random_bodies
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
 from tests.mechanisms import random_mechanism, random_tree, with_coordinates
@@ -289,3 +290,77 @@ def test_a_visit_goes_a_share_of_the_way_and_leaves_out_who_is_near() -> None:
     few = Posts()
     plain(pressing.visit_all)(few.problem, False, 2, 1.0, 1e-9)
     assert few.problem.P[[1, 3]].all(axis=0).any() and not few.problem.P[[0, 2]].any()
+
+
+class Crowd:
+    """Points of random bodies, each a tree of six freedoms of its own, as the problem of a time step."""
+
+    def __init__(self, seed: int, points: int, bodies: int, looped: bool = False):
+        made = random_bodies(seed, points, bodies, spread=5.0)
+        nv = 6 * bodies
+        half = np.linalg.cholesky(made.inverse)  # W M^-1 W^T = (W L)(W L)^T
+        self.rows, self.mu, self.u = made.W @ half, 0.4, made.u.copy()
+        self.u[::3] = -np.abs(self.u[::3])
+        press = table(PRESS, points)
+        press.rows, press.high, press.friction, press.free = 3, np.inf, self.mu, self.u.reshape(-1, 3)
+        support, U, R = np.zeros((points, nv), np.int64), np.zeros((points, 3, nv)), np.zeros((3 * points, nv))
+        for k in range(points):
+            touched = np.flatnonzero(np.abs(made.W[3 * k : 3 * k + 3]).sum(axis=0))
+            trees = sorted({int(i) // 6 for i in touched})
+            freedoms = [i for tree in reversed(trees) for i in range(6 * tree + 5, 6 * tree - 1, -1)]
+            press.count[k], support[k, : len(freedoms)] = len(freedoms), freedoms
+            source = made.W if looped else self.rows
+            U[k, :, : len(freedoms)] = source[3 * k : 3 * k + 3, freedoms]
+            R[3 * k : 3 * k + 3] = made.W[3 * k : 3 * k + 3] @ made.inverse
+        G = made.G
+        self.G = G
+        blocks = np.array([G[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] for k in range(points)])
+        self.work = SimpleNamespace(
+            presses=press, press_support=support, press_U=U.ravel(), press_R=R, press_G=blocks,
+            press_d=np.zeros((points, 2)), press_P=np.zeros((points, 3)), press_z=np.zeros((points, 3)),
+            press_off=np.zeros(points), push=np.zeros(nv), press_tree=6 * (np.arange(nv) // 6),
+            press_chosen=np.zeros(points, np.int64), press_place=np.zeros(nv, np.int64),
+            press_awake=np.zeros((2, nv), np.int64), press_at=np.zeros((points, nv), np.int64),
+            press_shape=np.zeros((3, nv + 1), np.int64), push_step=np.zeros((4, nv)), press_p=np.zeros((points, 3)),
+            press_best=np.zeros((points, 3)), press_matrix=np.zeros(nv * nv),
+        )  # fmt: skip
+        self.tables = SimpleNamespace(rows=SimpleNamespace(block=np.zeros(1 if looped else 0)))
+
+    def solve(self, monkeypatch: pytest.MonkeyPatch, enough: float) -> tuple[int, float]:
+        monkeypatch.setattr(pressing, "unpack", lambda system: (self.tables, None, self.work, None))
+        return plain(pressing.solve_presses)(None, len(self.work.presses), enough)
+
+    def off(self) -> float:
+        """How far the worst press is from its law, in numpy (Alart-Curnier), as a rate of its own mobility."""
+        P, z, worst = self.work.press_P, (self.G @ self.work.press_P.ravel() + self.u).reshape(-1, 3), 0.0
+        for k in range(len(P)):
+            trace = np.trace(self.G[3 * k : 3 * k + 3, 3 * k : 3 * k + 3])
+            n, t = P[k, 0] - z[k, 0] / trace, P[k, 1:] - z[k, 1:] / trace
+            size, radius = np.hypot(*t), self.mu * max(P[k, 0], 0.0)
+            wanted = np.array([max(n, 0.0), *(t * min(1.0, radius / size if size else 1.0))])
+            worst = max(worst, float(np.linalg.norm(P[k] - wanted)) * trace)
+        return worst
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_all_presses_of_a_step_come_to_their_laws(monkeypatch: pytest.MonkeyPatch, seed: int, looped: bool) -> None:
+    crowd = Crowd(seed, 6, 3, looped)
+    fastest = np.abs(crowd.u).max()
+    made, worst = crowd.solve(monkeypatch, 1e-6 * fastest)
+    assert 1 <= made <= (300 if not looped else 60)
+    assert worst == pytest.approx(crowd.off(), rel=1e-3, abs=1e-12)
+    assert worst <= (1e-3 if not looped else 0.3) * fastest
+    if not looped:
+        assert crowd.work.push == pytest.approx(crowd.rows.T @ crowd.work.press_P.ravel(), abs=1e-9)
+        again, still = crowd.solve(monkeypatch, 2.0 * worst + 1e-12)
+        assert (again, still) == (0, pytest.approx(worst, rel=1e-9))
+
+
+def test_what_keeps_its_law_is_not_solved_and_what_does_not_is_visited_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presses that answer nobody: one sweep solves them, the next one sees it."""
+    for looped, sweeps in ((False, 2), (True, 2)):
+        crowd = Crowd(1, 1, 1, looped)
+        made, worst = crowd.solve(monkeypatch, 1e-9)
+        assert made == sweeps and worst < 1e-9 and crowd.off() < 1e-9
+        assert crowd.solve(monkeypatch, 1e-9)[0] == 0
