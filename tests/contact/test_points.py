@@ -269,7 +269,7 @@ def test_a_cylinder_over_a_box_covers_most_of_what_it_touches(
 def test_caps_that_lie_over_each_other_in_part_touch_where_their_rims_cross(
     r: float, R: float, x: list[float], upside_down: bool
 ) -> None:
-    """Two circles, by the distance of their centres; and what of the fixed points of the upper one lies on the lower."""
+    """Two circles, by the distance of their centres; and fixed points of the upper one that lie on the lower."""
     below, above = solid(CYLINDER, [R, R, 0.6], [0, 0, -0.3]), solid(CYLINDER, [r, r, 0.8], [*x, 0.4], about("z", 0.3))
     meeting = resting(above, below) if upside_down else resting(below, above)
     d = np.hypot(*x)
