@@ -204,7 +204,7 @@ def shift_open(press_out, k, h):
     gap, free, before, shift = max(press_out.gap[k], 0.0), press_out.free[k, 0], press_out.before[k, 0], press_out.shift
     closes = press_out.gap[k] + h * free < 0.0
     shift[k, 0] = gap / h
-    share = gap / (h * -free) if closes and gap > 0.0 and before < OWN * free else 0.0
+    share = gap / (h * -free) if closes and before < OWN * free else 0.0
     shift[k, 1], shift[k, 2] = -share * press_out.free[k, 1], -share * press_out.free[k, 2]
     if closes and press_out.restitution[k] > 0.0 and before < -press_out.rest_speed[k]:
         shift[k, 0], shift[k, 1], shift[k, 2] = press_out.restitution[k] * before, 0.0, 0.0
@@ -230,7 +230,7 @@ def warm(before, points, pressed_out, h, length, press, P_out):
                 P_out[k, r] = press.impulse[k, r] * h / press.h[k]
             continue
         nearest, best = (SAME_POINT * length) ** 2, -1
-        while first < before and pressed_out.meeting[first] < press.meeting[k] and press.meeting[k] >= 0:
+        while first < before and 0 <= pressed_out.meeting[first] < press.meeting[k]:  # joints, of -1, stay ahead
             first += 1
         for j in range(first, before):
             if pressed_out.meeting[j] != press.meeting[k]:

@@ -63,9 +63,7 @@ def slip_direction(k, point_work):
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
-    t0, t1, t2, _ = along_surface(k, u, n)
-    s0, s1, s2, _ = along_surface(k, start, n)
-    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on((t0, t1, t2), (s0, s1, s2))
+    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on(along_surface(k, u, n), along_surface(k, start, n))
 
 
 @kernel
@@ -111,10 +109,9 @@ def held_by_start(speed):
 
 @kernel
 def along_surface(k, u, n):
-    """Return the part of a vector along the surface, and its length."""
+    """Return the part of a vector along the surface."""
     off = u[k, 0] * n[k, 0] + u[k, 1] * n[k, 1] + u[k, 2] * n[k, 2]
-    t0, t1, t2 = u[k, 0] - off * n[k, 0], u[k, 1] - off * n[k, 1], u[k, 2] - off * n[k, 2]
-    return t0, t1, t2, math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
+    return u[k, 0] - off * n[k, 0], u[k, 1] - off * n[k, 1], u[k, 2] - off * n[k, 2]
 
 
 @kernel

@@ -11,8 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from tests.contact.solids import EYE, NAMES, PAIRS, Meeting, Solid, depth, meet, random_pair, random_solid, width
+from tests.interpreted import times
 
-pytestmark = pytest.mark.contact
+pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
 pairs = pytest.mark.parametrize("kinds", PAIRS, ids=[f"{NAMES[a]}-{NAMES[b]}" for a, b in PAIRS])
 once = pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def check_certificate(meeting: Meeting, tolerance: float = 1e-12) -> None:
 
 
 @pairs
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=times(60, 4), deadline=None, derandomize=True)
 @given(seeds, st.floats(-9, 0.3), st.sampled_from([1.0, 4.0, 20.0]))
 def test_solids_apart(kinds: tuple[int, int], seed: int, power: float, aspect: float) -> None:
     rng = np.random.default_rng(seed)
@@ -61,7 +62,7 @@ def test_solids_apart(kinds: tuple[int, int], seed: int, power: float, aspect: f
 
 
 @once
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(times(6, 1)))
 def test_distance_is_what_minimisation_finds(kinds: tuple[int, int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = random_pair(rng, kinds, 0.3)
@@ -98,7 +99,7 @@ def inside(solid: Solid, y: np.ndarray) -> np.ndarray:
 
 
 @once
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(times(12, 2)))
 def test_overlap_is_the_smallest_translation_that_parts(kinds: tuple[int, int], seed: int) -> None:
     """Shallow, and up to one half of the solids; the kernels may not miss a shorter way out, nor invent one."""
     rng = np.random.default_rng(seed)
@@ -119,7 +120,7 @@ def test_overlap_is_the_smallest_translation_that_parts(kinds: tuple[int, int], 
 
 
 @pairs
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=times(40, 3), deadline=None, derandomize=True)
 @given(seeds, st.floats(-0.2, 0.2))
 def test_exchanging_the_solids_exchanges_the_answer(kinds: tuple[int, int], seed: int, gap: float) -> None:
     a, b = random_pair(np.random.default_rng(seed), kinds, gap)
@@ -133,7 +134,7 @@ def test_exchanging_the_solids_exchanges_the_answer(kinds: tuple[int, int], seed
 
 
 @pairs
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=times(40, 3), deadline=None, derandomize=True)
 @given(seeds, st.floats(-0.2, 0.2))
 def test_a_common_motion_carries_the_answer_along(kinds: tuple[int, int], seed: int, gap: float) -> None:
     rng = np.random.default_rng(seed)
@@ -150,15 +151,16 @@ def test_a_common_motion_carries_the_answer_along(kinds: tuple[int, int], seed: 
 
 
 @once
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(times(4, 1)))
 def test_distance_is_continuous(kinds: tuple[int, int], seed: int) -> None:
     """Along a path from apart to half through each other no step is longer than the fastest point moves."""
     rng = np.random.default_rng(seed)
     a, b = random_pair(rng, kinds, 0.1)
-    start, turn, step = meet(a, b, EVERYWHERE), 0.2 * rng.normal(size=3), 0.005
+    start, turn, count = meet(a, b, EVERYWHERE), 0.2 * rng.normal(size=3), times(100, 12)
+    step = 0.5 / count
     b.x = b.x - (start.distance - 0.1) * start.normal
     reach, found = np.linalg.norm(b.size) + b.size.max(), []
-    for k in range(100):
+    for k in range(count):
         turned = Rotation.from_rotvec(k * step * turn).as_matrix() @ b.R
         found.append(meet(a, Solid(b.kind, b.size, b.x - k * step * start.normal, turned), 0.0).distance)
     assert np.abs(np.diff(found)).max() <= step * (1 + np.linalg.norm(turn) * reach)
@@ -166,7 +168,6 @@ def test_distance_is_continuous(kinds: tuple[int, int], seed: int) -> None:
     assert min(found) < -0.1
 
 
-@pytest.mark.fast
 def test_distances_of_spheres_capsules_and_planes_are_the_closed_forms() -> None:
     turn = Rotation.from_rotvec([0.3, -0.4, 0.2]).as_matrix()
     floor = Solid(PLANE, np.zeros(3), np.array([0, 0, 0.2]), EYE)
@@ -184,7 +185,6 @@ def test_distances_of_spheres_capsules_and_planes_are_the_closed_forms() -> None
     assert meet(cross, rod, 0.4001).n.tolist() == [pytest.approx([0, -1, 0], abs=1e-15)]
 
 
-@pytest.mark.fast
 def test_an_ellipsoid_over_a_plane_has_its_support_function() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -195,7 +195,6 @@ def test_an_ellipsoid_over_a_plane_has_its_support_function() -> None:
         assert meet(floor, egg, EVERYWHERE).distance == pytest.approx(expected, abs=1e-13)
 
 
-@pytest.mark.fast
 def test_a_point_far_from_an_ellipsoid_keeps_the_condition_of_lagrange() -> None:
     """Nearest point y of an ellipsoid D^-2 y . y = 1 to c: c - y = t D^-2 y with one t (Eberly)."""
     egg = Solid(ELLIPSOID, np.array([2.0, 0.1, 1.0]), np.zeros(3), EYE)
@@ -208,7 +207,6 @@ def test_a_point_far_from_an_ellipsoid_keeps_the_condition_of_lagrange() -> None
     assert meeting.distance == pytest.approx(np.linalg.norm(c - y) - 0.25, abs=1e-14)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("kind", [SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID], ids=NAMES.get)
 def test_solids_with_the_same_centre_have_an_answer(kind: int) -> None:
     size = np.array([0.4, 0.4, 0.7])

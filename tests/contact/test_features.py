@@ -9,9 +9,10 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import features, narrow
 from sim.model import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE, TOUCH_WORK, Status, table
 from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, links_at, meet, random_pair
+from tests.interpreted import times
 from tests.kernels.plain import plain
 
-pytestmark = pytest.mark.contact
+pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
 pairs = pytest.mark.parametrize("kinds", PAIRS, ids=[f"{NAMES[a]}-{NAMES[b]}" for a, b in PAIRS])
 
@@ -27,7 +28,7 @@ def turned(R: np.ndarray, V: np.ndarray, h: float) -> np.ndarray:
 @pytest.mark.parametrize("gap", [0.1, 1e-6, -1e-6, -0.05])
 def test_rates_are_what_differences_give(kinds: tuple[int, int], gap: float) -> None:
     seen = set()
-    for seed in range(12):
+    for seed in range(times(12, 3)):
         rng = np.random.default_rng(seed)
         a, b = random_pair(rng, kinds, gap)
         meeting = meet(a, b, 10.0, rng)
@@ -107,7 +108,7 @@ def test_all_pairs_of_features_occur() -> None:
     """What the test above has differentiated."""
     seen = set()
     for kinds in PAIRS:
-        for seed in range(12):
+        for seed in range(times(12, 3)):
             rng = np.random.default_rng(seed)
             meeting = meet(*random_pair(rng, kinds, 1e-6), 10.0, rng)
             seen |= {tuple(sorted(k)) for k in meeting.touches.kind[: meeting.count].tolist()}
@@ -117,7 +118,6 @@ def test_all_pairs_of_features_occur() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.fast
 def test_tangents_are_a_right_handed_frame_that_turns_with_the_normal() -> None:
     tangents, rates = plain(features.tangents_of), plain(features.tangent_rates)
     rng = np.random.default_rng(0)
@@ -135,20 +135,17 @@ def test_tangents_are_a_right_handed_frame_that_turns_with_the_normal() -> None:
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * (1 + distance**-3))
 
 
-@pytest.mark.fast
 def test_tangents_of_a_floor_are_the_axes_of_the_world() -> None:
     t1, t2 = plain(features.tangents_of)((0.0, 0.0, 1.0))
     np.testing.assert_allclose([t1, t2], np.eye(3)[:2], rtol=0, atol=1e-15)
 
 
-@pytest.mark.fast
 def test_the_pole_is_far_from_axes_and_diagonals() -> None:
     usual = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
     angles = np.arccos(usual / np.linalg.norm(usual, axis=1)[:, None] @ -np.array(features.M))
     assert np.degrees(angles.min()) > 15
 
 
-@pytest.mark.fast
 def test_lines_that_have_become_parallel_are_told() -> None:
     rod = np.array([0.1, 0.1, 1.0])
     turned = Rotation.from_euler("x", 1.0).as_matrix()
@@ -162,7 +159,6 @@ def test_lines_that_have_become_parallel_are_told() -> None:
     assert status == Status.NOT_SOLVED
 
 
-@pytest.mark.fast
 def test_a_corner_that_has_reached_an_edge_is_told() -> None:
     """A sharp edge and a sharp corner have a normal between them only while they are apart."""
     turned = Rotation.align_vectors([[0, 0, -1]], [[1, 1, 1]])[0].as_matrix()
@@ -179,7 +175,6 @@ def test_a_corner_that_has_reached_an_edge_is_told() -> None:
     assert status == Status.NOT_SOLVED
 
 
-@pytest.mark.fast
 def test_remembered_normals_and_places_on_rims_are_in_their_links() -> None:
     rng = np.random.default_rng(2)
     meeting = meet(*random_pair(rng, (CYLINDER, CYLINDER), 1e-3), 10.0, rng)

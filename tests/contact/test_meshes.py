@@ -352,6 +352,10 @@ def test_features_of_a_mesh_are_its_corners_edges_and_faces() -> None:
         assert tuple(int((rows.kind == kind).sum()) for kind in (BALL, LINE, FACE)) == counts
         edges, faces = rows[rows.kind == LINE], rows[rows.kind == FACE]
         assert np.sum(faces.p * faces.d, axis=1).min() > 0
+        for way in (-1.0, 1.0):  # an edge leads from corner to corner
+            ends = edges.p + way * edges.half[:, None] * edges.d
+            away = np.linalg.norm(ends[:, None] - rows[rows.kind == BALL].p, axis=2)
+            np.testing.assert_allclose(away.min(axis=1), 0, rtol=0, atol=1e-14)
         for side in (rows[edges.a], rows[edges.b]):  # an edge lies in both of its faces
             np.testing.assert_allclose(np.sum(side.d * edges.d, axis=1), 0, rtol=0, atol=1e-14)
             np.testing.assert_allclose(np.sum(side.d * (edges.p - side.p), axis=1), 0, rtol=0, atol=1e-14)

@@ -264,6 +264,25 @@ def test_a_cylinder_over_a_box_covers_most_of_what_it_touches(
     assert (np.abs(meeting.p[:, :2]) <= np.array([w / 2, d / 2]) + 1e-9).all()
 
 
+@pytest.mark.parametrize("upside_down", [False, True])
+@pytest.mark.parametrize(("r", "R", "x"), [(0.5, 0.7, [0.6, 0.25]), (0.7, 0.5, [0.6, -0.25]), (0.4, 0.9, [-0.5, 0.6])])
+def test_caps_that_lie_over_each_other_in_part_touch_where_their_rims_cross(
+    r: float, R: float, x: list[float], upside_down: bool
+) -> None:
+    """Two circles, by the distance of their centres; and fixed points of the upper one that lie on the lower."""
+    below, above = solid(CYLINDER, [R, R, 0.6], [0, 0, -0.3]), solid(CYLINDER, [r, r, 0.8], [*x, 0.4], about("z", 0.3))
+    meeting = resting(above, below) if upside_down else resting(below, above)
+    d = np.hypot(*x)
+    along = (d * d + R * R - r * r) / (2 * d)
+    beside, way = np.sqrt(R * R - along**2), np.array(x) / d
+    crossings = [along * way + sign * beside * np.array([-way[1], way[0]]) for sign in (1, -1)]
+    away = np.linalg.norm(meeting.p[:, None, :2] - np.array(crossings), axis=2)
+    np.testing.assert_allclose(away.min(axis=0), 0, rtol=0, atol=1e-9)
+    assert (np.hypot(*meeting.p[:, :2].T) <= R + 1e-9).all()
+    assert (np.hypot(*(meeting.p[:, :2] - x).T) <= r + 1e-9).all()
+    assert meeting.count >= 3
+
+
 def test_many_points_are_reduced_to_eight_that_span_them() -> None:
     """A cap whose rim crosses all four edges of a square, with its fixed points on the diagonals: twelve points."""
     post = solid(CYLINDER, [1, 1, 1], [0, 0, 1], about("z", np.pi / 4))
