@@ -52,27 +52,36 @@ def static() -> dict[str, np.ndarray]:
     """What the file says once."""
     mesh = whole.SHAPES[1], whole.SHAPES[3]
     return {
-        "scene/text": text(whole.LAYOUT.text)[0], "scene/file": text("whole.yaml")[0],
+        "scene/text": text(whole.LAYOUT.text)[0],
+        "scene/file": text("whole.yaml")[0],
         "scene/settings": text(
             '{"duration": 2.5, "method": "radau", "rtol": 1e-09, "seed": 3, "triggers": [["go", 0.25]]}'
         )[0],
         "scene/render": text('{"camera": {"fov": 40.0}, "fps": 30}')[0],
         "scene/sources": table(file=text("a.yaml", "z/arm.yaml"), text=text("é", "schema: 1\n")),
-        "bodies/name": text("drum", "ärm"), "bodies/mass": np.array([2.5, 3.5]),
+        "bodies/name": text("drum", "ärm"),
+        "bodies/mass": np.array([2.5, 3.5]),
         "bodies/com": np.array([[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]),
         "bodies/inertia": np.array([body.inertia for body in whole.BODIES]),
-        "points/name": text("ärm.tip", "world.peg", "drum.rim"), "points/body": np.array([1, -1, 0]),
+        "points/name": text("ärm.tip", "world.peg", "drum.rim"),
+        "points/body": np.array([1, -1, 0]),
         "points/position": np.array([[0.7, -0.8, 0.9], [-1.1, 1.2, 1.3], [0.0, 0.25, 0.0]]),
-        "shapes/body": np.array([-1, 0, 1, 1]), "shapes/kind": text("plane", "mesh", "capsule", "mesh"),
+        "shapes/body": np.array([-1, 0, 1, 1]),
+        "shapes/kind": text("plane", "mesh", "capsule", "mesh"),
         "shapes/position": np.arange(1.0, 13.0).reshape(4, 3) / 10,
         "shapes/quat_wxyz": np.array([[0.5, 0.5, -0.5, 0.5], [0.6, 0.8, 0, 0], [0.8, 0, 0.6, 0], [0.8, 0, 0, -0.6]]),
         "shapes/size": np.array([[4.0, 5, 0], [1, 1.1, 1.2], [0.2, 0.2, 1.5], [1, 1, 2]]),
-        "shapes/color": np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 0.1, 0.2, 1], [0.3, 0.4, 0.5, 0.6]]),
-        "shapes/vertex_shape": np.array([1] * 4 + [3] * 5), "shapes/triangle_shape": np.array([1] * 4 + [3] * 6),
+        "shapes/color": np.array(
+            [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [0.9, 0.1, 0.2, 1], [0.3, 0.4, 0.5, 0.6]]
+        ),
+        "shapes/vertex_shape": np.array([1] * 4 + [3] * 5),
+        "shapes/triangle_shape": np.array([1] * 4 + [3] * 6),
         "shapes/vertices": np.array(mesh[0].vertices + mesh[1].vertices),
         "shapes/triangles": np.array(mesh[0].triangles + mesh[1].triangles),
-        "joints/name": text("pin", "ball", "sleeve"), "joints/type": text("rotational", "spherical", "cylindrical"),
-        "joints/parent": text("world", "drum", "ärm"), "joints/child": text("drum", "ärm", "world"),
+        "joints/name": text("pin", "ball", "sleeve"),
+        "joints/type": text("rotational", "spherical", "cylindrical"),
+        "joints/parent": text("world", "drum", "ärm"),
+        "joints/child": text("drum", "ärm", "world"),
         "joints/columns": table(
             name=text("pin", "ball[0]", "ball[1]", "ball[2]", "sleeve[0]", "sleeve[1]"),
             joint=text("pin", "ball", "ball", "ball", "sleeve", "sleeve"),
@@ -80,12 +89,14 @@ def static() -> dict[str, np.ndarray]:
             rate_unit=text("rad/s", "1/s", "1/s", "1/s", "m/s", "deg/s"),
             torque_unit=text("N m", "J0", "J1", "J2", "N", "kN m"),
         ),
-        "forces/name": text("cord", "push"), "forces/type": text("spring", "wrench"),
+        "forces/name": text("cord", "push"),
+        "forces/type": text("spring", "wrench"),
         "forces/body": np.array([[0, 1], [1, -1]]),
         "forces/point": np.array([whole.FORCES[0].points, whole.FORCES[1].points]),
-        "contacts/pairs/a": text("world.floor", "drum"), "contacts/pairs/b": text("drum", "ärm"),
+        "contacts/pairs/a": text("world.floor", "drum"),
+        "contacts/pairs/b": text("drum", "ärm"),
         "contacts/pairs/shapes": np.array([[0, 1], [1, 3]]),
-    }  # fmt: skip
+    }
 
 
 def moving() -> dict[str, np.ndarray]:
@@ -168,7 +179,7 @@ def test_a_recording_that_grows_has_room_filled_with_what_stands_for_absent(tmp_
     assert int(found["rows"]) == 7
     for name, values in expected.items():
         got = np.asarray(found[name])
-        if name in ("rows", "complete") or name.endswith("/rows") and name.startswith("epochs"):
+        if name in ("rows", "complete") or (name.endswith("/rows") and name.startswith("epochs")):
             np.testing.assert_array_equal(got, values, err_msg=name)
             continue
         if name in whole.ROW_FIELDS:
@@ -295,9 +306,7 @@ def test_everything_that_is_said_once_is_read_as_it_was_handed_over(path):
         assert r.bindings == tuple(
             BindingEntry(**row | {"joint": ("pin", "ball", "sleeve")[row["joint"]]}) for row in bindings
         )
-        np.testing.assert_array_equal(
-            r.impulse.array, np.stack([*whole.THROUGH[:2], np.zeros((3, 6))]), strict=True
-        )
+        np.testing.assert_array_equal(r.impulse.array, np.stack([*whole.THROUGH[:2], np.zeros((3, 6))]), strict=True)
         np.testing.assert_array_equal(r.impulse["sleeve"], r.impulse.array[:, 2])
         assert repr(r) == f"<Recording of 'whole': 7 rows, {path}>"
         assert repr(r.com) == "<2 by body: drum, ärm>"
@@ -370,7 +379,9 @@ def cut(path: Path, tmp_path: Path, rows: int, complete: int = 0) -> Path:
         (4, [0], 2, 3, [(0, 3), (3, 4)]), (5, [0, 1], 3, 6, [(0, 3), (3, 5)]), (6, [0, 1, 2], 3, 6, [(0, 3), (3, 6)]),
     ],
 )  # fmt: skip
-def test_what_belongs_to_rows_that_are_not_complete_is_left_out(path, tmp_path, rows, events, bindings, touches, epochs):
+def test_what_belongs_to_rows_that_are_not_complete_is_left_out(
+    path, tmp_path, rows, events, bindings, touches, epochs
+):
     """Events are at rows 2 and 4 and, without a row, at 1 s, the time of row 5."""
     with load_recording(cut(path, tmp_path, rows)) as r:
         assert r.rows == rows and r.complete is False and len(r.time) == rows
@@ -532,10 +543,18 @@ def test_contact_forces_are_sums_by_name_with_the_sign_of_the_one_that_is_named(
 
     with load_recording(path) as r:
         for names, signs in {
-            ("drum",): {0: 1.0, 1: -1.0}, ("ärm",): {1: 1.0}, ("world",): {0: -1.0}, ("world.floor",): {0: -1.0},
-            ("drum", "ärm"): {1: -1.0}, ("ärm", "drum"): {1: 1.0}, ("drum", "world"): {0: 1.0},
-            ("drum", "world.fl*"): {0: 1.0}, ("ärm", "world"): {}, ("*",): {0: 1.0, 1: 1.0}, ("d?um",): {0: 1.0, 1: -1.0},
-        }.items():  # fmt: skip
+            ("drum",): {0: 1.0, 1: -1.0},
+            ("ärm",): {1: 1.0},
+            ("world",): {0: -1.0},
+            ("world.floor",): {0: -1.0},
+            ("drum", "ärm"): {1: -1.0},
+            ("ärm", "drum"): {1: 1.0},
+            ("drum", "world"): {0: 1.0},
+            ("drum", "world.fl*"): {0: 1.0},
+            ("ärm", "world"): {},
+            ("*",): {0: 1.0, 1: 1.0},
+            ("d?um",): {0: 1.0, 1: -1.0},
+        }.items():
             np.testing.assert_array_equal(r.contact_force(*names), total(signs), err_msg=str(names))
         for names, wrong in ((("drm",), "drm"), (("drum", "xyz"), "xyz")):
             with pytest.raises(UnknownNameError) as caught:
@@ -558,8 +577,14 @@ def test_places_are_turned_and_moved_with_their_bodies(path, tmp_path):
         [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
     ]), (0, 1), (2, 3))  # fmt: skip
-    arms = {"drum": (0, (0, 0, 0)), "ärm": (1, (0, 0, 0)), "drum.com": (0, (0.1, -0.2, 0.3)),
-            "ärm.com": (1, (0.4, 0.5, -0.6)), "ärm.tip": (1, (0.7, -0.8, 0.9)), "drum.rim": (0, (0, 0.25, 0))}  # fmt: skip
+    arms = {
+        "drum": (0, (0, 0, 0)),
+        "ärm": (1, (0, 0, 0)),
+        "drum.com": (0, (0.1, -0.2, 0.3)),
+        "ärm.com": (1, (0.4, 0.5, -0.6)),
+        "ärm.tip": (1, (0.7, -0.8, 0.9)),
+        "drum.rim": (0, (0, 0.25, 0)),
+    }
     with load_recording(tmp_path / "cut.h5") as r:
         place, rate = {}, {}
         for name, (body, p_B) in arms.items():

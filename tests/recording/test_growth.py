@@ -132,15 +132,15 @@ def test_states_wait_until_the_copy_for_a_new_epoch_is_a_small_share_of_the_time
     recorder.start_epoch(["pin0"], [], 3, 2)
     recorder.append_state(np.zeros((5, 3)), np.zeros((5, 2)))
     recorder.append(example.rows(LAYOUT, 0, 5))
-    clock.time += 8.0 - 2.0 ** -10
+    clock.time += 8.0 - 2.0**-10
     recorder.flush()
     with h5py.File(path) as file:
         assert "epochs" not in file and int(file["rows"][()]) == 0
-    clock.time += 2.0 ** -10
+    clock.time += 2.0**-10
     recorder.flush()
     with h5py.File(path) as file:
         assert "epochs" not in file  # not less
-    clock.time += 2.0 ** -10
+    clock.time += 2.0**-10
     recorder.flush()
     with h5py.File(path) as file:
         assert file["epochs/0/q"].shape == (256, 3) and int(file["rows"][()]) == 5
@@ -366,8 +366,13 @@ NUMBERS = Room((5, 2), np.dtype("<f8"), 0.25)
 
 
 def test_entries_go_to_their_places_and_no_further(tmp_path):
-    file = laid(tmp_path / "a.h5", a=NUMBERS, empty=Room((0, 3), np.dtype("<f8"), np.nan), one=Room((), np.dtype("<i4"), 7),
-                words=Room((2,), np.dtype("S4"), None))  # fmt: skip
+    file = laid(
+        tmp_path / "a.h5",
+        a=NUMBERS,
+        empty=Room((0, 3), np.dtype("<f8"), np.nan),
+        one=Room((), np.dtype("<i4"), 7),
+        words=Room((2,), np.dtype("S4"), None),
+    )
     file.put("a", 3, [[1, 2], [3, 4]])
     file.put("one", 0, 9)
     file.put("words", 1, [b"abcd"])
@@ -437,7 +442,9 @@ def test_hdf5_is_told_that_all_is_well_and_the_error_comes_after_it(tmp_path, mo
         stream.seek(4)
         assert stream.truncate() == 4
         assert stream.truncate(-1) == -1 and isinstance(stream.error, OSError)
-    monkeypatch.setattr(container._Disk, "write", lambda self, data: setattr(self, "error", OSError(5, "x")) or len(data))
+    monkeypatch.setattr(
+        container._Disk, "write", lambda self, data: setattr(self, "error", OSError(5, "x")) or len(data)
+    )
     with pytest.raises(OSError, match="x"), create(tmp_path / "c"):
         pass
 

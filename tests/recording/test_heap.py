@@ -65,8 +65,16 @@ WHOLE = collection(*TEXTS)
 def test_a_text_is_looked_up_wherever_its_attribute_has_it(tmp_path, version, name, space):
     """The last attribute alone names a text that is not there."""
     others = [(0x11, bytes(16)), attribute(3, 99, kind=3, name=name), attribute(0, 99, version=version, name=name)]
-    for length, number, right in ((8, 1, True), (9, 1, False), (13, 2, True), (14, 2, False), (1, 7, True), (2, 7, False),
-                                  (1, 3, False), (1, 0, False)):  # fmt: skip
+    for length, number, right in (
+        (8, 1, True),
+        (9, 1, False),
+        (13, 2, True),
+        (14, 2, False),
+        (1, 7, True),
+        (2, 7, False),
+        (1, 3, False),
+        (1, 0, False),
+    ):
         block = messages(*others, attribute(length, number, version=version, name=name, space=space))
         if right:
             look(tmp_path, block, WHOLE)
