@@ -663,6 +663,55 @@ def test_instants_that_are_not_shared_are_counted(moved, told):
     assert last.startswith("torque of 'a' at t = 1.5 s: a rerun differs from the recording by 50 N m, far more than ")
 
 
+# --- error bars and growth ----------------------------------------------------------------------------
+
+
+def run_of(times: np.ndarray, **off: np.ndarray) -> Rerun:
+    """A run of one body and joint, of which some numbers are off: row by row, in their first component."""
+    n = len(times)
+    values = {name: np.zeros((n, *shape)) for name, shape in SHAPES.items()} | {"time": times}
+    values["quat_wxyz"][..., 0] = 1.0
+    for name, by in off.items():
+        values[name].reshape(n, -1)[:, 0] += by
+    return Rerun(values=values)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_error_bars_and_growth_come_from_three_reruns(lost):
+    """The tighter run has instants of its own; differences are compared at those of all."""
+    size = 2e-3 if lost else 2e-6
+    times = np.linspace(0.0, 4.0, 41)
+    same = run_of(times, position=size * times, velocity=3.0 * times)
+    tighter = run_of(np.append(times, 9.0))
+    apart = run_of(times[::2], position=1e-8 * np.exp(2.0 * times[::2]), velocity=0.5e-8 * np.exp(2.0 * times[::2]))
+    recorded, out = Recorded(), verdict()
+    whole = Made(recording=recorded, names=["a"], model=Made(length=0.5))
+    repeats.compare_tolerances(whole, out, same, tighter, apart)
+    assert out.growth is not None and out.growth.law == "exponential" and out.growth.exponent == pytest.approx(2.0)
+    assert (
+        out.growth.factor == pytest.approx(np.exp(2.0 * times[::2])) and out.growth.time.tolist() == times[::2].tolist()
+    )
+    # Of the pose 1.25*size*t/0.5 is lost at 1e-3.
+    error = 1.25 * size * times[::2] / 0.5
+    expected = times[::2][error > 1e-3][0] if lost else 4.0 + np.log(1e-3 / error[-1]) / 2.0
+    assert out.growth.lost == pytest.approx(expected)
+    until = times[times <= expected][-1]
+    assert out.bar("position", "body") == pytest.approx(1.25 * size * until)
+    assert out.bar("velocity") == pytest.approx(1.25 * 3.0 * until) and out.bar_time.tolist() == times.tolist()
+    assert [bar.name for bar in out.bars] == [one.name for one in repeats.outputs(["body"], ["a"], recorded.columns)]
+    note = f"after t = {expected:.4g} s the trajectory is not reproducible at this tolerance: error bars are those up to then"
+    assert out.notes == ([note] if lost else [])
+
+
+@pytest.mark.parametrize("apart", [Rerun(), run_of(np.linspace(0.0, 4.0, 41))])
+def test_without_a_start_apart_there_is_no_growth(apart):
+    times = np.linspace(0.0, 4.0, 41)
+    out = verdict()
+    whole = Made(recording=Recorded(), names=["a"], model=Made(length=0.5))
+    repeats.compare_tolerances(whole, out, run_of(times, position=times), run_of(times), apart)
+    assert out.growth is None and out.notes == [] and out.bar("position") == pytest.approx(5.0)
+
+
 # --- the verdict -------------------------------------------------------------------------------------
 
 
