@@ -218,19 +218,10 @@ DIRECTORY = formula.Directory(
     ],
 )
 def test_what_is_read_while_a_scene_runs_has_a_dimension(text, unit_text):
-    wanted = parse_unit(unit_text).dimension
-    for name, (_, dimension) in UNITS.items():
-        if name in ("m", "s", "N", "kg", "J"):
-            try:
-                formula.number(f"{text}*(1 {name})/(1 {unit_text})", {}, DIRECTORY, "", Place("a", 1, 1), name)
-            except ExpressionError as error:
-                raise AssertionError(f"{text}: {error.what}") from error
-            if dimension != (0, 0, 0):
-                with pytest.raises(ExpressionError, match="expected a"):
-                    formula.number(
-                        f"{text}*(1 {name})*(1 kg)/(1 {unit_text})", {}, DIRECTORY, "", Place("a", 1, 1), name
-                    )
-    assert len(wanted) == 3
+    formula.number(text, {}, DIRECTORY, "", Place("a", 1, 1), unit_text)
+    for more in ("kg", "m", "s"):
+        with pytest.raises(ExpressionError, match="^expected .*, found "):
+            formula.number(f"{text}*(1 {more})", {}, DIRECTORY, "", Place("a", 1, 1), unit_text)
 
 
 @pytest.mark.parametrize(
