@@ -220,7 +220,7 @@ DIRECTORY = formula.Directory(
 def test_what_is_read_while_a_scene_runs_has_a_dimension(text, unit_text):
     formula.number(text, {}, DIRECTORY, "", Place("a", 1, 1), unit_text)
     for more in ("kg", "m", "s"):
-        with pytest.raises(ExpressionError, match="^expected .*, found "):
+        with pytest.raises(ExpressionError, match=r"^expected .*, found "):
             formula.number(f"{text}*(1 {more})", {}, DIRECTORY, "", Place("a", 1, 1), unit_text)
 
 
