@@ -78,7 +78,8 @@ def test_defaults_are_filled_in(folder):
     use = scene.controllers[0]
     assert not use.enabled
     assert dict(use.parameters) == {
-        "gain": 5.0, "many": [1.0], "count": 3, "word": "slow", "really": False, "joint": "", "by": {}, "firm": {}, "laws": {},
+        "gain": 5.0, "many": [1.0], "count": 3, "word": "slow", "really": False, "joint": "", "by": {}, "firm": {},
+        "laws": {},
     }  # fmt: skip
     assert use.places["gain"].column > 1
 
