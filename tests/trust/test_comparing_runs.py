@@ -125,6 +125,9 @@ def test_an_error_bar_is_five_quarters_of_the_largest_difference_until_it_is_los
     nobody = bar_of(np.zeros((5, 0)), 9.0, names=())
     assert (nobody.bar, nobody.where, nobody.time, nobody.by_name) == (0.0, "", 0.0, {})
     assert nobody.over_time.tolist() == [0.0] * 5
+    output, never = Output("energy input", "J", "energy/input", ("input",)), {"energy/input": np.zeros(0)}
+    found = error_bar(output, np.zeros(0), never, never, 1.0)
+    assert (found.bar, found.at_end, found.largest, found.where, found.time) == (0.0, 0.0, 0.0, "input", 0.0)
 
 
 T = np.linspace(2.0, 12.0, 1001)  # does not begin at zero

@@ -215,3 +215,43 @@ def test_guards_that_have_fired_are_passed_by_but_for_others(old, new, blind):
     assert {g: (one.name, one.time) for g, one in looks._open.items()} == {g: (str(g), 3.5) for g in blind}
     with pytest.raises(Over):  # the first ones alone
         looks._pass_by()
+
+
+def table_of(kind: int, armed: int, count: int = 1) -> np.ndarray:
+    table = np.zeros(count, [("kind", int), ("armed", int), ("allowed", float)])
+    table["kind"], table["armed"] = kind, armed
+    return table.view(np.recarray)
+
+
+def test_what_is_no_longer_watched_is_over():
+    """Its joint was cut, say: it gets no deeper."""
+    from sim.model import ARMED, GUARD_STOP
+
+    for before, now, over in ((ARMED, 0, True), (0, ARMED, True)):
+        deep = Missed("stop", "a", 1.0, 1.0)
+        flow = Made(guards=Made(table=table_of(GUARD_STOP, now)))
+        looks = looking(flow=flow, _open={0: deep})
+        looks._look(np.zeros(2), 1.5, np.array([before]), False)
+        assert looks.missed == [deep] * over and looks._open == {}
+
+
+class Bump(_Step):
+    """A value that is known everywhere, and rises for a short while."""
+
+    def at(self, theta: np.ndarray) -> np.ndarray:
+        return 2.0 * np.exp(-(((theta - 0.13) / 0.004) ** 2))[:, None] - 1.0
+
+
+@pytest.mark.parametrize(("until", "end"), [(10.5, 0.25), (12.0, 1.0), (12.0 + 1e-15, 1.0)])
+def test_doubted_looks_are_halved_until_none_is(until, end):
+    from sim.model import GUARD_PROGRAM, STEP
+
+    clock = np.zeros(32)
+    clock[STEP] = 2.0
+    flow = Made(stepper=Made(clock=clock), guards=Made(table=table_of(GUARD_PROGRAM, 1)), t=until)
+    found = Bump(Made(flow=flow), np.zeros(2), 10.0, np.array([0]))
+    assert (found.theta[0], found.theta[-1], found.h, found.t) == (0.0, end, 2.0, 10.0)
+    assert np.all(np.diff(found.theta) > 0.0) and np.array_equal(found.values, found.at(found.theta))
+    halves = found.theta / end * 2.0**20
+    assert np.array_equal(halves, np.round(halves)) and set(np.linspace(0, end, 5)) <= set(found.theta)
+    assert not len(found._doubted()) or len(found.theta) == 200
