@@ -255,3 +255,17 @@ def test_doubted_looks_are_halved_until_none_is(until, end):
     halves = found.theta / end * 2.0**20
     assert np.array_equal(halves, np.round(halves)) and set(np.linspace(0, end, 5)) <= set(found.theta)
     assert not len(found._doubted()) or len(found.theta) == 200
+
+
+def test_a_closed_point_that_has_left_its_features_is_no_depth(monkeypatch):
+    """The mark of that in the value of a gap counts as open by the least that is told; elsewhere it is a value."""
+    from sim.trust import looks
+
+    made = step(QUARTERS, (-2, -1, -1, -2))
+    made.which, made.gaps, made.astray = np.array([2, 0, 1]), np.array([True, True, False]), np.array([7.0, 5.0, 7.0])
+    made.all_values, made.flow = np.zeros(3), Made(system=Made(answers=None, places=np.zeros(1)))
+    monkeypatch.setattr(looks, "address", lambda places: 0)
+    monkeypatch.setattr(
+        looks, "answer", lambda answers, code, at, t, y, out: out.__setitem__(slice(None), [7.0, 7.0, 7.0])
+    )
+    assert made._watch(1.0, np.zeros(2)).tolist() == [-1e-6, 7.0, 7.0]
