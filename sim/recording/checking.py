@@ -117,9 +117,9 @@ class _Look:
             how, offset = data.id.get_create_plist(), 0
             if how.get_layout() == h5py.h5d.VIRTUAL or how.get_external_count():
                 self.fail("has its values in another file", "values in this one")
-            if how.get_layout() == h5py.h5d.CHUNKED or how.get_nfilters():
+            if how.get_layout() == h5py.h5d.CHUNKED:
                 self.fail("is cut into pieces or compressed", "values in one piece, as they are written")
-        if size > self.bytes or offset + size > self.bytes:
+        if offset + size > self.bytes:
             self.fail(f"would take {size} bytes from byte {offset} on", f"no more than the file's {self.bytes}")
         if data.id.get_storage_size() != size:
             self.fail(f"holds {data.id.get_storage_size()} bytes", f"{size}, as its shape says")
@@ -278,10 +278,11 @@ class _Look:
             self.counts.pop("r", None)
             for name, content in contents.of_epoch(k).items():
                 self._need(name, content)
+            begin = self._begin_of(k + 1)
             first, end = (int(row) for row in self._values(f"epochs/{k}/rows"))
             if not last <= first <= end <= first + self.counts["r"]:
                 self.fail(f"is {first} to {end}", f"rows from {last} on, no more than the {self.counts['r']} states")
-            if end < min(self.rows, self._begin_of(k + 1)):
+            if end < min(self.rows, begin):
                 self.fail(f"ends at {end}", "states for all complete rows")
             last = end
             for name in ("tree", "loops"):
@@ -289,7 +290,7 @@ class _Look:
                 names(groups[str(k)], name)
 
     def _begin_of(self, k: int) -> int:
-        """Return the first row of an epoch, infinitely many where there is none."""
+        """Return the first row of an epoch, one past the complete rows where there is none."""
         name = f"epochs/{k}/rows"
         if name not in self.datasets:
             return self.rows

@@ -297,7 +297,7 @@ class Recorder:
         if not k:
             return
         if self.count > self._capacity:
-            self._grow(max(2 * self._capacity, self.count))
+            self._grow(2 * self._capacity)  # a block is never larger
         file = self._open()
         for name, block in self._block.items():
             file.put(name, self._written, block[:k])

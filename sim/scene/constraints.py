@@ -96,7 +96,7 @@ def _rolling(block: Block, known: Known) -> dict[str, Any] | None:
     body = body_of(block, "body", known.names)
     place, ground = _place(block, body, known.names, needed=False), _ground(block, body, known)
     axis, radius, tube = _direction(block, "axis"), block.get("radius"), block.get("tube", 0.0)
-    if tube and block.absent("axis"):
+    if tube and block.absent("axis") and not block.wrote("radii"):
         block.problem("tube", "a sphere has no tube", "give the axis of the torus, or leave 'tube' out")
     radii, orientation = _ellipsoid(block)
     if body is None or (radius is None and radii is None) or place is None or ground is None or block.bad("axis"):

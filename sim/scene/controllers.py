@@ -23,6 +23,7 @@ from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.reading import Reader
 from sim.scene.spec import ControllerUse
 from sim.scene.spoken import trusted
+from sim.scene.vocabulary import Schema
 
 # What comes with the program; found without asking what else is installed, which takes a while.
 BUILT_IN = {
@@ -244,7 +245,7 @@ def _by_joint(
             units = {one for kind in kinds for one in formula.by_freedom(unit, kind)} or {unit.rpartition(" or ")[2]}
             expressions = [_formula(node, one, path, reader, names) for one in sorted(units)]
             return BAD if any(value is BAD for value in expressions) else expressions[0]
-        value = reader.number(node, {"type": ["number"], "x-unit": unit}, path)
+        value = reader.number(node, _schema(unit, meta), path)
         return value if value is BAD or isinstance(value, float) else value.value
     inner: dict[str, Any] = {"x-read": "later"}
     things = reader.things(node, {"x-things": "joint name or pattern", "additionalProperties": inner}, path)
@@ -284,13 +285,16 @@ def _item(
     if meta["kind"] == "formulas" and isinstance(node, Scalar) and formula.is_live(node.text):
         return _formula(node, unit, path, reader, names)
     if not formulas:
-        schema = {"type": ["number"], "x-unit": unit}
-        if meta["minimum"] is not None:
-            schema["minimum"] = meta["minimum"]
-        return reader.number(node, schema, path)
+        return reader.number(node, _schema(unit, meta), path)
     if isinstance(node, Scalar):
         return _formula(node, unit, path, reader, names)
     return reader.read(node, {"type": "string"}, path)
+
+
+def _schema(unit: str, meta: Mapping[str, Any]) -> Schema:
+    """Return what one number of a parameter has to be."""
+    bound = {} if meta["minimum"] is None else {"minimum": meta["minimum"]}
+    return {"type": ["number"], "x-unit": unit, **bound}
 
 
 def _formula(node: Scalar, unit: str, path: str, reader: Reader, names: Names) -> Any:

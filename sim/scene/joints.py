@@ -218,7 +218,7 @@ def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
         nodes: list[Node] = node.items if isinstance(node, Sequence) else [node] * count
     else:
         value, nodes = (value,) * count, [node] * count
-        if value[0].value != 0 and not value[0].bare and len(set(units)) > 1:
+        if not value[0].bare and len(set(units)) > 1:
             block.problem(key, f"one number for slides and turns of a {kind} joint", f"give a list of {count}")
             return (0.0,) * count
     fitted = []

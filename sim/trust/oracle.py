@@ -200,8 +200,8 @@ def _components(
     """
     out = np.ones((len(joints), 6), bool)
     for k, joint in enumerate(joints):
-        body, sign = (joint.b, 1.0) if joint.b >= 0 else (joint.a, -1.0)
-        pushes = sign * J[owner == k][:, 6 * body : 6 * body + 6].T @ null[owner == k]  # force and moment at the com
+        body = joint.b if joint.b >= 0 else joint.a
+        pushes = J[owner == k][:, 6 * body : 6 * body + 6].T @ null[owner == k]  # force and moment at the com
         arm = (joint.at.P - coms[body])[:, None]
         moments = pushes[3:] - np.cross(arm, pushes[:3], axis=0)
         if joint.lever is not None:

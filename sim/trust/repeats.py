@@ -106,7 +106,8 @@ def compare_with_recording(seen: Seen, verdict: Verdict, same: Rerun) -> None:
         verdict.problems.append(f"joint {joint!r} is connected at other times in a rerun than in the recording")
     sound = ~(recording.trust.smallest_singular_value[i] < NEAR_SINGULAR)
     for name in ("trust/rank", "trust/determinate"):
-        off = np.reshape(one[name] != two[name], (len(i), -1)).any(axis=1) & sound
+        other = one[name] != two[name]
+        off = (other if other.ndim == 1 else other.any(axis=1)) & sound
         if off.any():
             at = one["time"][int(np.flatnonzero(off)[0])]
             verdict.problems.append(f"{name} differs in a rerun, first at t = {at:.6g} s")
@@ -134,9 +135,9 @@ def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
         if not all(np.array_equal(a, b) for a, b in zip(recorded, through, strict=False)):
             changed.append("impulses")
     touches = recording.touches
-    kept = same.touches["row"] < recording.rows if same.touches else np.zeros(0, bool)
-    points = {name: values[kept] for name, values in same.touches.items()}
-    if kept.sum() != len(touches["row"]) or not all(np.array_equal(touches[name], points[name]) for name in points):
+    points = {name: values[same.touches["row"] < recording.rows] for name, values in same.touches.items()}
+    as_many = len(points.get("row", ())) == len(touches["row"])
+    if not as_many or not all(np.array_equal(touches[name], points[name]) for name in points):
         changed.append("contacts")
     return changed
 

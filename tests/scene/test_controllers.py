@@ -29,6 +29,7 @@ class Own(Controller):
     really: bool = parameter(False, kind="flag", about="a flag")
     joint: str = parameter("", kind="joint", about="a joint")
     by: dict[str, float] = parameter({}, kind="by_joint", unit="auto", about="numbers")
+    firm: dict[str, float] = parameter({}, kind="by_joint", unit="N m/rad", minimum=2.0, about="bounded numbers")
     laws: dict[str, object] = parameter({}, kind="expressions", unit="N m", about="formulas")
 
 
@@ -77,7 +78,8 @@ def test_defaults_are_filled_in(folder):
     use = scene.controllers[0]
     assert not use.enabled
     assert dict(use.parameters) == {
-        "gain": 5.0, "many": [1.0], "count": 3, "word": "slow", "really": False, "joint": "", "by": {}, "laws": {},
+        "gain": 5.0, "many": [1.0], "count": 3, "word": "slow", "really": False, "joint": "", "by": {}, "firm": {},
+        "laws": {},
     }  # fmt: skip
     assert use.places["gain"].column > 1
 
@@ -158,3 +160,18 @@ def test_one_value_serves_slides_and_turns():
     scene = scene_of(PENDULUM + "controllers: {hold: {type: pd, joints: hinge, kp: 5 N/m, kd: {hinge: 2 N m s/rad}}}\n")
     assert scene.controllers[0].parameters["kp"] == 5.0
     assert scene.controllers[0].parameters["kd"] == {"hinge": 2.0}
+
+
+@pytest.mark.parametrize("value", ["{hinge: %s}", "%s", "{hinge: %s, tube: [3 N/m, 4 N m/rad]}", "{tube: [%s, 2]}"])
+def test_a_least_value_is_that_of_each_joint_however_it_is_given(folder, value):
+    block = "{type: ./own.py:Own, gain: 5, firm: FIRM}"
+    for number, right in (("2", True), ("1.99", False), ("-3", False)):
+        if right:
+            assert scene_with(block.replace("FIRM", value % number), folder).controllers
+            continue
+        with pytest.raises(SceneError) as caught:
+            scene_with(block.replace("FIRM", value % number), folder)
+        (problem,) = caught.value.problems
+        assert problem.what.startswith(f"expected at least 2, found {number}") and problem.path.startswith(
+            "controllers.own.firm"
+        )

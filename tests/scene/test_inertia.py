@@ -166,7 +166,8 @@ def test_bodies_have_the_mass_properties_that_are_written_or_follow():
     reduced = 3 * (1 / 9) * (8 / 9) * 4
     assert bodies["shared"].inertia[1] == pytest.approx(reduced + 0.4 * (3 / 9 * 0.01 + 24 / 9 * 0.04))
     assert (bodies["point"].com, bodies["point"].inertia) == ((1, 2, 3), (0,) * 6)
-    assert (bodies["massless"].mass, bodies["massless"].inertia) == (0, (0,) * 6)
+    massless = bodies["massless"]
+    assert (massless.mass, massless.com, massless.inertia) == (0, (0, 0, 0), (0,) * 6)
     assert bodies["measured"].inertia == (3, 4, 5, 0.1, 0.2, 0.3)
     assert bodies["measured"].com == (0, 0, 0.1)
     assert bodies["spread"].inertia == pytest.approx((0.02, 0.08, 0.08, 0, 0, 0))

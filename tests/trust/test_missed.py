@@ -81,11 +81,13 @@ def overlooking(*kinds: int) -> Iterator[None]:
 
 CASES = {
     "condition": (GATE % "15 mm", GUARD_PROGRAM, "gate", 2 / 3, 7.5e-3),
+    "timed": (GATE.replace("position('a')[0] > 2 and position('a')[0] < 2 + %s", "t > 0.6 s and t < 0.7 s"),
+              GUARD_PROGRAM, "gate", 0.6, 0.05),
     "contact": (BALLS, GUARD_GAP, "a and b", (4 - np.sqrt(0.057**2 - 0.02**2)) / 3, 0.037),
     "thick": (DROP, GUARD_GAP, "block and ball", np.sqrt(2 / G0), 0.6),
     "soft stop": (STOP % SOFT, GUARD_STOP, "hinge reaches its upper stop", 0.5, 3.0),
     "rigid stop": (STOP % RIGID, GUARD_STOP, "hinge reaches its upper stop", 0.5, 3.0),
-}
+}  # fmt: skip
 
 
 def the_missed(verdict: Verdict, name: str) -> sim.trust.missed.Missed:
