@@ -8,8 +8,10 @@ from typing import Any
 from sim.authored import aside
 from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems, tell
+from sim.cli.progress import waiting
 from sim.cli.tables import FREEDOMS
 
+SLOW = 100  # bodies from which on a check may take longer than a second
 MANY = 200  # bodies for which interpreted passes take longer than importing the compiler
 
 
@@ -28,7 +30,8 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
         else:
             announce_compiling(as_json)
             warming.prepare()
-        report = aside(sim.check, scene)
+        with waiting(as_json or len(scene.bodies) < SLOW, "checking"):
+            report = aside(sim.check, scene)
     except sim.SceneError as error:
         if as_json:
             print_json({"ok": False, "problems": [p.as_data() for p in error.problems], "notes": [], "counts": {}})
@@ -91,7 +94,8 @@ def info(
         jit.interpret()
     scene = sim.load(path, set=options.assignments(settings), trust=trust)
     seconds = None if at is None else options.seconds(at, "--at")
-    found = aside(sim.info, scene, at=seconds)
+    with waiting(as_json or at is None, "simulating"):
+        found = aside(sim.info, scene, at=seconds)
     if as_json:
         print_json(found)
         return OK

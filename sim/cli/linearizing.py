@@ -13,6 +13,7 @@ from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.outcome import OK, Refusal, print_json, say, tell
+from sim.cli.progress import waiting
 
 if TYPE_CHECKING:
     from sim.linear.crossings import Crossing
@@ -60,20 +61,21 @@ def linearize(wish: LinearizeOptions) -> int:
         options.target(output, "-o", PLOTS, overwrite=wish.overwrite)
     scene = sim.load(wish.scene, set=settings | ({} if sweep is None else {sweep[0]: sweep[1][0]}), trust=wish.trust)
     announce_compiling(wish.quiet or wish.as_json)
-    if sweep is None:
-        model = aside(sim.linearize, scene, at=at, inputs=wish.inputs, states=wish.states)
-        data, found = {"scene": scene.name, **model.as_data()}, _alone(model)
-    else:
-        name, values = sweep
-        found = aside(
-            sim.root_locus,
-            lambda value: sim.load(
-                wish.scene, set=settings | {name: replace(values[0], value=value)},
-                trust=wish.trust,
-            ),
-            [value.value for value in values], parameter=name, at=at, inputs=wish.inputs, states=wish.states,
-        )  # fmt: skip
-        data = {"scene": scene.name, **found.as_data()}
+    with waiting(wish.quiet or wish.as_json, "linearising"):
+        if sweep is None:
+            model = aside(sim.linearize, scene, at=at, inputs=wish.inputs, states=wish.states)
+            data, found = {"scene": scene.name, **model.as_data()}, _alone(model)
+        else:
+            name, values = sweep
+            found = aside(
+                sim.root_locus,
+                lambda value: sim.load(
+                    wish.scene, set=settings | {name: replace(values[0], value=value)},
+                    trust=wish.trust,
+                ),
+                [value.value for value in values], parameter=name, at=at, inputs=wish.inputs, states=wish.states,
+            )  # fmt: skip
+            data = {"scene": scene.name, **found.as_data()}
     if wish.as_json:
         print_json({"ok": True, **data})
     elif not wish.quiet:

@@ -28,7 +28,7 @@ class RecordingFile(h5py.File):
 def open_recording(path: Path) -> RecordingFile:
     """Return the open file of a recording that was looked at, or raise a RecordingError with a sentence."""
     if path.is_dir():
-        raise RecordingError(f"{path} is a folder, not a recording")
+        raise RecordingError(f"{str(path)!r} is a folder, not a recording")
     if not path.exists():
         raise RecordingError(f"there is no file {path}")
     try:

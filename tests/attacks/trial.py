@@ -28,7 +28,9 @@ INTERRUPTED = 130
 LOOKS = ("check", "info", "render")  # commands that interpret kernels
 RUNS = ("run", "linearize", "verify")  # commands that simulate: a stiff scene may take long, but ends at Ctrl-C
 # What counts as a place: file:line:column, an option, a command's own usage, a time of the run, a dataset.
-_PLACE = re.compile(r":\d+:\d+: |(?<![\w-])--?[a-z]|^sim( \w+)*: |t = |(?<!\w)/[a-z]\w*(/\w+)*", re.MULTILINE)
+_PLACE = re.compile(
+    r""":\d+:\d+: |"line": \d+|(?<![\w-])--?[a-z]|^sim( \w+)*: |t = |(?<!\w)/[a-z]\w*(/\w+)*""", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ _CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def _has_place(attack: Attack, printed: str) -> bool:
-    shown = [text for word in filter(None, attack.arguments[1:]) for text in (repr(word[:40]), json.dumps(word[:40]))]
-    named = any(text in printed or text[1:-1] in printed for text in shown)
+    words = [word[:40] or "." for word in attack.arguments[1:]]  # a file without a name is the folder here
+    shown = [text for word in words for text in (repr(word), json.dumps(word))]
+    named = any(text in printed or (len(text) > 3 and text[1:-1] in printed) for text in shown)
     return named or _PLACE.search(printed) is not None
 
 
@@ -122,7 +125,7 @@ def _serve(interpreted: bool, asks: int, answers: int) -> None:
         child = os.fork()
         if not child:
             _command(arguments, Path(folder))
-        code, pressed = _wait(child, began, arguments[:1] in [[name] for name in RUNS])
+        code, pressed = _wait(child, began, arguments[:1] in [[name] for name in RUNS] or "--at" in arguments)
         answer = {"code": code, "took": time.monotonic() - began, "pressed": pressed}
         os.write(answers, json.dumps(answer).encode() + b"\n")
     os._exit(0)
@@ -203,7 +206,8 @@ class Bench:
 
     def __call__(self, attack: Attack, folder: Path) -> Ending:
         """Run a command on files that lie in a folder; the folder is emptied."""
-        looks = attack.arguments[:1] in [(name,) for name in LOOKS] and not _is_large(folder)
+        looks = attack.arguments[:1] in [(name,) for name in LOOKS] and "--at" not in attack.arguments
+        looks = looks and not _is_large(folder)
         asked = (self.interpreted if looks else self.compiled).run(attack.arguments, folder)
         out, err = (folder.with_suffix(name).read_text(errors="surrogateescape") for name in (".out", ".err"))
         report = "".join(path.read_text(errors="replace") for path in folder.glob("sim-report-*"))
