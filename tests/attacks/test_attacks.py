@@ -41,6 +41,23 @@ def test_a_sample_ends_with_sentences(kind, tmp_path, monkeypatch, capsys):
     assert tried >= 3
 
 
+# Those that ended badly once and take no run.
+@pytest.mark.parametrize(("kind", "seed"), [("options", 494), ("options", 595), ("options", 1085), ("options", 1405)])
+def test_what_ended_badly_once_ends_with_a_sentence(kind, seed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    attack = attack_of(kind, seed, tmp_path)
+    code = main(list(attack.arguments))
+    printed = capsys.readouterr()
+    assert code == 2 and not faults(attack, Ending(code, printed.out, printed.err, 0.0)), attack
+
+
+def test_a_quoted_argument_and_a_line_in_json_are_places():
+    attack = Attack("options", 1, ("plot", ""), "")
+    assert not faults(attack, Ending(2, "", "'.' is a folder, not a recording", 0.0))
+    assert faults(attack, Ending(2, "", "it is a folder. No more", 0.0)) == ["refused without a place"]
+    assert not faults(attack, Ending(2, '{"line": 9}', "", 0.0))
+
+
 def test_an_attack_is_made_again_from_its_seed(tmp_path):
     for kind in ("scenes", "numbers", "names", "formulas", "repeats"):
         made = []

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.linear import steady
 from sim.linear.steady import freedom_names
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
@@ -35,6 +36,18 @@ joints: {{pin: {{type: rotational, parent: world, child: rod, position: [0, 0, 0
 
 def sorted_values(values: object) -> np.ndarray:
     return np.sort_complex(np.round(np.asarray(values, complex), 11))
+
+
+def test_directions_in_pieces_or_all_at_once_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, whole = sim.load(SCENES / "swing.yaml"), []
+    for piece in (1, 7, 1000):  # states of positions and of rates share a piece
+        monkeypatch.setattr(steady, "PIECE", piece)
+        whole.append(sim.linearize(scene, at=0.4))
+    assert len(whole[0].A) > 14
+    size = np.abs(whole[0].A).max()
+    for one in whole[1:]:
+        np.testing.assert_allclose(one.A, whole[0].A, rtol=0.0, atol=1e-12 * size)
+        np.testing.assert_array_equal(one.B, whole[0].B)
 
 
 # --- closed forms -----------------------------------------------------------------------------------
