@@ -6,7 +6,6 @@ are seen where they are interpreted only.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -80,6 +79,11 @@ class Reach:
         return set(self.tests.get(file, {}))
 
 
+def _in_tree(path: str) -> str:
+    """Return the place of a source in the tree; what was recorded in one checkout may be read in another."""
+    return max(path[path.rfind(f"/{room}/") + 1 :] for room in ROOMS if f"/{room}/" in path)
+
+
 def load(file: Path) -> Reach:
     """Read what a session wrote."""
     seconds = {}
@@ -95,5 +99,5 @@ def load(file: Path) -> Reach:
             for name in names:
                 if name in seconds:
                     found[line].add(name)
-        tests[os.path.relpath(path, ROOT)] = {line: frozenset(names) for line, names in found.items()}
+        tests[_in_tree(path)] = {line: frozenset(names) for line, names in found.items()}
     return Reach(tests, seconds)
