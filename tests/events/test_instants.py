@@ -210,8 +210,9 @@ def test_soft_stops_that_are_touched_are_engaged() -> None:
     sides = [(int(s.column), float(s.side)) for s in mechanism.model.stops]
     assert sides == [(0, -1.0), (0, 1.0), (1, -1.0), (1, 1.0), (2, 1.0)]
     assert mechanism.control.engaged.tolist() == [0, 1, 1, 0, 1]
-    back = q.copy()
-    add_freedoms(mechanism.structure.tables.links, np.array([-0.2, 0.3, 0, -0.36, -0.48]), 1.0, back)
+    back, along = q.copy(), np.zeros(len(v))
+    along[:5] = -0.2, 0.3, 0.0, -0.36, -0.48
+    add_freedoms(mechanism.structure.tables.links, along, 1.0, back)
     mechanism.look(back, v)
     engage(mechanism.model, mechanism.structure, mechanism, mechanism.control)
     assert mechanism.control.engaged.tolist() == [0, 0, 0, 0, 0]

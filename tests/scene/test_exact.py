@@ -805,7 +805,7 @@ def test_freedoms_count_by_what_holds_a_body_first():
         return Made(name=f"b{k}", inertia=inertia, place=Place("a", k + 1, 1))
 
     def joint(kind: str, k: int, connected: bool = True) -> Made:
-        return Made(type=kind, child=f"b{k}", connected=connected)
+        return Made(type=kind, child=f"b{k}", parent="world", connected=connected)
 
     for thin, told in (((0.9e-13, 1.0, 1.0), True), ((1.1e-13, 1.0, 1.0), False)):
         bodies = [body(k) for k in range(1002)]
