@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import sim
 from sim.kernels import stepping as kernels
 from sim.model import (
     BLOCK,
@@ -22,6 +23,7 @@ from sim.model import (
     TOLD,
     table,
 )
+from sim.scene.load import load_text
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -432,3 +434,37 @@ def test_rows_tell_points_that_pressed_with_their_forces() -> None:
         assert told.force[i] == pytest.approx(wanted, abs=1e-13)
     plain(kernels.tell)(work, 3.0)  # there is no more room
     assert stepped.told[0] == 3 and told.t.tolist() == [0.0, 2.5, 2.5]
+
+
+FLAIL = """
+schema: 1
+name: flail
+world: {{shapes: [{{name: ground, plane: {{}}}}]}}
+bodies:
+  arm: {{mass: 0.7 kg, com: [0.2, 0, 0.5], inertia: [0.01, 0.02, 0.015]}}
+  club:
+    {{mass: 1.3 kg, com: [0.6, 0, 0.5], inertia: [0.01, 0.02, 0.015],
+     shapes: [{{box: {{size: [0.3, 0.1, 0.1], center: [0.6, 0, 0.5]}}}}]}}
+joints:
+  shoulder: {{type: rotational, parent: world, child: arm, position: [0, 0, 0.5], axis: [0, 1, 0]}}
+{joints}
+initial: {{shoulder: {{coordinate: 25 deg, rate: 4}}, elbow: {{coordinate: 10 deg, rate: 6}}}}
+contacts: {{blow: {{between: [club, world.ground], friction: 0.3}}}}
+simulate: {{duration: 60 ms, contact: stepping, dt: 4 ms, record: 250 Hz}}
+"""
+ELBOW = "  elbow: {type: rotational, parent: arm, child: club, position: [0.4, 0, 0.5], axis: [0, 1, 0]}\n"
+RAIL = """  rail:
+    {type: planar, parent: arm, child: club, position: [0.45, 0, 0.5], axis: [0, 1, 0], second_axis: [1, 0, 0]}
+"""
+
+
+def test_overlaps_are_taken_back_along_loops_as_along_the_tree() -> None:
+    tree, loop = (sim.run(load_text(FLAIL.format(joints=joints))) for joints in (ELBOW, RAIL + ELBOW))
+    assert tree.epochs[0].loops == () and loop.epochs[0].loops == ("elbow",)
+    assert np.abs(np.array(tree.com["club"]) - np.array(loop.com["club"])).max() < 2e-5  # m, in steps of 4 ms
+    for recording in (tree, loop):
+        corners = np.array([[x, 0.05 * side, -0.05] for x in (-0.15, 0.15) for side in (-1, 1)])
+        quat = np.roll(np.array(recording.quat_wxyz["club"]), -1, axis=1)
+        centre = np.array(recording.com["club"])  # that of the box, too
+        lowest = [(centre[k] + Rotation.from_quat(quat[k]).apply(corners))[:, 2].min() for k in range(recording.rows)]
+        assert min(lowest) > -4e-6 and np.abs(lowest[-5:]).max() < 4e-6  # the club lies on the ground, and not in it
