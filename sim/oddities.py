@@ -33,6 +33,7 @@ def oddities(model: Model, mechanism: Mechanism) -> list[Problem]:
     return [
         *_beyond_a_turn(scene), *_limits_in_degrees(scene), *_about_half_a_turn(model, mechanism),
         *_huge_shapes(model), *_far_joints(model), *_forgotten(scene),
+        *_never_touching(model),
     ]  # fmt: skip
 
 
@@ -272,3 +273,30 @@ def _spoken_of(scene: Scene) -> set[str]:
     out |= {name for name in scene.initial if name in names}
     out |= {name for event in scene.events for one in event.actions for name in one.targets if name in names}
     return out
+
+
+# --- contacts -----------------------------------------------------------------------------------------
+
+
+def _never_touching(model: Model) -> Iterator[Problem]:
+    """Rules of contact between bodies that joints hold together, as long as no event cuts these."""
+    scene, joints = model.scene, model.joints
+    cut = {
+        name for event in scene.events for action in event.actions if action.kind == "cut" for name in action.targets
+    }
+    held = {
+        frozenset((int(joints.parent[j]), int(joints.child[j]))): spec.name
+        for j, spec in enumerate(model.joint_specs)
+        if spec is not None and j in model.connected and j not in model.constraints and spec.name not in cut
+    }
+    for number, rule in enumerate(scene.contacts):
+        pairs = [(model.solids[p.first].body, model.solids[p.second].body) for p in model.pairs if number in p.rules]
+        holding = [held.get(frozenset(pair)) for pair in pairs]
+        if pairs and None not in holding:
+            first, second = (model.body_names[body] for body in pairs[0])
+            yield _warning(
+                rule.place, f"contacts.{rule.name}",
+                f"nothing touches by this rule: joint {holding[0]!r} connects {first!r} and {second!r}, and what a "
+                "joint connects does not touch",
+                "name other bodies, or leave the rule out",
+            )  # fmt: skip

@@ -35,6 +35,10 @@ def warnings(text: str) -> list[sim.Problem]:
 BALL = "[0.5, 0, 0]"
 TURNED = "initial: {elbow: {rpy: [-179 deg, 0, 0]}}"
 PD = "controllers: {hold: {type: pd, joints: elbow, kp: 5, target: TARGET}}"
+TOUCHING = """
+world: {shapes: [{name: ground, plane: {center: [0, 0, -3]}}]}
+contacts: {blow: {between: [upper, world.ground]}}
+"""
 ODD = {
     "an angle without a unit": (
         arm(more="initial: {hinge: 90}"), "initial.hinge", "90 rad are 14.3 turns of 'hinge'",
@@ -78,6 +82,11 @@ ODD = {
         arm().replace("joints:", "  ball: {mass: 1 kg, com: [0, 0, 2], inertia: [1, 1, 1]}\njoints:"), "bodies.ball",
         "nothing holds it, no contact names it and nothing pushes it: it only falls",
     ),
+    "a rule for what a joint holds together": (
+        arm(more=TOUCHING), "contacts.blow",
+        "nothing touches by this rule: joint 'hinge' connects 'world' and 'upper', and what a joint connects does not "
+        "touch",
+    ),
     "bodies that nothing holds but one another": (
         arm().replace("parent: world, child: upper", "parent: post, child: upper").replace(
             "joints:", "  post: {mass: 1 kg, com: [0, 0, 0], inertia: [1, 1, 1]}\n"
@@ -100,6 +109,12 @@ def test_what_is_surely_not_meant_is_told(name):
 
 MEANT = {
     "an arm": arm(),
+    "a rule for what a joint holds until it is cut": arm(more=TOUCHING + "events: {falls: {at: 1 s, cut: hinge}}"),
+    "a rule for what is beyond the joint, too": arm(more=TOUCHING.replace("upper", '"*"')),
+    "a rule for what a joint holds that an event makes": arm(
+        more=TOUCHING.replace("upper", "lower")
+        + "events: {nails: {at: 1 s, connect: {nail: {type: fixed, parent: world, child: lower, position: [0, 0, 0]}}}}"
+    ),
     "an angle within a turn": arm(more="initial: {hinge: 350 deg, elbow: -3}"),
     "limits of several turns, with their unit": arm(limits=", limits: [-720 deg, 720 deg]"),
     "limits of several turns, by pi": arm(limits=", limits: [-4*pi, 4*pi]"),
