@@ -39,7 +39,7 @@ class Refusal(Exception):
 def say(text: str) -> None:
     """Print a line for the person at the terminal, beside the command's output; nothing where the terminal is gone."""
     with contextlib.suppress(OSError):
-        print(shown(text), file=sys.stderr, flush=True)
+        print(shown(text), file=sys.stderr)  # which writes each line at once
 
 
 def tell(text: object = "") -> None:

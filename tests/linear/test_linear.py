@@ -319,6 +319,16 @@ joints:
         model_of(pendulum(), at="soon")
 
 
+def test_a_joint_of_several_freedoms_names_all_of_them_as_states() -> None:
+    ball = "bodies: {bob: {mass: 2, com: [0.1, 0.2, -0.7], inertia: [0.1, 0.12, 0.15]}}\njoints:\n"
+    ball += "  hook: {type: spherical, parent: world, child: bob, position: [0, 0, 0]}\n"
+    for names in (["hook"], ["hook[0]", "hook[1]", "hook[2]"]):
+        model = model_of(ball, states=names)
+        assert model.states[:3] == ("hook[0]", "hook[1]", "hook[2]")
+    with pytest.raises(sim.LinearError, match="no freedom 'hoo'; it has hook"):
+        model_of(ball, states=["hoo"])
+
+
 def test_a_motion_that_is_not_steady_is_said_to_be_so() -> None:
     model = model_of(pendulum(rest="initial: {pin: {coordinate: 1, rate: 2}}"))
     assert (

@@ -81,6 +81,24 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "plugins/pd.py", "turn = 2.0 * math.atan2(half, rw) / (half or 1.0)", "1.0", "2.0",
         "where half is zero the vector that it multiplies is zero, too",
     ),
+    Judged(
+        "sim/contact/redundancy.py", "chosen = np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
+        "np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
+        "(np.abs(whole).reshape(problem.points, -1).max(axis=1) >= FELT)",
+        "no entry of an orthonormal basis that an svd gives is that number to the last bit",
+    ),
+    Judged(
+        "sim/contact/redundancy.py",
+        "step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]",
+        "np.abs(off)", "(off)", "steers the steps of an iteration; where it ends is what its residual says",
+    ),
+    *(
+        Judged(
+            "sim/warming.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
+            before, after, "kernels are compiled for the types of these numbers, and called with none of them",
+        )
+        for before, after in (("0", "1"), ("0.0", "1.0"))
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

@@ -204,3 +204,28 @@ def test_a_file_that_cannot_be_replaced_goes_on(tmp_path, monkeypatch):
         record(tmp_path / "a.h5")
     check(tmp_path / "a.h5", caught.value.rows_kept)
     assert caught.value.rows_kept > 0
+
+
+def test_a_last_copy_that_cannot_take_the_name_leaves_a_finished_recording(tmp_path, monkeypatch):
+    replace, asked = container.os.replace, []
+
+    def counted(source: Path, target: Path) -> None:
+        asked.append(target)
+        replace(source, target)
+
+    monkeypatch.setattr(container.os, "replace", counted)
+    record(tmp_path / "a.h5")
+    last, rows = len(asked), check(tmp_path / "a.h5")
+    asked.clear()
+
+    def fails(source: Path, target: Path) -> None:
+        counted(source, target) if len(asked) < last - 1 else asked.append(target)
+        if len(asked) == last:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(container.os, "replace", fails)
+    record(tmp_path / "b.h5")
+    assert len(asked) == last
+    check(tmp_path / "b.h5", rows)
+    with load_recording(tmp_path / "b.h5") as recording:
+        assert recording.complete

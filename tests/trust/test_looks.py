@@ -269,3 +269,10 @@ def test_a_closed_point_that_has_left_its_features_is_no_depth(monkeypatch):
         looks, "answer", lambda answers, code, at, t, y, out: out.__setitem__(slice(None), [7.0, 7.0, 7.0])
     )
     assert made._watch(1.0, np.zeros(2)).tolist() == [-1e-6, 7.0, 7.0]
+
+
+def test_a_condition_of_large_numbers_is_doubted_by_their_size() -> None:
+    values = (-1e3, -2.5e-5, -2.5e-5, -2.5e-5, -1e-5, -1e-5, -2.5e-5)
+    theta = np.arange(7) / 7
+    assert step(theta, values)._doubted().tolist() == [0, 1, 4]
+    assert step(theta, values, conditions=[True])._doubted().tolist() == [0, 1]  # 3e-5 is roundoff of a thousand

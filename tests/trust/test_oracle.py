@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -190,3 +191,14 @@ def test_many_loops_cost_what_their_own_rows_cost(monkeypatch):
         found = asked(recording, monkeypatch, 2)
     assert len(found) == 2 and {len(answer.J) for _, answer in found} == {185}
     assert set(sizes) == {(60, 25)}
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_all_masses_and_forces_together_change_no_acceleration(scale: float) -> None:
+    bodies, joints = rod(angle=0.7, rate=1.3, torque=0.4, armature=0.25)
+    expected = oracle.solve(bodies, joints, G, np.zeros((1, 6)))
+    small = [replace(body, mass=scale * body.mass, inertia=scale * body.inertia) for body in bodies]
+    hinges = [replace(one, torque=scale * one.torque, armature=scale * one.armature) for one in joints]
+    found = oracle.solve(small, hinges, G, np.zeros((1, 6)))
+    np.testing.assert_allclose(found.acceleration, expected.acceleration, rtol=0.0, atol=1e-10)
+    assert (found.rank, found.nullity) == (expected.rank, expected.nullity)
