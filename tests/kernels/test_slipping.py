@@ -1,4 +1,4 @@
-"""How one point slips: each part of its exact solution by itself, and the nearest of several answers, all found anew."""
+"""How one point slips: each part of its exact solution, and the nearest of several answers, all found anew."""
 
 from __future__ import annotations
 
