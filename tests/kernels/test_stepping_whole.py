@@ -77,6 +77,18 @@ def test_features_without_a_normal_follow_their_rate() -> None:
     assert lost(ended.work, 1, H) == pytest.approx(RATED, abs=1e-15)
 
 
+def test_a_gap_of_two_balls_at_the_end_is_between_their_surfaces() -> None:
+    """Seen from either: the normal of the press says which of them is a."""
+    for swapped in (False, True):
+        ended = Ended(0.0, True)
+        touches, way = ended.work.press_touch, ended.places[1] - ended.places[0]
+        touches.kind[1], touches.r[1] = BALL, [0.2, 0.3]
+        n = way / np.linalg.norm(way)
+        touches.n[1] = ended.work.end_links.R[1].reshape(3, 3).T @ n
+        ended.work.presses.axes[1, :3] = -n if swapped else n
+        assert ended.found() == pytest.approx(RATED if swapped else np.linalg.norm(way) - 0.5, abs=1e-13)
+
+
 class Whole:
     """A random tree and what a step of it needs; loops: whether rows of loops are there."""
 
