@@ -239,3 +239,11 @@ def test_points_that_are_reached_and_have_no_room_are_told(room: int, status: in
     one = Reached(np.array([0.2, 0.0, 0.2, 0.2, 0.2, 0.2, 0.0]), room)
     one.GAPS = ((), *Gathering.GAPS[1:])
     assert one.run() == status
+
+
+def test_one_point_of_the_last_step_is_enough_to_keep_and_other_pairs_stay_open() -> None:
+    one = Gathering()
+    one.reach[:], one.wandered[:] = MARGIN, 1e-9
+    one.work.pressed.key[0, 1], one.work.stepped.before = 5, 1
+    assert one.run() == Status.OK and one.found() == [(0, 5, 0)]
+    assert not any(name == "pair" for name, *_ in one.log)
