@@ -437,3 +437,53 @@ def test_a_guard_that_falls_beside_a_peak_does_not_fire() -> None:
     peak = -Polynomial.fromroots([0.45, 0.55]) - 0.0026
     step = Step([peak, Polynomial([0.38, -1.0])], sampled=(0, 1))
     assert step.first() == (2.0, -1)
+
+
+def finely(f, low: float = 0.4, high: float = 0.6, other: float = -1.0) -> tuple[Step, float, int, list[float]]:
+    """Look for a peak between the last three looks; beside a guard that stands still."""
+    step = Step([Polynomial([other]), f], sampled=(0, 1))
+    width, s = high - low, step.s
+    for values, at in ((s.ahead[LEVELS], low - width), (s.guard_old, low), (s.guard_new, high)):
+        values[:] = other, f(at)
+    theta, guard = plain(crossings.look_for_peak, ask=ask)(step.answers, None, step.s, low, high)
+    return step, float(theta), int(guard), step.asked[WATCH]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.4, 0.6), (0.2, 0.4), (0.3, 0.66)])
+def test_a_peak_is_looked_for_in_quarters_of_the_last_two_pieces(low: float, high: float) -> None:
+    """What is not found leaves the values of the last two looks as they were."""
+    f = Polynomial([-1.0, 0.3])
+    step, theta, guard, asked = finely(f, low, high)
+    assert (theta, guard) == (2.0, -1)
+    np.testing.assert_allclose(
+        asked, low + (high - low) * np.array([-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75]), atol=1e-15
+    )
+    assert step.s.guard_old.tolist() == [-1.0, f(low)] and step.s.guard_new.tolist() == [-1.0, f(high)]
+
+
+@pytest.mark.parametrize("piece", range(7))
+def test_a_peak_that_is_above_zero_at_one_quarter_alone_is_found(piece: int) -> None:
+    """Just before it and just after it the guard is below zero again; the crossing is the first of its quarter."""
+    at = 0.25 + 0.05 * piece
+    step, theta, guard, asked = finely(-Polynomial.fromroots([at - 0.01, at + 0.01]))
+    assert guard == 1 and theta == pytest.approx(at - 0.01, abs=1e-12)
+    np.testing.assert_allclose(asked[: piece + 1], 0.25 + 0.05 * np.arange(piece + 1), rtol=1e-13)
+    assert all(at - 0.05 - 1e-12 < x <= at for x in asked[piece + 1 :])
+    assert step.s.guard_new[1] >= 0.0 > step.s.guard_old[1]
+
+
+def test_states_of_looks_inside_a_step_are_those_of_its_path() -> None:
+    """Brought to the constraints for no look but those that narrow a crossing down."""
+    step = Step([Polynomial([-1.0, 0.5])])
+    values = np.zeros(1)
+    plain(crossings.watch_at, ask=ask)(step.answers, None, step.s, 0.37, values)
+    assert values[0] == pytest.approx(-1.0 + 0.185, rel=1e-14) and step.asked[WATCH] == [pytest.approx(0.37)]
+    step.s.guard_old[0], step.s.guard_new[0], step.s.open[0, 0] = -5.0, -4.0, CLEAR
+    plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.61, True, 0, values)
+    assert values[0] == -5.0 and step.asked[GLANCE] == [pytest.approx(0.61)]
+    step.s.open[0, 0] = WITHIN
+    plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.61, True, 0, values)
+    assert values[0] == pytest.approx(-1.0 + 0.305, rel=1e-14)
+    plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.2, False, 0, values)
+    assert values[0] == pytest.approx(-0.9, rel=1e-14) and step.asked[WATCH][1:] == [pytest.approx(0.2)]
+    assert step.asked[PROJECT] == []

@@ -24,6 +24,12 @@ class Judged(NamedTuple):
 
 
 CHANGE_NOTHING: tuple[Judged, ...] = (
+    *(
+        Judged("sim/kernels/curves.py", line, "0", "1", "a range from 1 to 1 is as empty as one from 1 to 0")
+        for line in (
+            "for r in range(1, degree + 1 if high < 1.0 else 0):", "for r in range(1, degree + 1 if low > 0.0 else 0):",
+        )
+    ),
     Judged(
         "sim/recording/writer.py", "MORE_EVENTS, EVENT_WIDTH = 64, 120", "64", "65",
         "room for events, which grows when it is full",
