@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import narrow, sides
 from sim.model import (
+    BALL,
     BOX,
     CAPSULE,
     CYLINDER,
@@ -29,7 +30,7 @@ from tests.kernels.plain import plain
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
 SIZES = {
-    PLANE: [0, 0, 0], SPHERE: [0.3] * 3, CAPSULE: [0.15, 0.15, 1.3], BOX: [0.4, 0.7, 1.1], CYLINDER: [0.25, 0.25, 0.9],
+    PLANE: [0, 0, 0], SPHERE: [0.3] * 3, CAPSULE: [0.15, 9.0, 1.3], BOX: [0.4, 0.7, 1.1], CYLINDER: [0.25, 9.0, 0.9],
     ELLIPSOID: [0.2, 0.5, 0.35],
 }  # fmt: skip
 
@@ -132,17 +133,18 @@ def test_the_slack_of_an_edge_is_beyond_both_of_its_ends(kinds: tuple[int, int],
 
 
 @pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("kinds", list(itertools.product((BOX, CYLINDER, PLANE, MESH), (SPHERE, CAPSULE, BOX, MESH))))
-def test_a_corner_may_be_over_a_face_between_two_heights(kinds: tuple[int, int], side: int) -> None:
+def test_a_corner_may_be_over_a_face_between_two_heights(kinds: tuple[int, int], axis: int, side: int) -> None:
     rng, (mine, his) = np.random.default_rng(kinds), kinds
     turns = [Rotation.random(rng=rng).as_matrix() for _ in range(2)]
     face, other = solid(mine, [0.3, -0.2, 0.5], turns[0]), solid(his, rng.normal(size=3), turns[1])
     pair = Pair(*((face, other) if side == 0 else (other, face)))
-    row, f = 1 - side, int(rng.integers(3)) if mine == BOX else 2
+    row, f = 1 - side, axis if mine == BOX else 2
     half = 0.0 if mine == PLANE else 0.5 * face.size[f]
     outward = -face.R[:, f]
     if mine == MESH:
-        f = int(pair.shapes.first[side] + pair.shapes.corners[side] + pair.shapes.edges[side] + 4)
+        f = int(pair.shapes.first[side] + pair.shapes.corners[side] + pair.shapes.edges[side] + 4 + axis)
         outward = face.R @ pair.hulls.d[f]
         half = (face.corners @ pair.hulls.d[f]).max()
     signs, corner = (
@@ -246,7 +248,7 @@ def test_points_of_a_flat_cap_have_keys_by_their_angles(below: int, gap: float, 
     post = solid(CYLINDER, [0.1, -0.2, 0.45 + gap], np.diag([1.0, up, up]) @ Rotation.from_euler("z", 0.3).as_matrix())
     floor = solid(below, [0, 0, 0] if below == PLANE else [0, 0, -0.5], size=[3, 3, 1] if below != PLANE else None)
     if below == CYLINDER:
-        floor.size[:2] = 2.0
+        floor.size[0] = 2.0
     meeting = meet(post, floor, 1e-3) if exchanged else meet(floor, post, 1e-3)
     found = keyed(meeting, 0 if exchanged else 1)
     first = sides.ON_RIM + (16 if up < 0 else 0)
@@ -387,3 +389,70 @@ def test_a_row_is_kept_where_it_lies_within_heights_near_the_normal_on_both_and_
     assert admitted(shift=edge + 0.9e-4, slack=1e-4) and not admitted(shift=edge + 1.1e-4, slack=1e-4)
     assert not admitted(twice=True)
     assert not admitted(last=True)
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_points_within_a_margin_of_a_plane_are_counted(exchanged: bool) -> None:
+    for gap, wanted in ((0.9e-3, 4), (1.1e-3, 0)):
+        floor, box = (
+            solid(PLANE, [0.2, 0.1, 0.3], about("x", 0.4)),
+            solid(BOX, [0, 0, 0], about("x", 0.4) @ about("z", 0.5)),
+        )
+        box.x = floor.x + floor.R @ [0.3, -0.1, 0.55 + gap]
+        shapes, x, R = shape_table([box, floor] if exchanged else [floor, box], None)
+        touch, points = table(TOUCH, narrow.ROOM), table(TOUCH_WORK, narrow.ROOM)
+        rest = shapes, hull_table([], shapes), 0, 1, x, R, 1e-3, touch, points, np.zeros((2, 12)), np.zeros((13, 3))
+        assert plain(narrow.points_within)(*rest) == wanted
+        count, s, n = plain(narrow.touching_points)(*rest)
+        assert count == wanted
+        assert s == pytest.approx(gap, abs=1e-14)
+        np.testing.assert_allclose(n, floor.R[:, 2] * (-1 if exchanged else 1), rtol=0, atol=1e-14)
+        corners = [floor.R.T @ (box.x + box.R @ [0.2 * i, 0.35 * j, -0.55] - floor.x) for i in (1, -1) for j in (1, -1)]
+        found = (points.p[:count] - floor.x) @ floor.R
+        for corner in corners[:wanted]:
+            assert np.linalg.norm(found - [*corner[:2], 0.5 * gap], axis=1).min() < 1e-12
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("kind", [CAPSULE, CYLINDER, BOX, MESH])
+def test_points_where_a_line_leaves_a_cap_have_keys_by_edge_and_end(kind: int, exchanged: bool) -> None:
+    """A line along y, 0.1 m beside the axis of a post of 0.25 m; end 0 is farther along the edge."""
+    post, turn = solid(CYLINDER, [0, 0, -0.45]), about("x", -np.pi / 2)  # z of the other is y of the world
+    if kind in (CAPSULE, CYLINDER):
+        other = solid(kind, [0.1, 0.02, 0.2], turn, [0.2, 0.2, 1.5])
+    else:
+        other = solid(kind, [0.1, 0.02, 0.35 * 2**0.5], turn @ about("z", np.pi / 4), [0.7, 0.7, 1.5])
+    meeting = meet(other, post, 1e-3) if exchanged else meet(post, other, 1e-3)
+    found = keyed(meeting, 0 if exchanged else 1)
+    shapes, _, _ = shape_table([other], None)
+    rows = hull_table([other], shapes)
+    ends = {}
+    half = (0.25**2 - 0.1**2) ** 0.5
+    for end, y in ((0, half), (1, -half)):
+        if kind == MESH:
+            edges = rows[shapes.corners[0] : shapes.corners[0] + shapes.edges[0]]
+            which = int(np.argmin((edges.p @ other.R.T)[:, 2]))
+            key = sides.OF_MESH + len(rows) + 2 * which + end
+            y *= np.sign((other.R @ edges.d[which])[1])
+        else:
+            which = next(k for k in found if k % 2 == end) // 2 % 4 if kind == BOX else 0
+            key = sides.ON_LINE + 16 + 2 * which + end
+        ends[key] = [0.1, y, 0.0]
+    assert meeting.count == 2
+    assert found.keys() == ends.keys()
+    for key, place in ends.items():
+        np.testing.assert_allclose(other.x + other.R @ found[key], place, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("gap", [0.1, 1e-4])
+def test_two_corners_that_are_apart_are_their_own_points(gap: float) -> None:
+    tip = Rotation.align_vectors([[0, 0, 1]], [[1, 1, 1]])[0].as_matrix()
+    a = solid(BOX, [0, 0, 0], tip, [1, 1, 1])
+    b = solid(BOX, [0, 0, 3**0.5 + gap], about("z", 0.3) @ tip, [1, 1, 1])
+    meeting = meet(a, b, 0.2)
+    nearest = int(np.argmin(np.abs(meeting.gap - gap)))
+    assert meeting.gap[nearest] == pytest.approx(gap, abs=1e-14)
+    np.testing.assert_allclose(meeting.p[nearest], [0, 0, 0.5 * (3**0.5 + gap)], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(meeting.n[nearest], [0, 0, 1], rtol=0, atol=1e-9)
+    assert meeting.touches.kind[nearest].tolist() == [BALL, BALL]
+    assert meeting.touches.key[nearest].tolist() == [26, 0]  # +++ and ---
