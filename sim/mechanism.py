@@ -156,9 +156,8 @@ class Mechanism:
 
     def around(self, n: int) -> list[str]:
         """Return the names of the joints of loop n, the one that closes it last."""
-        joint, second = self.structure.tables.links["joint"], int(self.structure.tables.blocks.mate[n])
-        links = self.links_around(n) + (self.links_around(second) if second >= 0 else [])  # of a gear's two freedoms
-        names = [self.model.joint_names[int(joint[link])] for link in dict.fromkeys(links)]
+        joint = self.structure.tables.links["joint"]
+        names = [self.model.joint_names[int(joint[link])] for link in self.links_around(n)]
         return [*names, self.model.joint_names[self.structure.loops[n]]]
 
     def direction(self, code: int, n: int) -> np.ndarray:

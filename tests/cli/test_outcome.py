@@ -292,3 +292,8 @@ def test_a_target_can_be_written(tmp_path, monkeypatch):
         with pytest.raises(Refusal) as caught:
             options.target(Path(name), "-o", (".svg", ".png"), overwrite=overwrite)
         assert str(caught.value) == sentence
+
+
+def test_a_refusal_is_its_sentence_whatever_its_code():
+    assert str(Refusal("no room")) == str(Refusal("no room", 4)) == "no room"
+    assert (Refusal("no room").code, Refusal("no room", 4).code) == (2, 4)

@@ -612,3 +612,10 @@ def test_pieces_of_the_path_are_its_law_linearised(seed: int) -> None:
     assert regions(soft, at[0], soft.rates(at[0])).merit <= 1e-9
     moved = np.append(((at[0] - answer.P) / unit).ravel(), at[1] - log_soft)
     assert moved @ tangent == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_only_friction_that_nothing_presses_has_rows_that_are_no_unknowns() -> None:
+    G = np.diag([0.0, 2.0, 0.0, 0.0, 3.0, 0.0])
+    for least, dead in (((0.0, 0.0), [[0, 0, 0], [0, 0, 0]]), ((0.0, 0.3), [[0, 0, 0], [1, 0, 1]])):
+        problem = impact(G, np.ones(6), np.array([0.5, 0.7]), least=np.array(least))
+        assert problem.dead.tolist() == np.array(dead, bool).tolist()

@@ -98,6 +98,20 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]",
         "np.abs(off)", "(off)", "steers the steps of an iteration; where it ends is what its residual says",
     ),
+    Judged(
+        "sim/contact/redundancy.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "mu * size > -x[:, 0]",
+        "(mu * size >= -x[:, 0])", "at the limit the point is projected to the tip of the cone, along its edge or not",
+    ),
+    Judged(
+        "sim/closing.py", "if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):",
+        "slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0))",
+        "(slip(mechanism) < 1e-09 * (1.0 + np.abs(v).max(initial=0.0)))",
+        "a residual is that number to the last bit by chance alone, and the way that follows gives the same velocities",
+    ),
+    Judged(
+        "sim/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
+        "keeps off a division by zero: a step of any such length is cut to what is left",
+    ),
     *(
         Judged(
             "sim/warming.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
