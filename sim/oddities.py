@@ -287,7 +287,7 @@ def _never_touching(model: Model) -> Iterator[Problem]:
     held = {
         frozenset((int(joints.parent[j]), int(joints.child[j]))): spec.name
         for j, spec in enumerate(model.joint_specs)
-        if spec is not None and j in model.connected and j not in model.constraints and spec.name not in cut
+        if spec is not None and spec.type != "free" and j in model.connected and spec.name not in cut
     }
     for number, rule in enumerate(scene.contacts):
         pairs = [(model.solids[p.first].body, model.solids[p.second].body) for p in model.pairs if number in p.rules]

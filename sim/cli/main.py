@@ -18,6 +18,7 @@ app = typer.Typer(
     name="sim",
     help="Simulate figures and mechanisms that catch, hold, let go, stand and fall.",
     add_completion=False,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -247,7 +248,7 @@ def verify(
     return guarded(command, as_json=as_json)
 
 
-new = typer.Typer(help="Write a scene or a controller to start from.")
+new = typer.Typer(help="Write a scene or a controller to start from.", pretty_exceptions_enable=False)
 app.add_typer(new, name="new")
 
 

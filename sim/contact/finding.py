@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sim.contact.touch import Touch
 from sim.kernels.narrow import touching_points
 from sim.mechanism import Mechanism
-from sim.model import ROLLING
+from sim.model import FREE, ROLLING
 
 CLOSED = 1e-9  # m: gap at which a point touches
 
@@ -19,8 +19,8 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     nor does what is kept on the ground on which it rolls.
     """
     model, structure = mechanism.model, mechanism.structure
-    joints, free = model.joints, set(model.free_joint.tolist())
-    present = {int(j) for j in (*structure.carrier[1:], *structure.loops)} - free
+    joints = model.joints
+    present = {int(j) for j in (*structure.carrier[1:], *structure.loops) if joints.kind[j] != FREE}
     present = {j for j in present if j not in model.constraints or joints.kind[j] == ROLLING}
     held = {frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present}
     out = {}

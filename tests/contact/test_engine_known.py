@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import sim
+from sim.scene.load import load_text
 from tests.contact.engine import CONE, PENETRATION, Run
 
 pytestmark = pytest.mark.contact
@@ -60,3 +62,28 @@ def test_bodies_that_overlap_at_the_start_are_told() -> None:
     text = ONE.format(shape="{sphere: {center: [0, 0, 0.05], radius: 0.1}}", e=0, more="", simulate="")
     with pytest.raises((sim.SceneError, sim.SimulationError), match=r"overlap|deep|inside"):
         Run(text).to(0.1)
+
+
+FREE_BALL = """
+schema: 1
+name: free
+world: {shapes: [{name: ground, plane: {}}]}
+bodies: {ball: {mass: 1 kg, shapes: [{sphere: {radius: 0.1, center: [0, 0, 0.3]}}]}}
+JOINTS
+contacts: {blow: {between: [ball, world.ground], restitution: 0.5}}
+simulate: {duration: 0.5 s, contact: WAY, dt: 1 ms}
+"""
+LOOSE = "joints: {loose: {type: free, parent: world, child: ball, position: [0, 0, 0.3]}}"
+
+
+@pytest.mark.parametrize("way", ["event", "stepping"])
+def test_a_free_joint_holds_nothing_so_what_it_connects_touches(way: str) -> None:
+    """The ball falls 0.2 m and rises by a quarter of that, with a joint of six freedoms as without any."""
+    heights = []
+    for joints in ("", LOOSE):
+        recording = sim.run(load_text(FREE_BALL.replace("JOINTS", joints).replace("WAY", way)))
+        heights.append(np.array(recording.com["ball"])[:, 2])
+    assert heights[0].min() > 0.1 - 2e-3 and len(heights[0]) == len(heights[1])
+    fallen = int(heights[0].argmin())
+    assert heights[0][fallen:].max() == pytest.approx(0.15, abs=3e-3)
+    np.testing.assert_allclose(heights[1], heights[0], rtol=0.0, atol=1e-9)

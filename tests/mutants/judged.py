@@ -98,6 +98,16 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]",
         "np.abs(off)", "(off)", "steers the steps of an iteration; where it ends is what its residual says",
     ),
+    *(
+        Judged(
+            "sim/cli/main.py", line, "False", "True",
+            "how the library would print an exception; none gets that far, as every command is guarded",
+        )
+        for line in (
+            "pretty_exceptions_enable=False,",
+            'new = typer.Typer(help="Write a scene or a controller to start from.", pretty_exceptions_enable=False)',
+        )
+    ),
     Judged(
         "sim/contact/redundancy.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "mu * size > -x[:, 0]",
         "(mu * size >= -x[:, 0])", "at the limit the point is projected to the tip of the cone, along its edge or not",

@@ -110,6 +110,10 @@ def test_what_is_surely_not_meant_is_told(name):
 MEANT = {
     "an arm": arm(),
     "a rule for what a joint holds until it is cut": arm(more=TOUCHING + "events: {falls: {at: 1 s, cut: hinge}}"),
+    "a rule for what a free joint connects": HEAD + """
+bodies: {upper: {mass: 1 kg, shapes: [{sphere: {radius: 0.1}}]}}
+joints: {loose: {type: free, parent: world, child: upper, position: [0, 0, 0]}}
+""" + TOUCHING,
     "a rule for what is beyond the joint, too": arm(more=TOUCHING.replace("upper", '"*"')),
     "a rule for what a joint holds that an event makes": arm(
         more=TOUCHING.replace("upper", "lower")

@@ -14,7 +14,7 @@ import sim
 from sim.cli.main import main
 from tests.values.cases import SCENES, cases, names
 
-IDLE = ("created", "elapsed", "version", "seconds")  # attributes that tell of the run and not of the motion
+IDLE = "run"  # the group that tells of the run and not of the motion
 
 
 def keep(folder: Path, tell: Callable[[str], object] = print) -> None:
@@ -83,9 +83,8 @@ def _datasets(file: h5py.File) -> dict[str, np.ndarray]:
             out[name] = (
                 value if value.dtype != object else np.array([str(v) for v in value.ravel()]).reshape(value.shape)
             )
-        for key, attribute in thing.attrs.items():
-            if key not in IDLE and not isinstance(attribute, h5py.Reference):
-                out[f"{name}@{key}"] = np.asarray(str(attribute))
+        for key, attribute in thing.attrs.items() if name != IDLE else ():
+            out[f"{name}@{key}"] = np.asarray(str(attribute))
 
     file.visititems(visit)
     visit("", file)
