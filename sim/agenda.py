@@ -8,43 +8,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sim.scene.spec import Event
+from sim.state import Schedule
 
 
 @dataclass
 class Agenda:
-    """What is due, and when.
-
-    fired : how often each event has happened
-    told : what was told once of each: event and text
-    due : event name -> times at which it is to happen, besides `at`
-    """
+    """What is due, and when: reads and writes the schedule of a run's state."""
 
     events: tuple[Event, ...]
-    fired: dict[str, int] = field(default_factory=dict)
-    due: dict[str, list[float]] = field(default_factory=dict)
-    pressed: list[str] = field(default_factory=list)  # keys pressed and not yet served
-    told: set[tuple[str, str]] = field(default_factory=set)
+    state: Schedule
 
-    def __post_init__(self) -> None:
-        for event in self.events:
+    @classmethod
+    def of(cls, events: tuple[Event, ...]) -> Agenda:
+        """Return what is due at the start."""
+        due: dict[str, list[float]] = {}
+        for event in events:
             if event.at is not None:
-                self.due.setdefault(event.name, []).append(event.at)
+                due.setdefault(event.name, []).append(event.at)
+        return cls(events, Schedule(due=due))
 
     def next_time(self) -> float:
         """Return the time of the next timed event [s]."""
-        return min((t for times in self.due.values() for t in times), default=math.inf)
+        return min((t for times in self.state.due.values() for t in times), default=math.inf)
 
     def spent(self, event: Event) -> bool:
         """Tell whether an event will not happen again."""
-        return event.once and self.fired.get(event.name, 0) > 0
+        return event.once and self.state.fired.get(event.name, 0) > 0
 
     def tell_once(self, event: Event, texts: Iterable[str]) -> list[str]:
         """Return what has not been told of an event yet; it is told now."""
-        fresh = [text for text in texts if (event.name, text) not in self.told]
-        self.told.update((event.name, text) for text in fresh)
+        fresh = [text for text in texts if (event.name, text) not in self.state.told]
+        self.state.told.update((event.name, text) for text in fresh)
         return fresh
 
     def take(self, t: float, crossed: Iterable[str] = ()) -> list[Event]:
@@ -57,21 +54,21 @@ class Agenda:
         while fresh := [event for event in self.events if event.name not in out and self._fires(event, t, crossed)]:
             for event in fresh:
                 out[event.name] = event
-                self.fired[event.name] = self.fired.get(event.name, 0) + 1
+                self.state.fired[event.name] = self.state.fired.get(event.name, 0) + 1
                 for other in self.events:
                     for name, delay in other.after:
                         if name == event.name and not self.spent(other):
-                            self.due.setdefault(other.name, []).append(t + delay)
-        self.pressed.clear()
+                            self.state.due.setdefault(other.name, []).append(t + delay)
+        self.state.pressed.clear()
         return [event for event in self.events if event.name in out]
 
     def _fires(self, event: Event, t: float, crossed: set[str]) -> bool:
         """Tell whether an event happens at t; its time is then no longer due."""
-        times = self.due.get(event.name, [])
+        times = self.state.due.get(event.name, [])
         timed = any(time <= t for time in times)
         if timed:
-            self.due[event.name] = [time for time in times if time > t]
-        keyed = event.key is not None and event.key in self.pressed
+            self.state.due[event.name] = [time for time in times if time > t]
+        keyed = event.key is not None and event.key in self.state.pressed
         return (timed or keyed or event.name in crossed) and not self.spent(event)
 
     def keys(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -25,24 +25,23 @@ from sim.scene.controllers import BUILT_IN, controller_class
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import ControllerUse, Expression
 from sim.sentences import SimulationError
+from sim.state import Remembered
 
 USUAL_RATE = 100.0  # Hz, of a sampled controller that says none
 
 
 @dataclass
 class Sampled:
-    """A sampled controller: its next call, what it holds and what it remembers."""
+    """A sampled controller, and what it remembers."""
 
     use: ControllerUse
     controller: Controller
     rate: float  # Hz
-    torque: np.ndarray  # (columns,)
-    memory: dict[str, Any] = field(default_factory=dict)
-    calls: int = 0
+    state: Remembered
 
     def next_time(self) -> float:
         """Return when it is called next [s]."""
-        return self.calls / self.rate
+        return self.state.calls / self.rate
 
 
 class ControllerFault(SimulationError):
@@ -88,7 +87,8 @@ class Controllers:
         for use in model.scene.controllers:
             controller = self._make(use, view, trust)
             if type(controller).sample is not Controller.sample:
-                self.sampled.append(Sampled(use, controller, _rate(use, controller), np.zeros(len(model.columns))))
+                kept = Remembered(calls=0, torque=np.zeros(len(model.columns)))
+                self.sampled.append(Sampled(use, controller, _rate(use, controller), kept))
             formulas += self._formulas(use, controller, view)
             if controller.law is not None:
                 constants = self._constants(use, controller, view)
@@ -234,20 +234,20 @@ class Controllers:
         for item in self.sampled:
             if item.use.name not in enabled:
                 if item.next_time() <= t:
-                    item.calls += 1
+                    item.state.calls += 1
                 continue
             if item.next_time() <= t:
                 kind, sample = type(item.controller), item.controller.sample
-                _called(item.use, kind, sample, t, self.state, item.torque, item.memory)
+                _called(item.use, kind, sample, t, self.state, item.state.torque, item.state.memory)
                 self._refuse_endless(item)
-                item.calls += 1
-            held_out += item.torque
+                item.state.calls += 1
+            held_out += item.state.torque
 
     def _refuse_endless(self, item: Sampled) -> None:
         """Refuse torques that are no finite numbers."""
-        for column in np.flatnonzero(~np.isfinite(item.torque)):
+        for column in np.flatnonzero(~np.isfinite(item.state.torque)):
             joint = self.model.column_names[column]
-            raise ControllerFault(item.use, f"it gives {item.torque[column]} to joint {joint!r}")
+            raise ControllerFault(item.use, f"it gives {item.state.torque[column]} to joint {joint!r}")
 
     def next_sample(self) -> float:
         """Return the time of the next call [s]; infinite without sampled controllers."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim.agenda import Agenda
 from sim.changes import Instant, engage
 from sim.compiler import Model
-from sim.connectivity import Structure
+from sim.connectivity import Structure, build
 from sim.contact.hold import key_of
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
@@ -51,6 +53,7 @@ from sim.model import (
     STEP,
     STEP_FIXED,
     STICK,
+    TOLD,
     WAITING_TO_LEAVE,
     Control,
     Guards,
@@ -65,7 +68,11 @@ from sim.programs import Condition
 from sim.rows import Rows
 from sim.scratch import make_stepper, make_work, stepping_work, with_scratch
 from sim.sentences import SimulationError, sentence
+from sim.state import Connections, Ledger, Push, State
 from sim.tree import Frames
+
+if TYPE_CHECKING:
+    from sim.contact.remembered import Contacts
 
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 FOLLOWED = 1e-9  # of the largest: by less what formulas give that read forces has not changed
@@ -79,30 +86,27 @@ SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
+# Arrays that controllers look at; and what is no memory of kernels: who answers, and rows on their way out.
+LOOKED_AT, PASSING = ("coordinate", "rate", "torque", "control", "bodies"), ("answers", "told")
 # Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this
 # at once, by roundoff, features are looked for anew.
 ASTRAY, SOON = 1.0, 1e-9
 
 
 class Flow:
-    """State, tables and integrator of the present structure.
+    """Tables and integrator of the present structure, and what a run's state says of the motion.
 
-    impact, extra : J, energy lost in impacts and put in at events
+    contacts : what touches, where something can; ledger : energies that the integrator does not follow
     """
 
     def __init__(
         self, model: Model, structure: Structure, frames: Frames, active: frozenset[int], mechanism: Mechanism,
-        control: Control, conditions: list[Condition],
+        control: Control, conditions: list[Condition], contacts: Contacts | None,
     ):  # fmt: skip
         self.model, self.frames, self.active, self.control = model, frames, active, control
         self.conditions = conditions
-        self.idle: frozenset[int] = frozenset()  # meetings of which open points rest on the other shape
-        self.idle_stops: frozenset[tuple[int, int]] = frozenset()  # columns, and sides of stops that they rest at
-        # Points that stick and have just left their cones, and freedoms that friction held until now.
-        self.leaving: frozenset[tuple[int, int, int]] = frozenset()
-        self.impact = self.extra = 0.0
-        self.first_balance = math.nan
-        self.iterations = 0  # of the last decision on what touches; time steps make none
+        self.contacts = contacts
+        self.ledger = Ledger()
         self.rows = Rows(model)
         self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
@@ -114,7 +118,7 @@ class Flow:
         self.work: Work = mechanism.work
         self._share_work(structure)
         self.stepper: Stepper = make_stepper(structure.sizes, len(self.guards.table))
-        self._wrenches: list[tuple[float, int, np.ndarray]] = []  # end, body, (point in B, force, torque)
+        self.pushes: list[Push] = []
 
     def _share_work(self, structure: Structure) -> None:
         """Make scratch for a structure; arrays that controllers look at stay the same."""
@@ -224,6 +228,52 @@ class Flow:
             self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism
         )
 
+    # --- as a value -----------------------------------------------------------------------------
+
+    def connections(self) -> Connections:
+        """Return what the present structure was asked to be."""
+        structure = self.structure
+        return Connections(
+            active=self.active, frames=self.frames, carrier=structure.carrier, touches=structure.touches,
+            meetings=structure.meetings, holds=structure.holds, step=self.model.step,
+        )  # fmt: skip
+
+    def numbers(self) -> dict[str, np.ndarray]:
+        """Return the tables of the structure but addresses of laws, which are those of a process."""
+        return {name: array for name, array in self.structure.tables._asdict().items() if name != "laws"}
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """Return what kernels remember between steps, but who answers them, and rows on their way out."""
+        return {name: array for name, array in self.work._asdict().items() if name not in PASSING}
+
+    def put(self, state: State) -> None:
+        """Take over a state, which is the flow's own from now on; arrays that controllers look at stay the same."""
+        asked = state.connections
+        self.contacts, self.ledger, self.pushes, self.turns = state.contacts, state.ledger, state.pushes, state.turns
+        self.active, self.frames, self.room = asked.active, asked.frames, state.room
+        self.time_stepping, self.look_again = state.time_stepping, state.look_again
+        self.model = replace(self.model, step=asked.step)
+        self.structure = build(
+            self.model, asked.frames, asked.active, asked.carrier, asked.touches, asked.meetings, asked.holds
+        )
+        self.rows.fit(self.structure)
+        work = dict(state.work)
+        for name in LOOKED_AT:
+            getattr(self.work, name)[:] = work.pop(name)
+        for now, then in zip(self.control, state.control, strict=True):
+            now[:] = then
+        told = table(TOLD, len(work["presses"]) * len(self.rows.buffer))
+        self.work = self.work._replace(**work, told=told)
+        self.stepper, self.guards = make_stepper(self.structure.sizes, len(state.guards.table)), state.guards
+        for now, then in zip(self.stepper, state.stepper, strict=True):
+            now[:] = then
+        self.mechanism = Mechanism(self.model, self.structure, self.work, self.control, self.t)
+        self._system = None
+        numbers = self.numbers()
+        if any(not np.array_equal(array, numbers[name]) for name, array in state.tables.items()):
+            self.work.one.intact[0] = 0
+            self.restart()
+
     # --- motion ---------------------------------------------------------------------------------
 
     def advance(self, stop: float, steps: int) -> tuple[int, int]:
@@ -266,13 +316,15 @@ class Flow:
     def crossed(self) -> tuple[list[str], list[int], bool]:
         """Return the events and soft stops whose guards crossed zero in the last bracket, and whether others did.
 
-        Points of contact that have left their cones, and freedoms that friction held, are kept in `leaving`.
+        Points of contact that have left their cones, and freedoms that friction held, are kept in `contacts.leaving`.
         """
         old, new = self.stepper.guard_old, self.stepper.guard_new
         fires = ((old < 0.0) & (new >= 0.0)) | ((old == 0.0) & (new > 0.0))
         fired = np.flatnonzero(fires & (self.guards.table.armed != 0))
         table, stops = self.guards.table, self.model.stops
-        self.leaving = frozenset(self._key(int(table.owner[i]), table.kind[i]) for i in fired if table.kind[i] in GRIPS)
+        if self.contacts is not None:
+            grips = (i for i in fired if table.kind[i] in GRIPS)
+            self.contacts.leaving = frozenset(self._key(int(table.owner[i]), table.kind[i]) for i in grips)
         events = [self.conditions[i].event for i in fired if table.kind[i] == GUARD_PROGRAM]
         soft = [int(table.owner[i]) for i in fired if table.kind[i] == GUARD_STOP and not stops.rigid[table.owner[i]]]
         return events, soft, len(fired) > len(events) + len(soft)
@@ -364,9 +416,14 @@ class Flow:
         count[METHOD], count[AUTO], clock[STEP_FIXED] = METHODS["stepping"], 0, self.model.scene.simulate.dt
         self.turns.append(Turn(self.t, "stepping", int(count[ACCEPTED]), why))
 
-    def renew(self) -> None:
-        """Let the kernels be handed anew what was replaced."""
-        self._system = None
+    def book(self, lost: float, given: float = 0.0) -> None:
+        """Count energy that impacts took, and that events put in [J]."""
+        self.ledger.impact += lost
+        self.ledger.extra += given
+
+    def have_steps_of(self, dt: float) -> None:
+        """Let inertia have, or no longer have, what time steps of contacts add to it; dt : s, or 0."""
+        self.model = replace(self.model, step=dt)
 
     def step_at_most(self, longest: float) -> None:
         """Let the next step not be longer [s]."""
@@ -440,8 +497,8 @@ class Flow:
             guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(np.any(friction))
         self._arm_contacts(n + len(stops) + len(self.rough))
         self._arm_holds(len(guards) - 2 * len(self.structure.holds))
-        if self.model.one_sided:
-            self._allow_what_begins(n + len(stops) + len(self.rough))
+        if self.contacts is not None and self.model.one_sided:
+            self._allow_what_begins(n + len(stops) + len(self.rough), self.contacts)
 
     def _pressed_stops(self) -> set[tuple[int, int]]:
         """Return the column and the side of every rigid stop that a freedom rests against."""
@@ -475,10 +532,10 @@ class Flow:
             guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
             self.guards.forces[0] = 1
 
-    def _allow_what_begins(self, contacts: int) -> None:
+    def _allow_what_begins(self, first: int, contacts: Contacts) -> None:
         """Let guards of what has bounds that begin at these, or a little beyond, fire a little later only.
 
-        contacts : the first guard of contacts
+        first : the first guard of contacts
         """
         guards, rows, stops = self.guards.table, self.structure.tables.rows, self.model.stops
         values, bound = np.zeros(len(guards)), np.zeros(len(guards))
@@ -493,8 +550,8 @@ class Flow:
         gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, SLIDES)
         least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
         idle = np.zeros(len(guards), bool)
-        idle[contacts + np.array(list(self.idle), int)] = True
-        idle[n : n + len(stops)][[place in self.idle_stops for place in self.stops]] = True
+        idle[first + np.array(list(contacts.idle), int)] = True
+        idle[n : n + len(stops)][[place in contacts.idle_stops for place in self.stops]] = True
         least[idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[idle], 0.0), 0.0)
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
@@ -555,34 +612,34 @@ class Flow:
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
         rows, told = self.rows.buffer[: self.stepper.count[FILLED]], self.work.told[: self.work.stepped.told[0]]
-        values = self.rows.split(rows, self.structure, self.impact, self.extra)
+        values = self.rows.split(rows, self.structure, self.ledger.impact, self.ledger.extra)
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
         if len(told):
             touches = self.rows.presses(values["time"], told, self.structure)
         if touches:
-            touches["iterations"] = np.full(len(touches["row"]), self.iterations)
+            touches["iterations"] = np.full(len(touches["row"]), self.contacts.iterations if self.contacts else 0)
         out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.drop_rows()
-        out[0]["energy/balance"] -= self.first_balance
+        out[0]["energy/balance"] -= self.ledger.first
         return out
 
     def drop_rows(self) -> float:
         """Forget the rows that were filled; returns the time of the last one [s], not-a-number without any."""
         count, rows = self.stepper.count, self.rows.buffer[: self.stepper.count[FILLED]]
-        if len(rows) and math.isnan(self.first_balance):
-            self.first_balance = float(self.rows.balance(rows[:1], self.impact, self.extra)[0])
+        if len(rows) and math.isnan(self.ledger.first):
+            self.ledger.first = float(self.rows.balance(rows[:1], self.ledger.impact, self.ledger.extra)[0])
         count[FILLED] = self.work.stepped.told[0] = 0
         return float(rows[-1, 0]) if len(rows) else math.nan
 
     def energies(self) -> dict[str, float]:
         """Return energies of the state as last observed [J]."""
         kinetic, potential = (float(e) for e in self.work.one.energy[0])
-        put_in, dissipated = float(self.stepper.y[-2]) + self.extra, float(self.stepper.y[-1])
-        total = kinetic + potential + dissipated + self.impact - put_in
-        first = 0.0 if math.isnan(self.first_balance) else self.first_balance
+        put_in, dissipated = float(self.stepper.y[-2]) + self.ledger.extra, float(self.stepper.y[-1])
+        total = kinetic + potential + dissipated + self.ledger.impact - put_in
+        first = 0.0 if math.isnan(self.ledger.first) else self.ledger.first
         return {
-            "kinetic": kinetic, "potential": potential, "dissipated": dissipated, "impact": self.impact,
+            "kinetic": kinetic, "potential": potential, "dissipated": dissipated, "impact": self.ledger.impact,
             "input": put_in, "balance": total - first,
         }  # fmt: skip
 
@@ -637,25 +694,25 @@ class Flow:
         self.look()
         p_WB, R_WB = self.work.bodies.p_WB[body], self.work.bodies.R_WB[body].reshape(3, 3)
         p = np.zeros(3) if point_W is None else R_WB.T @ (np.asarray(point_W, float) - p_WB)
-        self._wrenches.append((self.t + duration, body, np.array([p, force_W, torque_W], float)))
+        self.pushes.append(Push(self.t + duration, body, p, force_W, torque_W))
         self.restart()
 
     def wrench_end(self) -> float:
         """Return when the next applied wrench ends [s]."""
-        return min((end for end, _, _ in self._wrenches), default=math.inf)
+        return min((push.end for push in self.pushes), default=math.inf)
 
     def _refresh_wrenches(self) -> None:
-        self._wrenches = [item for item in self._wrenches if item[0] > self.t]
+        self.pushes = [push for push in self.pushes if push.end > self.t]
         wrench = self.control.wrench
         before = wrench.copy()
         wrench[:] = 0.0
         arms = self.control.arms
         arms[:] = 0.0
-        for _, body, (p, force, torque) in self._wrenches:
-            wrench[body, 3:] += force
-            wrench[body, :3] += torque
-            arms[body] += np.outer(p, force).ravel()
-        self.control.acts[0] = int(bool(self._wrenches) or bool(np.any(self.control.held)))
-        self.control.acts[1] = int(bool(self._wrenches))
+        for push in self.pushes:
+            wrench[push.body, 3:] += push.force_W
+            wrench[push.body, :3] += push.torque_W
+            arms[push.body] += np.outer(push.p, push.force_W).ravel()
+        self.control.acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
+        self.control.acts[1] = int(bool(self.pushes))
         if not np.array_equal(before, wrench):
             self.restart()

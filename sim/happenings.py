@@ -67,10 +67,6 @@ class Happenings:
 
     def __init__(self, simulator: Simulator):
         self.s = simulator
-        self.stopped = ""
-        scene = simulator.model.scene
-        self.enabled = {use.name for use in scene.controllers if use.enabled}
-        self.enabled |= {constraint.name for constraint in scene.constraints if constraint.active}
 
     def enter_conditions(self, programs: Programs) -> list[Condition]:
         """Compile every `when:` into the tables."""
@@ -140,7 +136,7 @@ class Happenings:
                 for line in lines:
                     s.journal.event(line)
             crossed, stops = self._holding(before), ()
-            if self.stopped:
+            if s.agenda.state.stopped:
                 return
         else:
             names = ", ".join(repr(event.name) for event in events)
@@ -217,7 +213,7 @@ class Happenings:
         s.flow.observe()
         before = s.flow.control.held.copy()
         try:
-            s.controllers.sample(t, self.enabled, s.flow.control.held)
+            s.controllers.sample(t, s.agenda.state.enabled, s.flow.control.held)
         except ControllerFault as fault:
             raise SimulationError(f"t = {t:.9g} s: {fault}") from fault
         if not np.array_equal(before, s.flow.control.held):
@@ -242,14 +238,14 @@ class Happenings:
     def _follow_contacts(self) -> Happening | None:
         """Let what rolls while a contact is closed do so, or no longer; returns what is told of it, or None."""
         flow, model, total = self.s.flow, self.s.model, _Sum()
-        wanted = {joint for joint in model.waiting if model.joint_names[joint] in self.enabled and self._touches(joint)}
+        enabled = self.s.agenda.state.enabled
+        wanted = {joint for joint in model.waiting if model.joint_names[joint] in enabled and self._touches(joint)}
         rolling = flow.active & model.waiting
         if wanted == rolling:
             return None
         self.s.touching.let_go(flow)
         self._restructure(wanted - rolling, set(rolling - wanted), total)
-        flow.impact += total.lost
-        flow.extra += total.given
+        flow.book(total.lost, total.given)
         said = [f"{model.joint_names[joint]} rolls" for joint in sorted(wanted - rolling)]
         said += [f"{model.joint_names[joint]} no longer rolls" for joint in sorted(rolling - wanted)]
         return Happening(
@@ -292,13 +288,13 @@ class Happenings:
         flow = self.s.flow
         done = self.s.touching.decide(flow)
         if done.endless:
-            flow.impact += done.lost
+            flow.book(done.lost)
         if done.endless and self.s.model.scene.simulate.contact == "auto":
             return [self.turn_to_steps(done.failure.partition(":")[0])]
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
         flow.arm(self.s.agenda)
-        flow.impact += done.lost
+        flow.book(done.lost)
         lines = []
         if done.struck and done.impulse is not None and done.mechanism is not None and done.change is not None:
             through = joint_impulses(done.mechanism, done.change, done.impulse)
@@ -359,8 +355,7 @@ class Happenings:
             names = ", ".join(repr(event.name) for event in events)
             places = ", ".join(str(event.place) for event in events)
             raise SimulationError(f"t = {self.s.t:.9g} s: event {names} ({places}): {error}") from error
-        self.s.flow.impact += total.lost
-        self.s.flow.extra += total.given
+        self.s.flow.book(total.lost, total.given)
         self.s.flow.arm(self.s.agenda)
         lines = []
         for event in events:
@@ -454,7 +449,7 @@ class Happenings:
         s = self.s
         columns = np.flatnonzero(np.isin(s.model.columns.joint, list(fresh)))
         for item in s.controllers.sampled:
-            item.torque[columns] = 0.0
+            item.state.torque[columns] = 0.0
         s.flow.control.held[columns] = 0.0
         if s.model.one_sided:
             s.touching.forget(columns.tolist())
@@ -475,7 +470,7 @@ class Happenings:
             for name in action.targets:
                 on = action.kind == "enable"
                 flow.control.enabled[s.controllers.slots.get(name, [])] = int(on)
-                (self.enabled.add if on else self.enabled.discard)(name)
+                (s.agenda.state.enabled.add if on else s.agenda.state.enabled.discard)(name)
             self._hold_enabled()
             flow.restart()
         elif action.kind == "set":
@@ -484,7 +479,7 @@ class Happenings:
             present = flow.present()
             values = dict(zip(action.targets, action.values, strict=True))
             there = {name: value for name, value in values.items() if joint_named(s.model, name) in present}
-            set_values(now.mechanism, now.q, now.v, there, s.touching.active if s.model.scene.contacts else ())
+            set_values(now.mechanism, now.q, now.v, there, s.touching.state.rules if s.model.scene.contacts else ())
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
             flow.adopt(now, now.v, s.agenda)
         elif action.kind == "impulse":
@@ -493,14 +488,14 @@ class Happenings:
         elif action.kind in ("touch", "release"):
             s.touching.switch(action.targets, on=action.kind == "touch")
         elif action.kind == "stop":
-            self.stopped = event.name
+            s.agenda.state.stopped = event.name
 
     def _hold_enabled(self) -> None:
         held = self.s.flow.control.held
         held[:] = 0.0
         for item in self.s.controllers.sampled:
-            if item.use.name in self.enabled:
-                held += item.torque
+            if item.use.name in self.s.agenda.state.enabled:
+                held += item.state.torque
 
     def _strike(self, body: str, linear: Any, angular: Any, point: str | None, total: _Sum) -> None:
         s = self.s

@@ -36,7 +36,7 @@ class ByName(Mapping[str, Any]):
         return f"no {kind} named {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
-class State:
+class Named:
     """The present state, looked at once.
 
     coordinate, rate : of joints, m, rad, m/s, rad/s; not-a-number where a joint is not connected
@@ -55,7 +55,7 @@ class State:
 
     def __init__(self, flow: Flow):
         row = flow.observe()
-        self._flow, self._row = flow, flow.rows.split(row[None], flow.structure, flow.impact, flow.extra)
+        self._flow, self._row = flow, flow.rows.split(row[None], flow.structure, flow.ledger.impact, flow.ledger.extra)
 
     def _joints(self, value: Callable[[int], Any]) -> ByName:
         return ByName("joint", self._flow.model.joint_names, value)

@@ -35,7 +35,7 @@ def refused(model: Model) -> list[Problem]:
         return error.problems
     except SimulationError as error:
         return [_told(model, str(error))]
-    return _left_without_inertia(model, simulator.happenings.stopped)
+    return _left_without_inertia(model, simulator.agenda.state.stopped)
 
 
 def _told(model: Model, text: str) -> Problem:

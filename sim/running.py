@@ -218,9 +218,9 @@ def follow(
     simulator.advance(0.0, tell)
     for key, at in triggers:
         simulator.advance(at, tell)
-        if not simulator.happenings.stopped:
+        if not simulator.agenda.state.stopped:
             simulator.trigger(key)
-    if not simulator.happenings.stopped:
+    if not simulator.agenda.state.stopped:
         simulator.advance(span, tell)
     simulator.finish()
     if progress is not None:

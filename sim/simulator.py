@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from sim import arguments, snapshot, warming
+from sim import arguments, warming
 from sim.agenda import Agenda
 from sim.assembly import Start, check_start
 from sim.authored import aside
@@ -21,13 +21,13 @@ from sim.flow import Flow
 from sim.happenings import Happening, Happenings
 from sim.mechanism import Mechanism, make_control
 from sim.model import FILLED, Status
-from sim.names import ByName, State
+from sim.names import ByName, Named
 from sim.scene.problem import SceneError
 from sim.sentences import SimulationError, sentence
+from sim.state import State, check_fits, names_of
 
 if TYPE_CHECKING:
     from sim.contact.touching import Touching
-    from sim.snapshot import Snapshot
 
 STEPS_A_CALL = 100  # a kernel call returns after so many steps, so that Ctrl-C and progress work
 
@@ -92,21 +92,24 @@ class Simulator:
         mechanism.control.turn[:] = start.turn
         mechanism.look(start.q, start.v)
         self.controllers = Controllers(model, mechanism, self.seed)
-        self.agenda = Agenda(model.scene.events)
+        self.agenda = Agenda.of(model.scene.events)
+        self.agenda.state.enabled = _enabled(model)
         self.happenings = Happenings(self)
         programs = self.controllers.programs
         conditions = self.happenings.enter_conditions(programs)
         self._model = replace(model, programs=programs)
         structure = build(self._model, start.frames, model.connected, start.structure.carrier)
         control = mechanism.control._replace(enabled=self.controllers.enabled(), fed=np.zeros(len(programs.late())))
-        self.flow = Flow(
-            self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions
-        )
-        self.flow.begin(start.q, start.v, self.agenda)
+        contacts = None
         if model.scene.contacts or model.one_sided:
             from sim.contact.touching import Touching  # late: other scenes do not wait for it
 
             self.touching = Touching(model)
+            contacts = self.touching.state
+        self.flow = Flow(
+            self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions, contacts
+        )
+        self.flow.begin(start.q, start.v, self.agenda)
         self._began = False
         self._told = math.nan  # time of the last row
 
@@ -152,7 +155,7 @@ class Simulator:
                 raise self._failure(status, guard)
             if progress is not None:
                 progress(self.t)
-            if self.happenings.stopped:
+            if self.agenda.state.stopped:
                 return
 
     def finish(self) -> None:
@@ -161,21 +164,38 @@ class Simulator:
             self.flow.sample_now()
             self._tell_rows()
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> State:
         """Return all that is needed to go on from now; see `restore`."""
-        return snapshot.take(self)
+        flow = self.flow
+        live = State(
+            names=names_of(self.model), connections=flow.connections(), contacts=flow.contacts,
+            schedule=self.agenda.state, ledger=flow.ledger,
+            controllers={item.use.name: item.state for item in self.controllers.sampled}, pushes=flow.pushes,
+            turns=flow.turns, time_stepping=flow.time_stepping, look_again=flow.look_again, room=flow.room,
+            began=self._began, last_row=self._told, stepper=flow.stepper, work=flow.remembered(), guards=flow.guards,
+            control=flow.control, tables=flow.numbers(),
+        )  # fmt: skip
+        return live.copy().frozen()
 
-    def restore(self, kept: Snapshot) -> None:
+    def restore(self, state: State) -> None:
         """Go back, or on, to where a snapshot was taken, in this run or another one of the same scene.
 
         What follows is what followed then, to the last bit.
 
         Raises
         ------
-        SnapshotError
+        StateError
             When it does not fit this scene.
         """
-        snapshot.put(self, kept)
+        check_fits(state, self.model)
+        state = state.copy()
+        self.agenda.state = state.schedule
+        if state.contacts is not None:
+            self.touching.state = state.contacts
+        for item in self.controllers.sampled:
+            item.state = state.controllers[item.use.name]
+        self._began, self._told = state.began, state.last_row
+        self.flow.put(state)
 
     def _failure(self, status: int, index: int) -> SimulationError:
         fault = self.controllers.fault()
@@ -217,7 +237,7 @@ class Simulator:
         if key not in known:
             named = ", ".join(map(repr, known)) or "none"
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")
-        self.agenda.pressed.append(key)
+        self.agenda.state.pressed.append(key)
         if not self._began:
             self.advance(self.t)
         self.happenings.due()
@@ -276,14 +296,22 @@ class Simulator:
         return self.flow.v.copy()
 
     @property
-    def state(self) -> State:
+    def state(self) -> Named:
         """Everything about the present state, by name."""
-        return State(self.flow)
+        return Named(self.flow)
 
     def __getattr__(self, name: str) -> Any:
-        if name in State.NAMES:
-            return getattr(State(self.flow), name)
+        if name in Named.NAMES:
+            return getattr(Named(self.flow), name)
         raise AttributeError(f"Simulator has no attribute {name!r}")
+
+
+def _enabled(model: Model) -> set[str]:
+    """Return the controllers and constraints that are switched on at the start."""
+    scene = model.scene
+    return {use.name for use in scene.controllers if use.enabled} | {
+        one.name for one in scene.constraints if one.active
+    }
 
 
 __all__ = ["SceneError", "SimulationError", "Simulator"]

@@ -275,7 +275,7 @@ def _arguments() -> Any:
     structure = first_structure(model)
     mechanism = Mechanism.of(model, structure)
     Controllers(model, mechanism, 0)
-    flow = Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [])
+    flow = Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [], None)
     return flow
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 SHORT = 1e-4  # s: a hop shorter than this is the last one where hops shrink steadily
@@ -9,11 +10,11 @@ STEADY = 1e-3  # by which two ratios of neighbouring hops may differ
 AT_LEAST = 1e-9  # s: hops shorter than this do not go on, whatever their ratios
 
 
+@dataclass
 class Hops:
     """Times of the last collisions of every pair."""
 
-    def __init__(self) -> None:
-        self.times: dict[int, list[float]] = {}
+    times: dict[int, list[float]] = field(default_factory=dict)
 
     def ends(self, pair: int, t: float) -> float | None:
         """Note a collision of a pair; returns when the sequence ends if it does so at once, else None.

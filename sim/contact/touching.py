@@ -6,7 +6,7 @@ constraints and give way as forces demand; `sim.contact.problem` is the problem,
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -20,10 +20,10 @@ from sim.constrained import slips_by_choice
 from sim.contact.centre import Centre, centred, fully_held
 from sim.contact.finding import closed_points, meetings
 from sim.contact.hold import Hold, key_of
-from sim.contact.hops import Hops
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.problem import acceleration, first
+from sim.contact.remembered import CROWD, Contacts
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
 from sim.contact.stops import (
@@ -39,7 +39,7 @@ from sim.contact.stops import (
     with_friction,
 )
 from sim.contact.touch import Touch
-from sim.contact.ways import NOWHERE, Ways, along, creep_straight, let_creep, movable, rows_across
+from sim.contact.ways import NOWHERE, along, creep_straight, let_creep, movable, rows_across
 from sim.kernels.system import SETTLE, START
 from sim.mechanism import Mechanism
 from sim.model import CREEP, OPEN, SLIP, STICK, Status
@@ -60,7 +60,7 @@ DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
-CROWD, SPAN = 500, 1e-4  # decisions, and the time [s] they have to take at least: else they follow without end
+SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
 
 
 @dataclass
@@ -87,19 +87,11 @@ class Outcome:
 
 
 class Touching:
-    """The contacts of a run.
-
-    active : (rules,) which of the scene's rules are switched on
-    """
+    """The contacts of a run: they read and write what its state remembers of them."""
 
     def __init__(self, model: Model):
         self.model = model
-        self.active = [rule.active for rule in model.scene.contacts]
-        self.modes: dict[tuple[int, int, int], int] = {}
-        self.touches: dict[tuple[int, int, int], Point] = {}
-        self.ways = Ways()
-        self.hops = Hops()
-        self.decisions: deque[tuple[float, tuple[str, ...]]] = deque(maxlen=CROWD)  # times, and pairs that took part
+        self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
@@ -114,13 +106,13 @@ class Touching:
         """Switch rules on or off."""
         for n, rule in enumerate(self.model.scene.contacts):
             if rule.name in names:
-                self.active[n] = on
+                self.state.rules[n] = on
 
     def forget(self, columns: Sequence[int]) -> None:
         """Forget how freedoms met their stops: their joints are connected anew."""
         for column in columns:
             for side in (-1, 1):
-                self.hops.forget(key_of(int(column), side)[0])
+                self.state.hops.forget(key_of(int(column), side)[0])
 
     def let_go(self, flow: Flow) -> None:
         """Take all that touches or is held out of the structure, for an instant at which it changes.
@@ -128,18 +120,18 @@ class Touching:
         What time steps add to inertia, too: impulses meet the bodies as they are.
         """
         if flow.structure.touches or flow.structure.holds or flow.model.step:
-            flow.model = replace(flow.model, step=0.0)
+            flow.have_steps_of(0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
-        flow.idle, flow.idle_stops = frozenset(), frozenset()
+        self.state.idle, self.state.idle_stops = frozenset(), frozenset()
 
     # --- one instant ----------------------------------------------------------------------------
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
-        out, now, leaving = Outcome(), flow.instant(), flow.leaving
-        flow.leaving = frozenset()
-        self.ways.note(flow)
-        rules = meetings(now.mechanism, self.active)
+        out, now, leaving = Outcome(), flow.instant(), self.state.leaving
+        self.state.leaving = frozenset()
+        self.state.ways.note(flow)
+        rules = meetings(now.mechanism, self.state.rules)
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
             return out
@@ -150,7 +142,7 @@ class Touching:
         law: list[Point] = [*closed, *stops, *rough]
         flow.take(bare, bare.v)
         flow.rub(np.zeros(len(self.model.columns)))
-        flow.idle, flow.idle_stops = frozenset(), frozenset()
+        self.state.idle, self.state.idle_stops = frozenset(), frozenset()
         pressed = len(closed) + len(stops)  # friction gives no impulses
         out.failure = self._overlap(law[:pressed], gaps + more)
         if out.failure:
@@ -174,9 +166,9 @@ class Touching:
         idle = {
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
-        flow.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
+        self.state.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
         bounded = [one for one in touches if isinstance(one, Bounded)]
-        flow.idle_stops = frozenset((one.column, one.side) for one in bounded if one.pair in idle)
+        self.state.idle_stops = frozenset((one.column, one.side) for one in bounded if one.pair in idle)
         self._keep(touches, out)
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
@@ -212,7 +204,7 @@ class Touching:
         if inside:
             return inside
         if not flow.model.step:
-            flow.model = replace(flow.model, step=flow.model.scene.simulate.dt)
+            flow.have_steps_of(flow.model.scene.simulate.dt)
             flow.take(_with(flow.instant(), (), rules), now.v)
             flow.rub(np.zeros(len(self.model.columns)))
             flow.foresee()
@@ -281,7 +273,7 @@ class Touching:
         points = kinetics.mechanism.work.points
         rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
         begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
-        G, crept = kinetics.G[: 3 * n, : 3 * n], self.ways.creep_on(kinetics, law, v)[:n]
+        G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.ways.creep_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         if vague.any():
             d[vague] = movable(G, vague, d)
@@ -291,7 +283,7 @@ class Touching:
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was
-            start = self.ways.started.get(touch.key, np.zeros(3))
+            start = self.state.ways.started.get(touch.key, np.zeros(3))
             if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
@@ -318,9 +310,9 @@ class Touching:
         closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
         out.struck = sorted(set(closing.values()))
         for pair, name in closing.items():
-            end = self.hops.ends(pair, t)
+            end = self.state.hops.ends(pair, t)
             if end is not None:
-                self.hops.forget(pair)
+                self.state.hops.forget(pair)
                 of_pair = np.flatnonzero([touch.pair == pair for touch in law])
                 grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
@@ -347,7 +339,7 @@ class Touching:
         """
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
-        begins = np.abs(self.ways.go_on(kinetics, law, v)).sum(axis=1) == 0.0
+        begins = np.abs(self.state.ways.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
         creep = [k for k, touch in enumerate(touches) if touch.mode == CREEP and not still[k]]
@@ -386,8 +378,8 @@ class Touching:
         if not np.isfinite(vdot).all():
             raise NotFinite
         u = kinetics.rates(v).reshape(-1, 3)
-        modes = np.array([self.modes.get(touch.key, OPEN) for touch in law])
-        ways = self.ways.go_on(kinetics, law, v)
+        modes = np.array([self.state.modes.get(touch.key, OPEN) for touch in law])
+        ways = self.state.ways.go_on(kinetics, law, v)
         on = np.flatnonzero(np.abs(ways).sum(axis=1))
         u[on, 1:] = ways[on]
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
@@ -402,7 +394,7 @@ class Touching:
         answer = None if held is None else polish(problem, held)
         if answer is None or answer.status:
             answer = solve_contacts(problem)
-        flow.iterations = answer.iterations
+        self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
         elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
@@ -417,12 +409,12 @@ class Touching:
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
-        self.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
-        if len(self.decisions) == CROWD and t - self.decisions[0][0] < SPAN:
+        self.state.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        if len(self.state.decisions) == CROWD and t - self.state.decisions[0][0] < SPAN:
             out.endless = True
-            often = Counter(name for _, pairs in self.decisions for name in pairs).most_common(4)
+            often = Counter(name for _, pairs in self.state.decisions for name in pairs).most_common(4)
             out.failure = (
-                f"{CROWD} times within {t - self.decisions[0][0]:.1e} s contacts collided or changed, those of "
+                f"{CROWD} times within {t - self.state.decisions[0][0]:.1e} s contacts collided or changed, those of "
                 f"{', '.join(name for name, _ in often)} most often: what follows takes no time. Give them less "
                 "restitution, or let fewer bodies touch"
             )
@@ -440,10 +432,10 @@ class Touching:
 
     def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
         modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}
-        known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.touches.items()}
+        known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.state.points.items()}
         word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}  # a creep is a slide
-        for key in dict.fromkeys([*self.modes, *modes]):
-            if modes.get(key, OPEN) != self.modes.get(key, OPEN):
+        for key in dict.fromkeys([*self.state.modes, *modes]):
+            if modes.get(key, OPEN) != self.state.modes.get(key, OPEN):
                 point, mode = known[key], modes.get(key, OPEN)
                 out.pairs.add(self.name(point))
                 if isinstance(point, Bounded):
@@ -454,7 +446,7 @@ class Touching:
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
             for text in dict.fromkeys(out.changed)
         ]
-        self.modes, self.touches = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
+        self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
 
 
 def _with(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +25,7 @@ NOWHERE = (0.0, 0.0, 0.0)
 SHORT = 1e-6  # part of a direction below which it is none
 
 
+@dataclass
 class Ways:
     """How points slid until now.
 
@@ -32,9 +33,8 @@ class Ways:
     creeping : points that crept
     """
 
-    def __init__(self) -> None:
-        self.started: dict[tuple[int, int, int], np.ndarray] = {}
-        self.creeping: set[tuple[int, int, int]] = set()
+    started: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
+    creeping: set[tuple[int, int, int]] = field(default_factory=set)
 
     def note(self, flow: Flow) -> None:
         """Note how the points of the present structure slide."""

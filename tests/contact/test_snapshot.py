@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import numpy as np
 import pytest
 
 import sim
-from sim import snapshot
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
+from sim.state import State
 from tests.contact.engine import SCENES, Run
 
 pytestmark = pytest.mark.contact
@@ -33,8 +32,10 @@ def goes_on(scene: Scene, at: float, until: float) -> None:
     assert len(expected["time"]) > 2
     again = len(run.told.rows_)
     run.simulator.restore(kept)
+    assert run.simulator.snapshot() == kept
     other = Run(scene)
-    other.simulator.restore(pickle.loads(pickle.dumps(kept)))
+    other.simulator.restore(State.from_plain(*kept.to_plain()))
+    assert other.simulator.snapshot() == kept
     for found in (rows_of(run.to(until), again), rows_of(other.to(until), 0)):
         for name, values in expected.items():
             np.testing.assert_array_equal(found[name], values, err_msg=name)
@@ -140,22 +141,6 @@ def test_constraints_that_slip_and_gears_go_on(at: float) -> None:
     goes_on(load_text(SLEDGE), at, 2.0)
 
 
-def test_everything_that_a_run_keeps_is_remembered_or_made_anew() -> None:
-    """A part of a run that gets another attribute has to say whether a snapshot holds it."""
-    run = Run(shipped("woodpecker")).to(0.01).simulator
-    anew = {
-        "simulator": {"model", "seed", "journal", "_start", "_model", "controllers", "agenda", "happenings",
-                      "flow", "touching"},
-        "flow": {
-            "model", "structure", "control", "conditions", "rows", "rough", "stops", "guards", "work", "stepper",
-            "mechanism", "_system",
-        },
-        "agenda": {"events"}, "happenings": {"s"}, "touching": {"model", "slow"},
-    }  # fmt: skip
-    for name, owner, names in snapshot._parts(run):
-        assert set(vars(owner)) == {*names, *anew[name]}, name
-
-
 def test_forces_of_the_last_step_count() -> None:
     run = Run(shipped("figure_falls")).to(0.7)
     kept = run.simulator.snapshot()
@@ -168,7 +153,7 @@ def test_forces_of_the_last_step_count() -> None:
 
 def test_a_snapshot_of_another_scene_is_refused() -> None:
     kept = Run(shipped("bouncing_ball")).to(0.1).simulator.snapshot()
-    with pytest.raises(sim.SnapshotError, match=r"t = 0.1 s\) does not fit scene 'sliding_block': its bodies are 'wor"):
+    with pytest.raises(sim.StateError, match=r"t = 0.1 s\) does not fit scene 'sliding_block': its bodies are 'wor"):
         Run(shipped("sliding_block")).simulator.restore(kept)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.names import State
+from sim.names import Named
 from sim.scene.load import load_text
 
 SCENE = """
@@ -87,10 +87,10 @@ def test_states_by_name_are_copies():
     beside = sim.Simulator(sim.compile(load_text(SCENE)))
     beside.advance(0.002)
     state = simulator.state
-    assert written(arrays([getattr(state, name) for name in State.NAMES])) > 20
-    assert written(arrays([getattr(simulator, name) for name in (*State.NAMES, "q", "v")])) > 20
+    assert written(arrays([getattr(state, name) for name in Named.NAMES])) > 20
+    assert written(arrays([getattr(simulator, name) for name in (*Named.NAMES, "q", "v")])) > 20
     for one, other in ((simulator.state, beside.state), (state, beside.state)):
-        for name in State.NAMES:
+        for name in Named.NAMES:
             pairs = zip(arrays(getattr(one, name), name), arrays(getattr(other, name), name), strict=True)
             for (path, array), (_, expected) in pairs:
                 assert array.tobytes() == expected.tobytes(), path
