@@ -165,6 +165,9 @@ class _Watch:
     def event(self, happening: Any) -> None:
         """No event is of interest."""
 
+    def rest(self, take: Any, now: bool = False) -> None:
+        """No state is kept."""
+
 
 class _Keeper(_Watch):
     """A journal that keeps the books; accelerations are second differences of where everything is."""

@@ -29,13 +29,18 @@ _tidied: set[Path] = set()
 _LATER = 60.0  # s: how much later than its draft a process has to have begun to be another one with the same number
 
 
+def draft_of(path: Path, suffix: str = "") -> Path:
+    """Return the name of this process's draft of a file, which the next one clears if it is left."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part{suffix}")
+
+
 @contextmanager
 def replacing(path: Path, suffix: str = "") -> Iterator[Path]:
     """Give the name of a draft, an empty file; at the end it becomes `path`, or on an error nothing changes.
 
     suffix : how the name of the draft ends
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part{suffix}")
+    draft = draft_of(path, suffix)
     try:
         draft.open("wb").close()  # finds out now, not after an hour, whether the folder can be written
         with _held(draft):

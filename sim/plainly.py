@@ -57,6 +57,51 @@ def from_plain(text: str, arrays: list[np.ndarray], types: Iterable[type] = ()) 
     return _Reader({kind.__name__: kind for kind in types}, arrays).value(tree, "value", 0)
 
 
+def packed(text: str, arrays: list[np.ndarray]) -> tuple[bytes, bytes]:
+    """Return what `to_plain` gives as bytes: JSON, with types and shapes of the arrays, and their numbers."""
+    kinds = [[np.lib.format.dtype_to_descr(_bare(array.dtype)), list(array.shape)] for array in arrays]
+    return json.dumps([text, kinds]).encode(), b"".join(array.tobytes() for array in arrays)
+
+
+def unpacked(text: bytes, numbers: bytes) -> tuple[str, list[np.ndarray]]:
+    """Return what was packed.
+
+    Raises
+    ------
+    PlainError
+        Where these are no bytes that `packed` gives.
+    """
+    try:
+        plain, kinds = json.loads(text)
+        arrays, at = [], 0
+        for descr, shape in kinds:
+            dtype = np.lib.format.descr_to_dtype(_tuples(descr))
+            count = math.prod(shape)
+            if dtype.hasobject or not (isinstance(plain, str) and 0 <= count * dtype.itemsize <= len(numbers) - at):
+                raise ValueError("sizes do not fit")
+            arrays.append(np.frombuffer(numbers, dtype, count, at).reshape(shape))
+            at += count * dtype.itemsize
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, SyntaxError) as error:
+        raise PlainError("value", f"damaged: {error}") from error
+    return plain, arrays
+
+
+def _bare(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type of records as one of plain structures."""
+    return np.dtype((np.void, dtype)) if dtype.names else dtype
+
+
+def _tuples(descr: Any) -> Any:
+    """Return the description of a type with its tuples, of which JSON makes lists."""
+    if isinstance(descr, str):
+        return descr
+    fields = [(name if isinstance(name, str) else tuple(name), *rest) for name, *rest in descr]
+    return [
+        (name, _tuples(kind) if isinstance(kind, list) else kind, *(tuple(shape) for shape in shapes))
+        for name, kind, *shapes in fields
+    ]
+
+
 class _Writer:
     def __init__(self, types: Mapping[str, type]):
         self.types, self.arrays = types, list[np.ndarray]()

@@ -21,6 +21,7 @@ from sim.happenings import Happening
 from sim.kernels.spatial import quaternion_of
 from sim.methods import FIXED
 from sim.model import DRAG, SPRING, TORSION, WRENCH
+from sim.plainly import packed
 from sim.recording import (
     BodyEntry,
     ColumnEntry,
@@ -40,19 +41,24 @@ from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
+from sim.state import State, StateError
 from sim.tree import Frames
 
 LEAST_RTOL, MOST_RTOL = 1e-14, 0.1  # as the schema has them for scenes
+PROGRAM = f"brachiate {__version__}"
 _TYPES = {SPRING: "spring", TORSION: "torsion_spring", WRENCH: "wrench", DRAG: "drag"}
 
 Progress = Callable[[float, float, int], Any]
 
 
-class _Journal:
-    """Writes what the simulator tells into a recorder."""
+class Journal:
+    """Writes what the simulator tells into a recorder.
+
+    unkept : why no state can be kept, or empty
+    """
 
     def __init__(self, recorder: Recorder):
-        self.recorder = recorder
+        self.recorder, self.unkept = recorder, ""
 
     def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
         """Record a block of rows."""
@@ -77,6 +83,16 @@ class _Journal:
         )  # fmt: skip
         if happening.frames is not None:
             self.bind(happening.bound, happening.frames, happening.time, after)
+
+    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+        """Keep a state from which the run can go on, where the last one is some tenths of a second old."""
+        if not self.unkept and (now or self.recorder.wants_state()):
+            try:
+                kept = packed(*take().to_plain())
+            except StateError as error:
+                self.unkept = str(error)
+            else:
+                self.recorder.keep_state(*kept)
 
     def bind(self, joints: Iterable[int], frames: Frames, time: float, row: int) -> None:
         """Record where joints are bound from a time and a row on."""
@@ -131,7 +147,6 @@ def run(
     span = scene.simulate.duration if duration is None else seconds("duration", duration)
     triggers = keys("triggers", triggers)
     model = compile(scene)
-    began, stamp = time.perf_counter(), datetime.now(UTC).isoformat()
     simulator = Simulator(model, seed=seed)
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
@@ -143,23 +158,35 @@ def run(
     ahead = _look_ahead(simulator, layout, output, span, rows, large)
     if tell is not None and ahead:
         tell(ahead)
-    recorder = Recorder(output, layout, overwrite=overwrite, program=f"brachiate {__version__}")
-    began = time.perf_counter()
+    recorder = Recorder(output, layout, overwrite=overwrite, program=PROGRAM)
+    journal = Journal(recorder)
+    journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
+    return record(simulator, journal, span, triggers, progress)
+
+
+def record(
+    simulator: Simulator, journal: Journal, span: float, triggers: Sequence[tuple[str, float]],
+    progress: Progress | None,
+) -> Recording:  # fmt: skip
+    """Follow a run to its end, and return what was recorded of it; see `run`.
+
+    span : s, time of its end; triggers : (key, time [s]) of those that are still to come
+    """
+    recorder, began, stamp = journal.recorder, time.perf_counter(), datetime.now(UTC).isoformat()
+    simulator.journal = journal
     try:
-        simulator.journal = journal = _Journal(recorder)
-        journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
         follow(simulator, span, triggers, progress, recorder.events)
     except RecordingError:
         recorder.discard()
         raise
     except BaseException as error:  # Ctrl-C, too, and whatever `progress` raises
-        kept = _keep(recorder, simulator, stamp, began, False)
+        kept = _keep(journal, simulator, stamp, began, False)
         if recorder.temporary:
             recorder.discard()
         elif isinstance(error, (SimulationError, KeyboardInterrupt)):
             error.kept = kept  # type: ignore[union-attr]
         raise
-    _keep(recorder, simulator, stamp, began, True)
+    _keep(journal, simulator, stamp, began, True)
     return recorder.take() if recorder.temporary else load_recording(recorder.path)
 
 
@@ -215,20 +242,23 @@ def follow(
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {names}")
         if at > span:
             raise SimulationError(f"the key {key!r} would come at {at:g} s, after the end at {span:g} s")
-    simulator.advance(0.0, tell)
+    simulator.advance(simulator.t, tell)
     for key, at in triggers:
         simulator.advance(at, tell)
         if not simulator.agenda.state.stopped:
             simulator.trigger(key)
     if not simulator.agenda.state.stopped:
         simulator.advance(span, tell)
+    if simulator.journal is not None:
+        simulator.journal.rest(simulator.snapshot, now=True)
     simulator.finish()
     if progress is not None:
         progress(simulator.t, span, len(told))
 
 
-def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, complete: bool) -> str:
+def _keep(journal: Journal, simulator: Simulator, stamp: str, began: float, complete: bool) -> str:
     """Finish the recording; return the sentence about what it holds."""
+    recorder = journal.recorder
     recorder.finish(
         complete,
         {
@@ -238,6 +268,7 @@ def _keep(recorder: Recorder, simulator: Simulator, stamp: str, began: float, co
             "methods": "\n".join(simulator.flow.methods()),
             **simulator.flow.taken(),
             "host_cores": os.cpu_count() or 0,
+            **({"no_state": journal.unkept} if journal.unkept else {}),
         },
     )
     return f"the motion up to t = {simulator.t:.6g} s ({recorder.count} rows) is kept in {recorder.path}"

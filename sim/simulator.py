@@ -47,6 +47,9 @@ class Journal(Protocol):
     def event(self, happening: Happening) -> None:
         """Take what happened, after its rows x- and x+."""
 
+    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+        """Keep the state from which the run goes on behind what was told, where that is wanted, or now."""
+
 
 class Simulator:
     """A scene that runs.
@@ -153,6 +156,8 @@ class Simulator:
                 status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self.happenings.turn_where_steps_are_allowed()
             ):
                 raise self._failure(status, guard)
+            if self.journal is not None:
+                self.journal.rest(self.snapshot)
             if progress is not None:
                 progress(self.t)
             if self.agenda.state.stopped:
@@ -238,6 +243,7 @@ class Simulator:
             named = ", ".join(map(repr, known)) or "none"
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")
         self.agenda.state.pressed.append(key)
+        self.agenda.state.keys += 1
         if not self._began:
             self.advance(self.t)
         self.happenings.due()

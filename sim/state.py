@@ -57,7 +57,7 @@ class Schedule:
 
     fired : how often each event has happened
     due : event -> times at which it is to happen
-    pressed : keys that are not yet served
+    pressed, keys : those that are not yet served; how many were pressed in all
     told : what was told once of each: event and text
     enabled : controllers and constraints that are switched on
     stopped : the event that ended the run, or empty
@@ -66,6 +66,7 @@ class Schedule:
     fired: dict[str, int] = field(default_factory=dict)
     due: dict[str, list[float]] = field(default_factory=dict)
     pressed: list[str] = field(default_factory=list)
+    keys: int = 0
     told: set[tuple[str, str]] = field(default_factory=set)
     enabled: set[str] = field(default_factory=set)
     stopped: str = ""

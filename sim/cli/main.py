@@ -57,7 +57,13 @@ def top(
 
 @app.command()
 def run(
-    scene: SceneArgument,
+    scene: Annotated[
+        str | None, typer.Argument(metavar="[SCENE]", help="A scene file, or the name of a shipped scene.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RECORDING", help="Go on where a recording stops, instead of with a scene; see -o."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The recording; without it, NAME.h5.")] = None,
     video: Annotated[Path | None, typer.Option(help="Film the run, too: a file .mp4 or .gif.")] = None,
     duration: Annotated[str | None, typer.Option(metavar="TIME", help="Simulated time instead of the scene's.")] = None,
@@ -77,14 +83,14 @@ def run(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Check a scene, simulate it, record it, and film it with --video."""
+    """Check a scene, simulate it, record it, and film it with --video; or go on with a run that was stopped."""
 
     def command() -> int:
         from sim.cli import running
 
         wish = running.RunOptions(
-            scene=scene, output=output, video=video, duration=duration, settings=tuple(settings or ()), rtol=rtol,
-            seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, large=large, trust=trust,
+            scene=scene, resume=resume, output=output, video=video, duration=duration, settings=tuple(settings or ()),
+            rtol=rtol, seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, large=large, trust=trust,
             as_json=as_json,
         )  # fmt: skip
         return running.run(wish)

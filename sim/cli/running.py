@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim.authored import aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, tell, write_report
 from sim.cli.progress import film_progress, run_progress, waiting
+
+if TYPE_CHECKING:
+    from sim.recording import Recording
+    from sim.scene.spec import Scene
 
 MOST_EVENTS = 12  # that have a line of their own in the summary
 VISIBLE = 0.01  # of the peak kinetic energy: what contacts may take by the error of steps without a warning
@@ -24,7 +29,8 @@ VISIBLE = 0.01  # of the peak kinetic energy: what contacts may take by the erro
 class RunOptions:
     """What was typed behind `sim run`."""
 
-    scene: str
+    scene: str | None
+    resume: Path | None = None
     output: Path | None = None
     video: Path | None = None
     duration: str | None = None
@@ -40,24 +46,11 @@ class RunOptions:
 
 
 def run(wish: RunOptions) -> int:
-    """Run a scene and return the exit code."""
-    import sim
-    from sim.scene import load
-
-    settings, triggers = options.assignments(wish.settings), options.triggers(wish.triggers)
-    duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
+    """Run a scene, or go on with a recording, and return the exit code."""
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
     quiet = wish.quiet or wish.as_json
-    with waiting(quiet, "reading"):
-        scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
-    rtol = None if wish.rtol is None else _tolerance(wish.rtol, scene)
-    _check_triggers(triggers, scene, duration)
-    output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
-    options.target(output, "-o", (), overwrite=wish.overwrite)
-    if not quiet:
-        for warning in warnings:
-            say(str(warning))
+    scene, call = _new(wish, quiet) if wish.resume is None else _resumed(wish)
     steps = bool(scene.contacts) and scene.simulate.contact != "event"
     first = "compiling" if announce_compiling(quiet, contacts=bool(scene.contacts), steps=steps) else "assembling"
     try:
@@ -68,14 +61,12 @@ def run(wish: RunOptions) -> int:
                 if show is not None:
                     show(t, span, events)
 
-            recording = aside(
-                sim.run, scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
-                overwrite=wish.overwrite, large=wish.large, progress=progress, tell=None if quiet else say,
-            )  # fmt: skip
+            recording = aside(call, progress=progress, tell=None if quiet else say)
     except KeyboardInterrupt as stop:
         if getattr(stop, "kept", ""):
             say(stop.kept)  # type: ignore[attr-defined]
         raise
+    output = recording.path
     summary = dict(recording.summary, recording=str(output))
     recording.close()
     code = OK
@@ -87,6 +78,51 @@ def run(wish: RunOptions) -> int:
     elif not wish.quiet:
         tell(describe(summary))
     return code
+
+
+def _new(wish: RunOptions, quiet: bool) -> tuple[Scene, Callable[..., Recording]]:
+    """Return the scene that is to be run, and what runs it."""
+    import sim
+    from sim.scene import load
+
+    if wish.scene is None:
+        raise Refusal("give a scene, or --resume RECORDING")
+    settings, triggers = options.assignments(wish.settings), options.triggers(wish.triggers)
+    duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
+    with waiting(quiet, "reading"):
+        scene, warnings = load.load_checked(wish.scene, set=settings, trust=wish.trust)
+    rtol = None if wish.rtol is None else _tolerance(wish.rtol, scene)
+    _check_triggers(triggers, scene, duration)
+    output = wish.output or Path(re.sub(r"[^\w.-]+", "_", scene.name) + ".h5")
+    options.target(output, "-o", (), overwrite=wish.overwrite)
+    if not quiet:
+        for warning in warnings:
+            say(str(warning))
+    return scene, functools.partial(
+        sim.run, scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
+        overwrite=wish.overwrite, large=wish.large,
+    )  # fmt: skip
+
+
+def _resumed(wish: RunOptions) -> tuple[Scene, Callable[..., Recording]]:
+    """Return the scene of a recording that is to go on, and what goes on with it."""
+    import sim
+    from sim.restoring import restored
+
+    said = {"SCENE": wish.scene, "--set": wish.settings, "--rtol": wish.rtol, "--seed": wish.seed,
+            "--trigger": wish.triggers}  # fmt: skip
+    for name, value in said.items():
+        if value not in (None, ()):
+            raise Refusal(f"{name} beside --resume: the recording says it")
+    assert wish.resume is not None
+    if wish.output is not None:
+        options.target(wish.output, "-o", (), overwrite=wish.overwrite)
+    duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
+    with sim.load_recording(wish.resume) as recording:
+        scene, _ = restored(recording, trust=wish.trust)
+    return scene, functools.partial(
+        sim.resume, wish.resume, output=wish.output, duration=duration, overwrite=wish.overwrite, trust=wish.trust
+    )
 
 
 def _tolerance(text: str, scene: Any) -> float:

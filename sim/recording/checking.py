@@ -52,6 +52,7 @@ class _Look:
         self._scene()
         self._motion()
         self._happened()
+        self._state()
         self._run()
 
     def fail(self, found: str, expected: str) -> NoReturn:
@@ -248,6 +249,20 @@ class _Look:
         if np.any((triangles < 0) | (triangles >= most)):
             self.fail("has a corner that is none of its shape's", "numbers of vertices, from 0 on")
 
+    def _state(self) -> None:
+        """A last state has all its parts, or is not there; whether it is whole is seen where it is asked for."""
+        if not self._dataset("state/latest", contents.LATEST):
+            return
+        self._within("state/latest", -1, 1)
+        for group in contents.STATES:
+            found = [name for name, content in group.items() if self._dataset(name, content)]
+            for name, content in group.items() if found else ():
+                self._need(name, content)
+            for size in (name for name in found if name.endswith("size")):
+                most = [self.datasets[size.replace("size", part)].shape[0] for part in ("text", "numbers")]
+                self._within(size, 0, most[0], 0)
+                self._within(size, 0, most[1], 1)
+
     def _motion(self) -> None:
         for name, content in contents.of_rows().items():
             if content.newer:
@@ -384,6 +399,8 @@ def _fits(dtype: np.dtype[Any], content: Content) -> bool:
         )  # fmt: skip
     if content.kind == "f":
         return bool(dtype == np.dtype("<f8"))
+    if content.kind == "u":
+        return bool(dtype == np.dtype("u1"))
     return dtype.kind == content.kind
 
 

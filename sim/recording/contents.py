@@ -13,7 +13,10 @@ Size = str | int
 
 @dataclass(frozen=True)
 class Content:
-    """A dataset: `f` numbers, `i` whole numbers or `S` text of fixed length; its shape; whether older ones lack it."""
+    """A dataset: its kind and shape, and whether older recordings lack it.
+
+    kind : `f` numbers, `i` whole numbers, `S` text of fixed length, `u` bytes
+    """
 
     kind: str
     shape: tuple[Size, ...] = ()
@@ -21,7 +24,8 @@ class Content:
     fields: tuple[str, ...] = ()  # of a table of texts
 
     def __str__(self) -> str:
-        what = {"f": "numbers of 8 bytes", "i": "whole numbers", "S": "texts of fixed length"}[self.kind]
+        words = {"f": "numbers of 8 bytes", "i": "whole numbers", "S": "texts of fixed length", "u": "bytes"}
+        what = words[self.kind]
         if self.fields:
             what = f"a table of the texts {', '.join(self.fields)}"
         return f"{what}, shape {shown(self.shape)}"
@@ -46,6 +50,10 @@ def _real(*shape: Size) -> Content:
 
 def _whole(*shape: Size) -> Content:
     return Content("i", shape)
+
+
+def _bytes(*shape: Size) -> Content:
+    return Content("u", shape)
 
 
 # What every recording has.  A group of the others is there as a whole, or not at all.
@@ -77,6 +85,19 @@ GROUPS: dict[str, dict[str, Content]] = {
                     parent_quat_wxyz=_real("w", 4), child_position=_real("w", 3), child_quat_wxyz=_real("w", 4),
                     offset=_real("w")),
 }  # fmt: skip
+# Of the last state: of the place that is written first, and of the other, which finished recordings lack.
+LATEST = _whole()
+STATES = tuple(
+    _of(
+        f"state/{k}",
+        counts=_whole(6),
+        size=_whole(2),
+        digest=_bytes(32),
+        text=_bytes(f"text {k}"),
+        numbers=_bytes(f"numbers {k}"),
+    )
+    for k in (0, 1)
+)
 SOURCES = Content("S", ("h",), fields=("file", "text"))
 # Datasets of rows that older recordings lack.
 NEWER = ("joints/stop_torque", "joints/friction_torque", "trust/rows", "trust/components", "trust/own_components")

@@ -19,6 +19,8 @@ from sim.frozen import freeze
 from sim.recording.by_name import ByName, ByPlace, Energy, Trust, column_keys
 from sim.recording.contacts import MODES, Contacts, called
 from sim.recording.errors import RecordingError, UnknownNameError
+from sim.recording.last_state import LastState
+from sim.recording.last_state import read as read_state
 from sim.recording.layout import (
     BindingEntry,
     BodyEntry,
@@ -127,6 +129,10 @@ class Recording:
     def tells(self, name: str) -> bool:
         """Return whether it has a dataset: those of older versions have not all."""
         return name in self._file
+
+    def dataset(self, name: str) -> Any:
+        """Return a dataset as it lies in the file, with what there is room for."""
+        return self._store.get(name)
 
     def _get(self, name: str) -> Any:
         return self._store.get(name)
@@ -384,6 +390,11 @@ class Recording:
                 out.append(binding)
             ends[binding.joint] = binding.row
         return tuple(reversed(out))
+
+    @functools.cached_property
+    def last_state(self) -> LastState | None:
+        """The last state that was kept, from which the run can go on; None where there is none."""
+        return read_state(self._get, self.tells, self.rows)
 
     @property
     def run(self) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from sim.drafts import Folder, replacing, tidy
 from sim.recording.container import Container, Room, allocate, create, strings
 from sim.recording.epochs import EpochWriter
 from sim.recording.errors import RecordingError
+from sim.recording.last_state import Counts, LastState, StateWriter
 from sim.recording.layout import EventEntry, Layout, row_fields
-from sim.recording.ragged import ContactWriter
+from sim.recording.ragged import CONTACTS, ContactWriter
 from sim.recording.reader import Recording, load_recording
 from sim.recording.static import write_run, write_static
 
@@ -85,6 +86,7 @@ class Recorder:
         self._bindings: list[tuple[Any, ...]] = []  # as in BINDINGS
         self._bindings_written = 0
         self._contacts = ContactWriter() if layout.pairs else None
+        self._state = StateWriter()
         self._program = program
         self._check_target(overwrite)
         tidy(self.path.parent)
@@ -102,7 +104,7 @@ class Recorder:
         self._capacity = int(np.clip(layout.expected_rows, BLOCK, max(BLOCK, FIRST_SIZE // row_bytes)))
         with self._sentences():
             self._file = self._lay(self._capacity)
-        self._flushed = time.monotonic()
+        self._flushed = self._kept = time.monotonic()
 
     def _check_target(self, overwrite: bool) -> None:
         if self.path.is_dir():
@@ -135,6 +137,34 @@ class Recorder:
                 with self._sentences():
                     self._write_block()
         self.flush_if_due()
+
+    def take_over(self, recording: Recording, counts: Counts) -> None:
+        """Record anew what a recording holds up to a state, from which the run goes on.  Nothing was recorded yet."""
+        get = recording.dataset
+        for epoch in recording.epochs[: counts.epochs]:
+            self._epochs.append(EpochWriter(epoch.tree, epoch.loops, epoch.q.shape[1], epoch.v.shape[1], epoch.first))
+            last = min(epoch.last, counts.rows)
+            self.append_state(epoch.q[: last - epoch.first], epoch.v[: last - epoch.first])
+        if self._contacts is not None and counts.contacts:
+            self._contacts.append({name: get(f"contacts/{name}")[: counts.contacts] for name in CONTACTS}, 0)
+        impulses = (get(f"impulses/{name}")[: counts.impulses] for name in IMPULSES)
+        self._impulses = [(int(e), int(j), w) for e, j, w in zip(*impulses, strict=True)]
+        bindings = (get(f"bindings/{name}")[: counts.bindings] for name in BINDINGS)
+        self._bindings = list(zip(*bindings, strict=True))
+        self.events = list(recording.events[: counts.events])
+        for first in range(0, counts.rows, BLOCK):
+            rows = slice(first, min(first + BLOCK, counts.rows))
+            self.append({name: get(name)[rows] for name in self._fields})
+        with self._sentences():
+            self._grow(self._capacity)
+
+    def take_name(self, path: Path) -> None:
+        """Go on under another name, that of a file which this one replaces."""
+        slots = self._open().slots
+        self.close()
+        os.replace(self.path, path)
+        self.path = path
+        self._file = Container(path, slots)
 
     def contacts(self, values: Mapping[str, np.ndarray]) -> None:
         """Take closed points of contact of rows that are appended next.
@@ -207,6 +237,29 @@ class Recorder:
             self._write_contacts()
             self._count_rows()
         self._flushed = time.monotonic()
+
+    def wants_state(self) -> bool:
+        """Tell whether the last state that was kept is some tenths of a second old."""
+        return time.monotonic() - self._kept > FLUSH_PERIOD
+
+    def keep_state(self, text: bytes, numbers: bytes) -> None:
+        """Keep a state, as `sim.plainly.packed` gives it, from which the run goes on behind what was recorded."""
+        self.flush()
+        self._kept = self._flushed
+        touches = self._contacts.count if self._contacts is not None else 0
+        counts = Counts(
+            rows=self.count, events=len(self.events), impulses=len(self._impulses), bindings=len(self._bindings),
+            epochs=len(self._epochs), contacts=touches,
+        )  # fmt: skip
+        state = LastState(text, numbers, counts)
+        with self._sentences():
+            if self._complete_rows() < self.count:
+                self._state.last = state  # raw states wait for a larger file, and the state with them
+            elif self._state.fits(self._open().slots, state):
+                self._state.put(self._open(), state)
+            else:
+                self._state.last = state
+                self._grow(self._capacity)
 
     def finish(self, complete: bool, run_attributes: Mapping[str, Any] | None = None) -> None:
         """Write the rest and close the file, cut to the rows that there are.
@@ -421,6 +474,7 @@ class Recorder:
                 rooms[f"{group}/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
         if self._contacts is not None:
             rooms.update(self._contacts.rooms(final))
+        rooms.update(self._state.rooms(final))
         for k, epoch in enumerate(self._epochs):
             closed = final or k < len(self._epochs) - 1
             rooms.update(epoch.rooms(k, epoch.rows if closed else max(epoch.rows, capacity - epoch.first)))
@@ -443,6 +497,7 @@ class Recorder:
         self._put_events(file, 0)
         self._put_impulses(file, 0)
         self._put_bindings(file, 0)
+        self._state.fill(file)
         file.put("rows", 0, self._complete_rows(with_waiting=True))
         file.put("complete", 0, int(complete))
 

@@ -14,6 +14,7 @@ from sim.kernels.project import add_freedoms
 from sim.running import follow
 from sim.sentences import SimulationError
 from sim.simulator import Simulator
+from sim.state import State
 from sim.trust.looks import Looks, Over
 from sim.trust.missed import Missed
 
@@ -88,6 +89,9 @@ class _Memory:
     def event(self, happening: Happening) -> None:
         """Keep an event."""
         self.happenings.append(happening)
+
+    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+        """Nothing: it is run to its end."""
 
 
 def rerun(

@@ -12,6 +12,7 @@ import numpy as np
 from sim.compiler import compile
 from sim.methods import FIXED
 from sim.recording import Recording, RecordingError, load_recording
+from sim.restoring import restored
 from sim.running import joint_entries
 from sim.scene.spec import Scene
 from sim.trust.instants import Witness, choose
@@ -24,7 +25,6 @@ from sim.trust.repeats import (
     tell_missed,
 )
 from sim.trust.rerun import Again, Rerun, Tell, rerun
-from sim.trust.restoring import restored
 from sim.trust.rows import keep_books, look_at_forces, look_at_rows
 from sim.trust.seen import Seen
 from sim.trust.verdict import Verdict

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from sim.happenings import Happening
 from sim.model import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
+from sim.state import State
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G0 = 9.81
@@ -43,6 +45,9 @@ class Told:
     def event(self, happening: Happening) -> None:
         self.events.append(happening)
         self.around.append((self.rows_[-2], self.rows_[-1]))
+
+    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+        pass
 
 
 @dataclass

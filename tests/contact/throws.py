@@ -24,6 +24,7 @@ from scipy.spatial.transform import Rotation
 import sim
 from sim.happenings import Happening
 from sim.scene.load import load_text
+from sim.state import State
 from tests.contact.passing import (
     Flight,
     Path,
@@ -101,6 +102,9 @@ class _First:
 
     def event(self, happening: Happening) -> None:
         raise _Told(happening.time)
+
+    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+        pass
 
 
 def first_event(text: str, span: float) -> float:

@@ -10,9 +10,9 @@ from scipy.integrate import quad, solve_ivp
 
 import sim
 from sim.compiler import compile
+from sim.restoring import restored
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
-from sim.trust.restoring import restored
 from sim.trust.seen import Seen
 from tests.contact.engine import G0, Run
 

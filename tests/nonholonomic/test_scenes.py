@@ -9,7 +9,7 @@ import pytest
 
 import sim
 from sim.compiler import compile
-from sim.trust.restoring import restored
+from sim.restoring import restored
 from sim.trust.seen import Seen
 from tests.contact.engine import SCENES, Run
 from tests.nonholonomic.shipped import shipped

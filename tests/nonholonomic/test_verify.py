@@ -13,10 +13,10 @@ import pytest
 import sim
 from sim.compiler import compile
 from sim.model import KIND
+from sim.restoring import restored
 from sim.scene.load import load_text
 from sim.trust import wheels
 from sim.trust.joints import Frame, Side
-from sim.trust.restoring import restored
 from sim.trust.seen import Seen
 from sim.trust.verdict import Verdict
 from tests.contact.engine import SCENES

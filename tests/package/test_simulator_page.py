@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.names import State
+from sim.names import Named
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulator.md").read_text(encoding="utf-8")
 
@@ -24,4 +24,4 @@ def test_the_code_of_the_page_runs_in_its_order(capsys):
 
 def test_the_page_names_all_of_the_state():
     named = set(re.findall(r"`(\w+)`", PAGE))
-    assert set(State.NAMES) <= named
+    assert set(Named.NAMES) <= named

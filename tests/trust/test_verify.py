@@ -13,9 +13,9 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import sim
+from sim.restoring import restored
 from sim.scene.load import load_text
 from sim.trust.comparing import growth
-from sim.trust.restoring import restored
 from sim.trust.verdict import Verdict
 
 SCENES = Path(__file__).parents[2] / "scenes"

@@ -1,0 +1,131 @@
+"""A run that is killed and goes on equals one that never stopped, bit for bit."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import sim
+from sim import running, simulator
+from sim.recording import Recorder
+from sim.recording import writer as writing
+from sim.scene.spec import Scene
+from tests.contact.engine import SCENES
+
+FEW = 7  # steps of a call of kernels, after which a state may be kept
+# Scene, changes of how it is simulated, duration [s].
+RUNS: dict[str, tuple[str, dict[str, Any], float]] = {
+    "joints are cut": ("swing", {}, 3.6),
+    "joints are connected": ("two_bodies", {}, 1.0),
+    "hands catch a bar": ("high_bar", {}, 0.6),
+    "collisions": ("bouncing_ball", {}, 2.0),
+    "points stick and slide": ("sliding_block", {}, 1.0),
+    "time steps of contacts": ("figure_falls", {}, 0.5),
+    "many contacts": ("dominoes", {}, 0.4),
+    "implicit steps": ("benchmarks/andrews", {"method": "radau"}, 0.02),
+    "explicit and implicit steps": ("swing", {"method": "auto"}, 0.4),
+    "variational steps": ("four_bar", {"method": "variational", "step": 1e-3}, 0.5),
+    "what rolls": ("rolling_disc", {"method": "rk4", "step": 1e-3}, 0.4),
+    "wheels": ("bicycle", {}, 0.5),
+    "a wave along a snake": ("snake", {}, 0.4),
+}
+
+
+def scene_of(name: str) -> tuple[Scene, float]:
+    scene, said, duration = RUNS[name]
+    loaded = sim.load(SCENES / f"{scene}.yaml")
+    return replace(loaded, simulate=replace(loaded.simulate, **said)), duration
+
+
+def everything(path: Path) -> dict[str, np.ndarray]:
+    """Return all datasets of a recording, and attributes of its groups, but those that may differ."""
+    out: dict[str, np.ndarray] = {}
+
+    def visit(name: str, thing: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(thing, h5py.Dataset):
+            out[name] = np.asarray(thing[()])
+        if name != "run":
+            out.update({f"{name}@{key}": np.asarray(value) for key, value in thing.attrs.items()})
+
+    with h5py.File(path) as file:
+        file.visititems(visit)
+    return out
+
+
+def assert_same(found: Path, expected: Path) -> None:
+    a, b = everything(found), everything(expected)
+    assert a.keys() == b.keys()
+    unlike = [name for name in a if a[name].tobytes() != b[name].tobytes()]
+    assert not unlike
+
+
+def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -> None:
+    """Run in a process that is killed after so many states and then so many blocks of rows."""
+    child = os.fork()
+    if child:
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        return
+    try:
+        left = [rests, blocks]
+        rest, append = running.Journal.rest, Recorder.append_state
+
+        def rest_and_count(self: running.Journal, take: Callable[[], sim.State], now: bool = False) -> None:
+            rest(self, take, True)
+            left[0] -= 1
+
+        def append_and_count(self: Recorder, q: np.ndarray, v: np.ndarray) -> None:
+            append(self, q, v)
+            self.flush()
+            if left[0] <= 0:
+                left[1] -= 1
+                if left[1] < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        simulator.STEPS_A_CALL = FEW
+        writing.COPY_SHARE = 1e9  # a new tree waits for no larger file
+        running.Journal.rest, Recorder.append_state = rest_and_count, append_and_count  # type: ignore[method-assign]
+        sim.run(scene, duration=duration, output=path)
+    except BaseException as error:
+        print(repr(error)[:300], flush=True)
+    finally:
+        os._exit(1)
+
+
+def rests_of(scene: Scene, duration: float, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Run without a stop; return how often the run might have kept a state."""
+    count, rest = [0], running.Journal.rest
+
+    def counted(self: running.Journal, take: Callable[[], sim.State], now: bool = False) -> None:
+        count[0] += 1
+        rest(self, take, now)
+
+    monkeypatch.setattr(running.Journal, "rest", counted)
+    monkeypatch.setattr(simulator, "STEPS_A_CALL", FEW)
+    sim.run(scene, duration=duration, output=path).close()
+    monkeypatch.undo()
+    return count[0]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_killed_run_goes_on_to_the_same_bits(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, duration = scene_of(name)
+    whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
+    rests = rests_of(scene, duration, whole, monkeypatch)
+    assert rests > 3
+    at = random.Random(name).randrange(1, rests - 1)
+    killed(scene, duration, part, at, 0)
+    with sim.load_recording(part) as left:
+        assert not left.complete and left.last_state is not None
+        assert left.rows > left.last_state.counts.rows  # those behind the state are made again
+    sim.resume(part).close()
+    assert_same(part, whole)
