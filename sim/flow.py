@@ -39,6 +39,7 @@ from sim.model import (
     GUARD_RUB,
     GUARD_SLIP,
     GUARD_STOP,
+    HALT,
     HYSTERESIS,
     LEAST_HYSTERESIS,
     MAX_STEP,
@@ -276,9 +277,13 @@ class Flow:
 
     # --- motion ---------------------------------------------------------------------------------
 
-    def advance(self, stop: float, steps: int) -> tuple[int, int]:
-        """Run the kernel once; returns (status, guard or index)."""
+    def advance(self, stop: float, steps: int, halt: bool = False) -> tuple[int, int]:
+        """Run the kernel once; returns (status, guard or index).
+
+        halt : pause where steps are not yet shortened so that one of them ends at the time asked for; HALT is 0 then
+        """
         self._refresh_wrenches()
+        self.stepper.count[HALT] = int(halt)
         self._use(int(self.stepper.count[METHOD]))
         self.work.one.intact[0] = 0
         clock, count = self.stepper.clock, self.stepper.count

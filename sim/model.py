@@ -517,8 +517,8 @@ NEWTON_WORK = np.dtype(
 ) = range(18)  # fmt: skip
 (
     ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
-    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS,
-) = range(17)  # fmt: skip
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT,
+) = range(18)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -719,9 +719,10 @@ class Stepper(NamedTuple):
     # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
     # step and error of the implicit step before; see `sim.kernels.choice` for the rest
     clock: Any
-    # (17,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # (18,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
-    # (1), was tried from here (0), or neither (-1); see `sim.kernels.choice`; spans that the last step was looked at in
+    # (1), was tried from here (0), or neither (-1); see `sim.kernels.choice`;
+    # spans that the last step was looked at in; 1: pause once before the time that is asked for shortens steps
     count: Any
 
 

@@ -249,8 +249,6 @@ def follow(
             simulator.trigger(key)
     if not simulator.agenda.state.stopped:
         simulator.advance(span, tell)
-    if simulator.journal is not None:
-        simulator.journal.rest(simulator.snapshot, now=True)
     simulator.finish()
     if progress is not None:
         progress(simulator.t, span, len(told))

@@ -20,7 +20,7 @@ from sim.controllers import Controllers
 from sim.flow import Flow
 from sim.happenings import Happening, Happenings
 from sim.mechanism import Mechanism, make_control
-from sim.model import FILLED, Status
+from sim.model import FILLED, HALT, Status
 from sim.names import ByName, Named
 from sim.scene.problem import SceneError
 from sim.sentences import SimulationError, sentence
@@ -143,10 +143,12 @@ class Simulator:
             self._began = True
             self._tell_epoch()
             self.happenings.at_start()
+        at_end = False  # steps are shortened so that the last one ends there
         while self.t < until:
             due = min(self.agenda.next_time(), self.controllers.next_sample())
             stop = float(min(until, due, self.flow.wrench_end(), self.flow.look_again))
-            status, guard = aside(self.flow.advance, stop, STEPS_A_CALL)  # compiled laws may print
+            ahead = stop == until and not at_end
+            status, guard = aside(self.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
             self._tell_rows()
             if status == Status.GUARD:
                 self.happenings.instant()
@@ -156,8 +158,10 @@ class Simulator:
                 status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self.happenings.turn_where_steps_are_allowed()
             ):
                 raise self._failure(status, guard)
-            if self.journal is not None:
-                self.journal.rest(self.snapshot)
+            if ahead:
+                at_end = self.flow.stepper.count[HALT] == 0
+            if self.journal is not None and (ahead or not at_end):
+                self.journal.rest(self.snapshot, at_end or bool(self.agenda.state.stopped))
             if progress is not None:
                 progress(self.t)
             if self.agenda.state.stopped:

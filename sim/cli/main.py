@@ -90,8 +90,8 @@ def run(
 
         wish = running.RunOptions(
             scene=scene, resume=resume, output=output, video=video, duration=duration, settings=tuple(settings or ()),
-            rtol=rtol, seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, large=large, trust=trust,
-            as_json=as_json,
+            rtol=rtol, seed=seed, triggers=tuple(trigger or ()), quiet=quiet, overwrite=overwrite, large=large,
+            trust=trust, as_json=as_json,
         )  # fmt: skip
         return running.run(wish)
 

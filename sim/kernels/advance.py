@@ -39,6 +39,7 @@ from sim.model import (
     FOLLOWS,
     FRESH,
     H_BEFORE,
+    HALT,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
@@ -66,6 +67,7 @@ GROWTH = 1.6
 RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
 RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
+NEAR = 12.0  # steps before a time that is asked for: the last ones are shortened so that one of them ends there
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
@@ -313,6 +315,9 @@ def advance(answers, system, reply, stepper, rows_out, t_stop, max_steps):
         if not count[WAITING]:
             if clock[T] >= t_stop:
                 return Status.REACHED, -1
+            if count[HALT] == 1 and clock[T] + NEAR * max(clock[H], clock[STEP], clock[STEP_FIXED]) >= t_stop:
+                count[HALT] = 0
+                return Status.PAUSE, -1
             status = stride(answers, system, reply, stepper, t_stop)
             if status != Status.OK:
                 return status, -1

@@ -8,7 +8,6 @@ where that does not clear it there are more looks, up to `MOST` in a step.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 
@@ -57,11 +56,11 @@ class Looks:
         self.count = 0
         self._open: dict[int, Missed] = {}  # guard -> what is going on
         self._blind_from, self._blind = blind_from, np.zeros(0, np.int64)
-        self._advance: Callable[[float, int], tuple[int, int]] = simulator.flow.advance
+        self._advance = simulator.flow.advance
         simulator.flow.advance = self.advance  # type: ignore[method-assign]
 
-    def advance(self, stop: float, steps: int) -> tuple[int, int]:
-        """Run the kernel for some steps, looking into each; as `Flow.advance`."""
+    def advance(self, stop: float, steps: int, halt: bool = False) -> tuple[int, int]:
+        """Run the kernel for some steps, looking into each; as `Flow.advance`, but it keeps no state: it halts nowhere."""
         flow, status, guard = self.flow, int(Status.PAUSE), -1
         for _ in range(steps):
             y, t, armed = flow.stepper.y.copy(), flow.t, flow.guards.table.armed.copy()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 import sim
 from sim import running, simulator
+from sim.cli.main import main
 from sim.recording import Recorder
 from sim.recording import writer as writing
 from sim.scene.spec import Scene
@@ -128,4 +131,26 @@ def test_a_killed_run_goes_on_to_the_same_bits(name: str, tmp_path: Path, monkey
         assert not left.complete and left.last_state is not None
         assert left.rows > left.last_state.counts.rows  # those behind the state are made again
     sim.resume(part).close()
+    assert_same(part, whole)
+
+
+@pytest.mark.parametrize("name", ["joints are cut", "time steps of contacts", "implicit steps", "variational steps"])
+def test_a_run_that_is_to_go_on_longer_goes_on_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    scene, duration = scene_of(name)
+    whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
+    sim.run(scene, duration=duration, output=whole).close()
+    sim.run(scene, duration=0.37 * duration, output=part).close()
+    longer = tmp_path / "longer.h5"
+    sim.resume(part, output=longer, duration=duration).close()
+    assert_same(longer, whole)
+    sim.run(scene, duration=0.37 * duration, output=whole, overwrite=True).close()
+    assert_same(part, whole)  # equal runs keep equal states
+
+
+def test_in_another_process_by_the_command_line(tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
+    assert main(["run", "high_bar", "-o", str(whole), "-q", "--duration", "0.5 s"]) == 0
+    assert main(["run", "high_bar", "-o", str(part), "-q", "--duration", "0.3 s"]) == 0
+    command = [sys.executable, "-m", "sim.cli.main", "run", "--resume", str(part), "--duration", "0.5 s", "-q"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
     assert_same(part, whole)
