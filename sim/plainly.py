@@ -73,11 +73,13 @@ def unpacked(text: bytes, numbers: bytes) -> tuple[str, list[np.ndarray]]:
     """
     try:
         plain, kinds = json.loads(text)
+        if not isinstance(plain, str):
+            raise TypeError("no text")
         arrays, at = [], 0
         for descr, shape in kinds:
             dtype = np.lib.format.descr_to_dtype(_tuples(descr))
             count = math.prod(shape)
-            if dtype.hasobject or not (isinstance(plain, str) and 0 <= count * dtype.itemsize <= len(numbers) - at):
+            if dtype.hasobject or not 0 <= count * dtype.itemsize <= len(numbers) - at:
                 raise ValueError("sizes do not fit")
             arrays.append(np.frombuffer(numbers, dtype, count, at).reshape(shape))
             at += count * dtype.itemsize
@@ -95,6 +97,8 @@ def _tuples(descr: Any) -> Any:
     """Return the description of a type with its tuples, of which JSON makes lists."""
     if isinstance(descr, str):
         return descr
+    if not (isinstance(descr, list) and descr):
+        raise TypeError("no type of numbers")
     fields = [(name if isinstance(name, str) else tuple(name), *rest) for name, *rest in descr]
     return [
         (name, _tuples(kind) if isinstance(kind, list) else kind, *(tuple(shape) for shape in shapes))
@@ -173,7 +177,7 @@ class _Reader:
         if "type" in tree:
             held = {name: self.value(item, f"{path}.{name}", depth + 1) for name, item in tree["fields"].items()}
             return self.types[tree["type"]](**held)
-        kind, content = next(iter(tree.items()))
+        kind, content = next(iter(tree.items()), ("", None))
         if kind == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if kind in ("array", "number"):

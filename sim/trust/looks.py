@@ -60,7 +60,7 @@ class Looks:
         simulator.flow.advance = self.advance  # type: ignore[method-assign]
 
     def advance(self, stop: float, steps: int, halt: bool = False) -> tuple[int, int]:
-        """Run the kernel for some steps, looking into each; as `Flow.advance`, but it keeps no state: it halts nowhere."""
+        """Run the kernel for some steps, looking into each; as `Flow.advance`, but it halts nowhere."""
         flow, status, guard = self.flow, int(Status.PAUSE), -1
         for _ in range(steps):
             y, t, armed = flow.stepper.y.copy(), flow.t, flow.guards.table.armed.copy()
