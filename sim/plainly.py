@@ -177,7 +177,8 @@ class _Reader:
         if "type" in tree:
             held = {name: self.value(item, f"{path}.{name}", depth + 1) for name, item in tree["fields"].items()}
             return self.types[tree["type"]](**held)
-        kind, content = next(iter(tree.items()), ("", None))
+        content: Any
+        kind, content = next(iter(tree.items()), ("", ()))
         if kind == "float":
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if kind in ("array", "number"):
