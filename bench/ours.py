@@ -165,7 +165,7 @@ class _Watch:
     def event(self, happening: Any) -> None:
         """No event is of interest."""
 
-    def rest(self, take: Any, now: bool = False) -> None:
+    def rest(self, take: Any, finished: bool = False) -> None:
         """No state is kept."""
 
 

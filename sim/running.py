@@ -84,15 +84,15 @@ class Journal:
         if happening.frames is not None:
             self.bind(happening.bound, happening.frames, happening.time, after)
 
-    def rest(self, take: Callable[[], State], now: bool = False) -> None:
-        """Keep a state from which the run can go on, where the last one is some tenths of a second old."""
-        if not self.unkept and (now or self.recorder.wants_state()):
+    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+        """Keep a state from which the run can go on: where the last one is old, and that of the finished recording."""
+        if not self.unkept and (finished or self.recorder.wants_state()):
             try:
                 kept = packed(*take().to_plain())
             except StateError as error:
                 self.unkept = str(error)
             else:
-                self.recorder.keep_state(*kept)
+                self.recorder.keep_state(*kept, finished)
 
     def bind(self, joints: Iterable[int], frames: Frames, time: float, row: int) -> None:
         """Record where joints are bound from a time and a row on."""

@@ -47,8 +47,11 @@ class Journal(Protocol):
     def event(self, happening: Happening) -> None:
         """Take what happened, after its rows x- and x+."""
 
-    def rest(self, take: Callable[[], State], now: bool = False) -> None:
-        """Keep the state from which the run goes on behind what was told, where that is wanted, or now."""
+    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+        """Keep the state from which the run goes on behind what was told, where that is wanted.
+
+        finished : it is that from which a longer run goes on, as steps are shortened from here on, or the run ends
+        """
 
 
 class Simulator:
@@ -160,8 +163,10 @@ class Simulator:
                 raise self._failure(status, guard)
             if ahead:
                 at_end = self.flow.stepper.count[HALT] == 0
-            if self.journal is not None and (ahead or not at_end):
-                self.journal.rest(self.snapshot, at_end or bool(self.agenda.state.stopped))
+            if self.journal is not None:
+                self.journal.rest(self.snapshot)
+                if (ahead and at_end) or self.agenda.state.stopped:
+                    self.journal.rest(self.snapshot, finished=True)
             if progress is not None:
                 progress(self.t)
             if self.agenda.state.stopped:

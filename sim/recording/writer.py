@@ -87,6 +87,7 @@ class Recorder:
         self._bindings_written = 0
         self._contacts = ContactWriter() if layout.pairs else None
         self._state = StateWriter()
+        self._for_longer: LastState | None = None  # the state of a finished recording
         self._program = program
         self._check_target(overwrite)
         tidy(self.path.parent)
@@ -144,7 +145,8 @@ class Recorder:
         for epoch in recording.epochs[: counts.epochs]:
             self._epochs.append(EpochWriter(epoch.tree, epoch.loops, epoch.q.shape[1], epoch.v.shape[1], epoch.first))
             last = min(epoch.last, counts.rows)
-            self.append_state(epoch.q[: last - epoch.first], epoch.v[: last - epoch.first])
+            if last > epoch.first:
+                self.append_state(epoch.q[: last - epoch.first], epoch.v[: last - epoch.first])
         if self._contacts is not None and counts.contacts:
             self._contacts.append({name: get(f"contacts/{name}")[: counts.contacts] for name in CONTACTS}, 0)
         impulses = (get(f"impulses/{name}")[: counts.impulses] for name in IMPULSES)
@@ -242,16 +244,22 @@ class Recorder:
         """Tell whether the last state that was kept is some tenths of a second old."""
         return time.monotonic() - self._kept > FLUSH_PERIOD
 
-    def keep_state(self, text: bytes, numbers: bytes) -> None:
-        """Keep a state, as `sim.plainly.packed` gives it, from which the run goes on behind what was recorded."""
-        self.flush()
-        self._kept = self._flushed
+    def keep_state(self, text: bytes, numbers: bytes, finished: bool = False) -> None:
+        """Keep a state, as `sim.plainly.packed` gives it, from which the run goes on behind what was recorded.
+
+        finished : it is that of the recording when it is finished, and waits in memory until then
+        """
         touches = self._contacts.count if self._contacts is not None else 0
         counts = Counts(
             rows=self.count, events=len(self.events), impulses=len(self._impulses), bindings=len(self._bindings),
             epochs=len(self._epochs), contacts=touches,
         )  # fmt: skip
         state = LastState(text, numbers, counts)
+        if finished:
+            self._for_longer = state
+            return
+        self.flush()
+        self._kept = self._flushed
         with self._sentences():
             if self._complete_rows() < self.count:
                 self._state.last = state  # raw states wait for a larger file, and the state with them
@@ -280,6 +288,8 @@ class Recorder:
 
     def _finish(self, complete: bool, run: Mapping[str, Any]) -> None:
         before = self._file
+        if complete and self._for_longer is not None:
+            self._state.last = self._for_longer
         try:
             self._lay(self.count, complete=complete, run=run).close()
         except (OSError, RuntimeError):

@@ -90,7 +90,7 @@ class _Memory:
         """Keep an event."""
         self.happenings.append(happening)
 
-    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
         """Nothing: it is run to its end."""
 
 

@@ -103,7 +103,7 @@ class _First:
     def event(self, happening: Happening) -> None:
         raise _Told(happening.time)
 
-    def rest(self, take: Callable[[], State], now: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
         pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -64,8 +65,11 @@ def everything(path: Path) -> dict[str, np.ndarray]:
     return out
 
 
-def assert_same(found: Path, expected: Path) -> None:
-    a, b = everything(found), everything(expected)
+def assert_same(found: Path, expected: Path, but: str = "-") -> None:
+    a, b = (
+        {name: value for name, value in everything(path).items() if not name.startswith(but)}
+        for path in (found, expected)
+    )
     assert a.keys() == b.keys()
     unlike = [name for name in a if a[name].tobytes() != b[name].tobytes()]
     assert not unlike
@@ -82,9 +86,10 @@ def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -
         left = [rests, blocks]
         rest, append = running.Journal.rest, Recorder.append_state
 
-        def rest_and_count(self: running.Journal, take: Callable[[], sim.State], now: bool = False) -> None:
-            rest(self, take, True)
-            left[0] -= 1
+        def rest_and_count(self: running.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
+            self.recorder._kept = -math.inf  # the last one is old
+            rest(self, take, finished)
+            left[0] -= not finished
 
         def append_and_count(self: Recorder, q: np.ndarray, v: np.ndarray) -> None:
             append(self, q, v)
@@ -108,9 +113,9 @@ def rests_of(scene: Scene, duration: float, path: Path, monkeypatch: pytest.Monk
     """Run without a stop; return how often the run might have kept a state."""
     count, rest = [0], running.Journal.rest
 
-    def counted(self: running.Journal, take: Callable[[], sim.State], now: bool = False) -> None:
-        count[0] += 1
-        rest(self, take, now)
+    def counted(self: running.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
+        count[0] += not finished
+        rest(self, take, finished)
 
     monkeypatch.setattr(running.Journal, "rest", counted)
     monkeypatch.setattr(simulator, "STEPS_A_CALL", FEW)
@@ -131,7 +136,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(name: str, tmp_path: Path, monkey
         assert not left.complete and left.last_state is not None
         assert left.rows > left.last_state.counts.rows  # those behind the state are made again
     sim.resume(part).close()
-    assert_same(part, whole)
+    assert_same(part, whole, but="state")  # one of the last steps is later than that which a finished run keeps
 
 
 @pytest.mark.parametrize("name", ["joints are cut", "time steps of contacts", "implicit steps", "variational steps"])
