@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.names import ByName, State
+from sim.names import ByName, Named
 from sim.scene.load import load_text
 
 SCENE = """
@@ -69,7 +69,7 @@ def test_each_quantity_is_that_of_the_recording() -> None:
     assert np.isnan(state.coordinate["never"]).all() and len(state.coordinate["never"]) == 3
     assert isinstance(state.coordinate["elbow"], float) and math.isfinite(state.rate["elbow"])
     assert list(state.force) == ["base", "elbow", "never", "kite"] and list(state.length) == ["line", "coil", "jet"]
-    for name in State.NAMES:
+    for name in Named.NAMES:
         assert type(getattr(simulator, name)) is type(getattr(state, name))
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from sim.happenings import Happening
 from sim.recording import ColumnEntry, EventEntry
-from sim.trust import looks, repeats, restoring, rows, verifying
+from sim import restoring
+from sim.trust import looks, repeats, rows, verifying
 from sim.trust.comparing import ErrorBar, Growth
 from sim.trust.instants import Instant
 from sim.trust.ledger import Entry
