@@ -18,11 +18,11 @@ import numpy as np
 
 from bench.measure import Result, interleave, result
 from bench.ours import PapersSnake
-from sim.formulations import lagrange
-from sim.formulations.compiled import Compiled
-from sim.formulations.motion import METHODS, Motion, follow, slip
-from sim.formulations.operations import PRINTED, Polynomial, Stage, count
-from sim.formulations.snake import papers_snake, papers_torques
+from sim.analysis.snake import lagrange
+from sim.analysis.snake.compiled import Compiled
+from sim.analysis.snake.fixed_steps import METHODS, Motion, follow, slip
+from sim.analysis.snake.links import papers_snake, papers_torques
+from sim.analysis.snake.operations import PRINTED, Polynomial, Stage, count
 
 BASE = "Kane"  # beside which the others are set
 TABLE = (3, 12, 20)  # links of Table I

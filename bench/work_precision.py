@@ -25,7 +25,7 @@ from bench.ours import Run, load, without_stops
 from bench.peer_exudyn import ADAPTIVE, Diverged, Exudyn
 from bench.peer_mujoco import MujocoRun
 from sim.scene.spec import Scene
-from sim.simulator import SimulationError
+from sim.simulation.simulator import SimulationError
 
 REACHED = 1e-3  # errors up to it count
 TOLERANCES = [10.0 ** (-k / 2) for k in range(6, 25)]

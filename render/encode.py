@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 from render.view import RenderError
-from sim.drafts import Folder, replacing, tidy
+from sim.recording.drafts import Folder, replacing, tidy
 
 # What it would say of a broken pipe is said by this module, in a sentence.
 logging.getLogger("imageio_ffmpeg").addHandler(logging.NullHandler())

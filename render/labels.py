@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from render.view import Event
-from sim.shown import one_line
+from sim.scene.shown import one_line
 
 INK = (38, 43, 51)
 FAINT = (104, 112, 122)

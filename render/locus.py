@@ -12,7 +12,7 @@ from render.encode import cannot_write, whole
 from render.page import no_date
 from render.plots import KINDS, LINES
 from render.view import RenderError
-from sim.shown import one_line
+from sim.scene.shown import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from render.encode import cannot_write, whole
 from render.view import Event, RenderError
-from sim.shown import one_line
+from sim.scene.shown import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

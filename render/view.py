@@ -20,7 +20,7 @@ from render import rotation
 from sim.recording import opening
 from sim.recording.errors import RecordingError
 from sim.recording.places import Places
-from sim.shown import one_line
+from sim.scene.shown import one_line
 
 TRAIL = 1000  # points that a trail is drawn through, at most
 

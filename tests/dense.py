@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.mechanism import Mechanism
+from sim.mechanism.mechanism import Mechanism
 
 
 def cross(a: np.ndarray) -> np.ndarray:

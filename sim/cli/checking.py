@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from sim.authored import aside
 from sim.cli import options
 from sim.cli.outcome import OK, WRONG, counted, print_json, print_problems, tell
+from sim.cli.printed_tables import FREEDOMS
 from sim.cli.progress import waiting
-from sim.cli.tables import FREEDOMS
+from sim.scene.authored import aside
 
 SLOW = 100  # bodies from which on a check may take longer than a second
 MANY = 200  # bodies for which interpreted passes take longer than importing the compiler
@@ -18,10 +18,10 @@ MANY = 200  # bodies for which interpreted passes take longer than importing the
 def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_json: bool = False) -> int:
     """Check a scene, print what was found and return the exit code."""
     import sim
-    from sim import warming
     from sim.cli.running import announce_compiling
     from sim.kernels import jit
     from sim.scene import load
+    from sim.simulation import precompile
 
     try:
         scene, warnings = load.load_checked(path, set=options.assignments(settings), trust=trust)
@@ -29,7 +29,7 @@ def check(path: str, settings: tuple[str, ...] = (), *, trust: bool = False, as_
             jit.interpret()  # a few passes: importing the compiler would take longer
         else:
             announce_compiling(as_json)
-            warming.prepare()
+            precompile.prepare()
         with waiting(as_json or len(scene.bodies) < SLOW, "checking"):
             report = aside(sim.check, scene)
     except sim.SceneError as error:
@@ -99,7 +99,7 @@ def info(
     if as_json:
         print_json(found)
         return OK
-    from sim.cli.tables import print_info
+    from sim.cli.printed_tables import print_info
 
     print_info(scene.name, found)
     return OK

@@ -50,18 +50,18 @@ def doctor(*, prepare: bool = False, as_json: bool = False) -> int:
 
 def _compile(quiet: bool) -> None:
     """Compile whatever runs may call, so that none of them waits for it."""
-    from sim import warming
     from sim.kernels import jit
+    from sim.simulation import precompile
 
     if jit.is_partial() and not quiet:
         say("compiling all kernels, once: about two minutes")
-    warming.everything()
+    precompile.everything()
 
 
 def _print(findings: list[Finding]) -> None:
     from rich.text import Text
 
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     marks = {True: Text("ok", style="green"), False: Text("wrong", style="bold red")}
     print_table("", ("", "", ""), [(f.what, marks[f.ok], f.found) for f in findings])

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sim.authored import aside
 from sim.cli import options
 from sim.cli.outcome import NO_FILM, OK, Refusal, say
 from sim.cli.progress import film_progress
+from sim.scene.authored import aside
 
 PLOTS = (".png", ".svg", ".pdf")
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.outcome import OK, Refusal, print_json, say, tell
 from sim.cli.progress import waiting
+from sim.scene.authored import aside
 
 if TYPE_CHECKING:
-    from sim.linear.crossings import Crossing
-    from sim.linear.study import Linearization, RootLocus
+    from sim.analysis.linear.stability import Crossing
+    from sim.analysis.linear.study import Linearization, RootLocus
     from sim.scene.units import Quantity
 
 MOST = 10000  # values of a parameter
@@ -93,7 +93,7 @@ def linearize(wish: LinearizeOptions) -> int:
 
 def _alone(model: Linearization) -> RootLocus:
     """Return a model as a root locus of one value."""
-    from sim.linear.study import RootLocus
+    from sim.analysis.linear.study import RootLocus
 
     return RootLocus("", np.zeros(1), (model,), model.roots[None])
 
@@ -132,7 +132,7 @@ def parameter_values(text: str) -> tuple[str, list[Quantity]]:
 
 
 def _print_model(name: str, model: Linearization) -> None:
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     about = "steady motion" if model.steady else f"motion that is not steady ({model.remark})"
     tell(f"{name}: linear model at t = {model.t:.6g} s about a {about}")
@@ -192,7 +192,7 @@ def _near(coordinate: float) -> str:
 
 
 def _print_locus(name: str, found: RootLocus) -> None:
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     tell(f"{name}: eigenvalues [1/s] over {found.parameter}")
     first = found.models[0].pose

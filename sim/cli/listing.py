@@ -31,7 +31,7 @@ def list_scenes(*, as_json: bool = False) -> int:
     if as_json:
         print_json(found)
         return OK
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     print_table("", ("scene", "shows"), [(entry["name"], entry["about"]) for entry in found])
     tell(f"\nrun one: sim run NAME; the files are in {root}")
@@ -46,7 +46,7 @@ def list_controllers(*, as_json: bool = False) -> int:
     if as_json:
         print_json(found)
         return OK
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     print_table("", ("type", "what it does"), [(entry["name"], entry["about"]) for entry in found])
     tell("\nparameters of one: sim schema TYPE; a new one: sim new controller NAME")

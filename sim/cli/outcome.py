@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.cli.interrupts import Ended, ending
-from sim.shown import one_line, shown
+from sim.scene.shown import one_line, shown
 
 OK = 0
 WRONG = 2  # scene, option or file
@@ -118,7 +118,9 @@ def exit_code(error: Exception) -> int:
         return error.code
     if is_a(error, "sim.scene.problem", "SceneError") or is_a(error, "render.view", "RenderError"):
         return WRONG
-    if is_a(error, "sim.sentences", "SimulationError") or is_a(error, "sim.linear.acting", "LinearError"):
+    if is_a(error, "sim.simulation.messages", "SimulationError") or is_a(
+        error, "sim.analysis.linear.acting", "LinearError"
+    ):
         return FAILED
     if is_a(error, "sim.recording", "RecordingError"):
         return FAILED if getattr(error, "rows_kept", 0) else WRONG

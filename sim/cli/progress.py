@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from sim.shown import one_line
+from sim.scene.shown import one_line
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sim.authored import aside
 from sim.cli import options
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import NO_FILM, OK, Refusal, exit_code, print_json, say, tell, write_report
 from sim.cli.progress import film_progress, run_progress, waiting
+from sim.scene.authored import aside
 
 if TYPE_CHECKING:
     from sim.recording import Recording
@@ -107,7 +107,7 @@ def _new(wish: RunOptions, quiet: bool) -> tuple[Scene, Callable[..., Recording]
 def _resumed(wish: RunOptions) -> tuple[Scene, Callable[..., Recording]]:
     """Return the scene of a recording that is to go on, and what goes on with it."""
     import sim
-    from sim.restoring import restored
+    from sim.recording.restoring import restored
 
     said = {"SCENE": wish.scene, "--set": wish.settings, "--rtol": wish.rtol, "--seed": wish.seed,
             "--trigger": wish.triggers}  # fmt: skip
@@ -127,7 +127,7 @@ def _resumed(wish: RunOptions) -> tuple[Scene, Callable[..., Recording]]:
 
 def _tolerance(text: str, scene: Any) -> float:
     """Return the tolerance that was typed, if the scene's method has one."""
-    from sim.running import tolerance
+    from sim.simulation.recorded_runs import tolerance
 
     try:
         rtol = float(text)

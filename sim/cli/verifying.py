@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.authored import aside
 from sim.cli import options
 from sim.cli.drawing import PLOTS
 from sim.cli.interrupts import deferred
 from sim.cli.outcome import DOUBTED, OK, counted, print_json, say, tell
 from sim.cli.progress import run_progress, waiting
 from sim.cli.running import by_components
+from sim.scene.authored import aside
 
 if TYPE_CHECKING:
-    from sim.trust.verdict import Verdict
+    from sim.analysis.verification.verdict import Verdict
 
 FAR = 100.0  # runs: what is extrapolated beyond is not said as a time
 
@@ -103,7 +103,7 @@ def _stages(pause: Callable[[], None], stack: ExitStack, quiet: bool) -> Callabl
 
 def print_verdict(verdict: Verdict) -> None:
     """Print what was found as tables."""
-    from sim.cli.tables import print_table
+    from sim.cli.printed_tables import print_table
 
     tell(f"{verdict.scene}: {verdict.span:g} s in {verdict.rows} rows, {verdict.recording} by {verdict.program}\n")
     _print_pairs(_overview(verdict))

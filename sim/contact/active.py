@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sim.contact.contact_problem import ContactProblem, Mode
 from sim.contact.law import Regions
-from sim.contact.problem import ContactProblem, Mode
 
 # Singular values below this share of the largest count as none.
 CUT = 1e-12

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.contact.problem import ContactProblem, impact
+from sim.contact.contact_problem import ContactProblem, impact
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
 

@@ -8,10 +8,10 @@ from copy import copy
 import numpy as np
 
 from sim.contact.stops import Bounded, rows_of
-from sim.mechanism import Mechanism
-from sim.model import STICK
+from sim.kernels.tables import STICK
+from sim.mechanism.mechanism import Mechanism
 
-CUT = 1e-12  # as in sim.kernels.constraints: squared relative singular values below this are zero
+CUT = 1e-12  # as in sim.kernels.rows.constraints: squared relative singular values below this are zero
 
 
 class Kinetics:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.contact.problem import ContactProblem
+from sim.contact.contact_problem import ContactProblem
 
 
 @dataclass(frozen=True)

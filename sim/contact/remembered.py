@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from sim.contact.hops import Hops
+from sim.contact.slip_directions import Ways
 from sim.contact.stops import Point
-from sim.contact.ways import Ways
+from sim.contact.zeno import Hops
 
-CROWD = 500  # decisions that follow each other without end if they take less than a time; see `sim.contact.touching`
+CROWD = 500  # decisions that follow each other without end if they take less than a time; see `sim.simulation.contact_modes`
 
 
 @dataclass

@@ -7,7 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from sim.contact.problem import SMALLEST, ContactProblem, Mode
+from sim.contact.contact_problem import SMALLEST, ContactProblem, Mode
 
 
 class ContactStatus(IntEnum):

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.contact.active import Active, solve
+from sim.contact.contact_problem import ContactProblem, Mode
+from sim.contact.homotopy import follow, softened, softnesses
 from sim.contact.law import Regions, de_saxce, regions
-from sim.contact.path import follow, softened, softnesses
-from sim.contact.problem import ContactProblem, Mode
-from sim.contact.redundancy import share
+from sim.contact.not_unique import share
 from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
 from sim.contact.sweeps import sweep
 

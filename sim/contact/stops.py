@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.compiler import Model
-from sim.contact.finding import CLOSED
-from sim.contact.hold import Hold, key_of
 from sim.contact.solution import ContactSolution
-from sim.contact.touch import Touch
-from sim.mechanism import Mechanism
-from sim.model import OPEN, SLIP, SPHERICAL, STICK
+from sim.kernels.tables import OPEN, SLIP, SPHERICAL, STICK
+from sim.mechanism.compiler import Model
+from sim.mechanism.finding import CLOSED
+from sim.mechanism.hold import Hold, key_of
+from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.touch import Touch
 
 AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it can give no more
 

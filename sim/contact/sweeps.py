@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.contact.problem import ContactProblem
+from sim.contact.contact_problem import ContactProblem
 
 
 def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) -> tuple[np.ndarray, int, float, bool]:
@@ -12,7 +12,7 @@ def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) ->
 
     enough: residual [share of rate] at which it stops.
     """
-    from sim.kernels.cones import sweep_cones
+    from sim.kernels.unilateral.cones import sweep_cones
 
     inside = np.flatnonzero(problem.closed)
     k = len(inside)

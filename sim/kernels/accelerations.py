@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from sim.kernels.dynamics import (
-    apply_forces,
-    drive_power,
-    factorise,
-    free_response,
-    move,
-    solve_loops,
-)
+from sim.kernels.dynamics import apply_forces, drive_power, factorise, free_response, move, solve_loops
 from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.system import FEED, RUB, ask, unpack
-from sim.model import Status
+from sim.kernels.tables import Status
 
 # Where freedoms are lent inertia: of all forces, what may be left over; passes after which nothing is held to resist.
 ROUNDOFF, PASSES = 1e-12, 100
@@ -23,7 +16,7 @@ def forward_dynamics(system, tables, work, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 
     closed-chains-1999, section 3.2, by multipliers instead of unit vectors; the papers' way is in
-    `sim.formulation` and both are tested against each other.
+    `sim.closed_chains.generalised` and both are tested against each other.
     """
     move(system, q, v)
     status = factorise(system, 0)
@@ -64,7 +57,7 @@ def respond(system):
 def respond_and_take_back(system):
     """`respond` where freedoms are lent inertia E: with what E took given back, until that changes no more.
 
-    x_{n+1} of (M + E) x_{n+1} = tau + E x_n + J^T lambda; see `sim.lending`.  Returns a status.
+    x_{n+1} of (M + E) x_{n+1} = tau + E x_n + J^T lambda; see `sim.mechanism.lending`.  Returns a status.
     """
     tables, control, work, _ = unpack(system)
     freedoms, own = tables.freedoms, work.freedoms

@@ -22,7 +22,7 @@ from sim.kernels.system import (
     System,
     places_of,
 )
-from sim.model import Control, Guards, Tables, Work
+from sim.kernels.tables import Control, Guards, Tables, Work
 
 
 def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> System:
@@ -34,23 +34,23 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
     """
     answers = [motion.address if question < WATCH else observation.address for question in range(QUESTIONS)]
     if len(work.turning):
-        from sim.kernels.radau import radau
+        from sim.kernels.integrators.radau import radau
 
         answers[RADAU] = radau.address
     if len(work.carried):
-        from sim.kernels.variational import variational
+        from sim.kernels.integrators.variational import variational
 
         answers[VARIATIONAL] = variational.address
     if len(work.own):
-        from sim.kernels.classical import classical
+        from sim.kernels.integrators.classical import classical
 
         answers[CLASSICAL] = classical.address
     if len(work.presses):
-        from sim.kernels.stepping import stepping
+        from sim.kernels.integrators.stepping import stepping
 
         answers[STEPPING : TELL + 1] = [stepping.address] * 3
     if len(guards.table):
-        from sim.kernels.spans import spans
+        from sim.kernels.guards.spans import spans
 
         answers[CLEARANCE] = spans.address
     if len(tables.late):
@@ -58,8 +58,8 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
 
         answers[FEED] = feedback.address
     if len(tables.meetings):
-        from sim.kernels.clearance import clearance
-        from sim.kernels.contact import contact
+        from sim.kernels.collision.clearance import clearance
+        from sim.kernels.unilateral.contact_system import contact
 
         answers[PLACE:CLEAR_GAPS] = [contact.address] * (CLEAR_GAPS - PLACE)
         answers[CLEAR_GAPS] = clearance.address

@@ -2,29 +2,19 @@
 
     kinematics -> forces -> articulated inertias -> constraints -> accelerations
 
-With M^-1 = W^T W, W the pass to the root (`sim.kernels.articulated`), J' = J W^T and y = W (tau - bias), the
+With M^-1 = W^T W, W the pass to the root (`sim.kernels.elimination.articulated`), J' = J W^T and y = W (tau - bias), the
 loops' forces solve (J' J'^T) f = gamma - J' y.  Where many rows make that dense, they are eliminated
-along the tree instead (`sim.kernels.fronts`).
+along the tree instead (`sim.kernels.elimination.fronts`).
 """
 
 from __future__ import annotations
 
 import math
 
-from sim.kernels.articulated import articulate, inward, outward
-from sim.kernels.constraints import (
-    apply_rows,
-    block_frames,
-    build_rows,
-    cholesky,
-    gram,
-    jacobians,
-    project_rhs,
-    residuals,
-    slips,
-    solve_rows,
-)
 from sim.kernels.elements import point_forces, torsion_springs
+from sim.kernels.elimination.articulated import articulate, inward, outward
+from sim.kernels.elimination.fronts import eliminate_along
+from sim.kernels.elimination.passes import inward_along, outward_along
 from sim.kernels.forces import (
     body_wrenches,
     control_torques,
@@ -36,14 +26,24 @@ from sim.kernels.forces import (
     stop_torques,
     tree_columns,
 )
-from sim.kernels.fronts import eliminate_along
 from sim.kernels.inertia import link_inertias
 from sim.kernels.jets import drive
 from sim.kernels.jit import chapter, door, kernel, story
 from sim.kernels.kinematics import poses, velocities
-from sim.kernels.passes import inward_along, outward_along
+from sim.kernels.rows.constraints import (
+    apply_rows,
+    block_frames,
+    build_rows,
+    cholesky,
+    gram,
+    jacobians,
+    project_rhs,
+    residuals,
+    slips,
+    solve_rows,
+)
 from sim.kernels.system import PLACE, ROWS, ask, unpack
-from sim.model import Status
+from sim.kernels.tables import Status
 
 # Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
 FRESH_SHARE, WEAK_TURNS = 1e-3, 3
@@ -129,7 +129,7 @@ def factorise(system, choose):
 
 @story
 def factorise_along(system, choose):
-    """Do the same with the rows eliminated along the tree; see `sim.kernels.fronts`."""
+    """Do the same with the rows eliminated along the tree; see `sim.kernels.elimination.fronts`."""
     tables, _, work, _ = unpack(system)
     bad = eliminate_along(
         choose, tables.links, tables.freedoms, tables.fronts, tables.entries, tables.blocks, tables.rows, tables.one,

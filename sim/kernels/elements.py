@@ -7,7 +7,7 @@ import math
 from sim.kernels.jit import kernel, story
 from sim.kernels.programs import acting_value
 from sim.kernels.system import unpack
-from sim.model import DRAG, SPRING, TORSION, WRENCH
+from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
 
 
 @kernel

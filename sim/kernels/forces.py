@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
-from sim.kernels.constraints import direction, geared, pushes
 from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import acting_value
+from sim.kernels.rows.constraints import direction, geared, pushes
 from sim.kernels.spatial import relative_rotation, rotation_vector
-from sim.kernels.touches import STILL, going_on
-from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.kernels.unilateral.touches import STILL, going_on
 
 
 @door

@@ -11,7 +11,7 @@ import math
 
 from sim.kernels.jit import door, kernel
 from sim.kernels.spatial import multiply, rotation_of, turn_x, turn_z
-from sim.model import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
 @door

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from sim.kernels.jit import interpreted
-from sim.model import Control, Guards, Tables, Work
+from sim.kernels.tables import Control, Guards, Tables, Work
 
 # What can be asked.  a: the state y; b: what is filled.  Each answers with a status.
 (
@@ -30,28 +30,28 @@ from sim.model import Control, Guards, Tables, Work
     PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size; -1: no place to end a step
     TURNS,  # remember the angles of loop joints at y
     NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
-    LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.inertial`
+    LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.integrators.inertial`
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
     # The others need their addresses only where a scene asks for them.
-    RADAU,  # a trial step of the implicit method from y; see `sim.kernels.radau`
-    VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.variational`
-    CLASSICAL,  # a step of the classical Runge-Kutta method where rows bind rates; see `sim.kernels.classical`
-    STEPPING,  # a time step with contacts from y; see `sim.kernels.stepping`
+    RADAU,  # a trial step of the implicit method from y; see `sim.kernels.integrators.radau`
+    VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.integrators.variational`
+    CLASSICAL,  # a step of the classical Runge-Kutta method where rows bind rates; see `sim.kernels.integrators.classical`
+    STEPPING,  # a time step with contacts from y; see `sim.kernels.integrators.stepping`
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
-    CLEARANCE,  # which guards are clear within a span, a: the state there, into b; see `sim.kernels.spans`
+    CLEARANCE,  # which guards are clear within a span, a: the state there, into b; see `sim.kernels.guards.spans`
     # values of formulas that read forces or energies, at coordinates a and rates b, where rows are factorised; see
     # `sim.kernels.feedback`
     FEED,
-    # About contacts, where there are any; see `sim.kernels.contact`.  What they tell goes into `work`.
+    # About contacts, where there are any; see `sim.kernels.unilateral.contact_system`.  What they tell goes into `work`.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
     RUB,  # multipliers and vdot where points slide, friction following their forces
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-    CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.clearance`
+    CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.collision.clearance`
     GLANCE,  # WATCH of those values that are not-a-number, without forces
 ) = range(25)
 QUESTIONS = 25

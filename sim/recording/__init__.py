@@ -1,9 +1,9 @@
 """Recordings: written while a scene runs, read by name."""
 
 from sim.recording.by_name import ByName
-from sim.recording.contacts import Contacts
+from sim.recording.contact_tables import Contacts
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.layout import (
+from sim.recording.format import (
     BindingEntry,
     BodyEntry,
     ColumnEntry,

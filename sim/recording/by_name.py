@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.layout import ENERGIES, ColumnEntry, in_words
+from sim.recording.format import ENERGIES, ColumnEntry, in_words
 from sim.recording.ranks import stretches
 
 

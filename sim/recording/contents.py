@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim.recording.layout import fields_of
+from sim.recording.format import fields_of
 
 # Counts, each by the first dataset that has it: bodies, points, shapes, joints, columns, forces, pairs that may touch,
 # contacts, events, impulses, bindings, vertices, triangles, files, rows that there is room for.

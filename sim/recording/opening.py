@@ -7,9 +7,9 @@ from typing import Any
 
 import h5py
 
-from sim.recording.checking import attribute, check
 from sim.recording.errors import RecordingError
-from sim.recording.layout import FORMAT, VERSION
+from sim.recording.file_check import attribute, check
+from sim.recording.format import FORMAT, VERSION
 
 
 class RecordingFile(h5py.File):

@@ -14,14 +14,11 @@ from typing import Any
 import h5py
 import numpy as np
 
-from sim.drafts import Folder
-from sim.frozen import freeze
 from sim.recording.by_name import ByName, ByPlace, Energy, Trust, column_keys
-from sim.recording.contacts import MODES, Contacts, called
+from sim.recording.contact_tables import MODES, Contacts, called
+from sim.recording.drafts import Folder
 from sim.recording.errors import RecordingError, UnknownNameError
-from sim.recording.last_state import LastState
-from sim.recording.last_state import read as read_state
-from sim.recording.layout import (
+from sim.recording.format import (
     BindingEntry,
     BodyEntry,
     ColumnEntry,
@@ -33,9 +30,12 @@ from sim.recording.layout import (
     ShapeEntry,
     row_names,
 )
+from sim.recording.last_state import LastState
+from sim.recording.last_state import read as read_state
 from sim.recording.opening import open_recording
 from sim.recording.places import Places
 from sim.recording.ragged import CONTACTS
+from sim.scene.frozen import freeze
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from sim.recording.errors import RecordingError
-from sim.recording.layout import Layout, row_fields
+from sim.recording.format import Layout, row_fields
 from sim.scene.spoken import allowed
 
 TOLD = 1e9  # bytes: what is said before a run

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from sim.recording.container import strings, table
-from sim.recording.layout import FORMAT, VERSION, ColumnEntry, Layout
+from sim.recording.format import FORMAT, VERSION, ColumnEntry, Layout
 
 
 def write_static(file: h5py.File, layout: Layout, program: str) -> None:

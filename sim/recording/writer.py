@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from sim.drafts import Folder, replacing, tidy
 from sim.recording.container import Container, Room, allocate, create, strings
+from sim.recording.drafts import Folder, replacing, tidy
 from sim.recording.epochs import EpochWriter
 from sim.recording.errors import RecordingError
+from sim.recording.format import EventEntry, Layout, row_fields
 from sim.recording.last_state import Counts, LastState, StateWriter
-from sim.recording.layout import EventEntry, Layout, row_fields
 from sim.recording.ragged import CONTACTS, ContactWriter
 from sim.recording.reader import Recording, load_recording
 from sim.recording.static import write_run, write_static
@@ -245,7 +245,7 @@ class Recorder:
         return time.monotonic() - self._kept > FLUSH_PERIOD
 
     def keep_state(self, text: bytes, numbers: bytes, finished: bool = False) -> None:
-        """Keep a state, as `sim.plainly.packed` gives it, from which the run goes on behind what was recorded.
+        """Keep a state, as `sim.recording.plain_values.packed` gives it, from which the run goes on behind what was recorded.
 
         finished : it is that of the recording when it is finished, and waits in memory until then
         """

@@ -6,24 +6,24 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from sim.scene import events as event_builder
+from sim.scene import read_events as event_builder
 from sim.scene.blocks import BAD, Block, Thing
-from sim.scene.bodies import build_body
 from sim.scene.colors import color_of
-from sim.scene.constraints import Known, build_constraint
-from sim.scene.contacts import Touchable, build_contact, build_switches
 from sim.scene.controllers import build_controller
 from sim.scene.draft import Draft
-from sim.scene.events import Names, either_of, names_under
 from sim.scene.findings import Findings
-from sim.scene.forces import build_force
 from sim.scene.formula import Directory
-from sim.scene.joints import Bodies, build_joint, differences
 from sim.scene.mirror import Mirror
 from sim.scene.names import Unreadable, is_pattern, matching
+from sim.scene.read_bodies import build_body
+from sim.scene.read_constraints import Known, build_constraint
+from sim.scene.read_contacts import Touchable, build_contact, build_switches
+from sim.scene.read_events import Names, either_of, names_under
+from sim.scene.read_forces import build_force
+from sim.scene.read_joints import Bodies, build_joint, differences
+from sim.scene.read_shapes import build_shapes, placed
 from sim.scene.reading import Reader, default
 from sim.scene.rotation import IDENTITY, multiply, rotate
-from sim.scene.shapes import build_shapes, placed
 from sim.scene.spec import (
     Body,
     Constraint,

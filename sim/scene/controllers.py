@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sim.authored import aside, told
 from sim.scene import formula
+from sim.scene.authored import aside, told
 from sim.scene.blocks import BAD, Block, Thing
-from sim.scene.events import Names, expand, joints_meant, resolve_name
 from sim.scene.expressions import ExpressionError
 from sim.scene.library import is_file
 from sim.scene.names import nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
+from sim.scene.read_events import Names, expand, joints_meant, resolve_name
 from sim.scene.reading import Reader
 from sim.scene.spec import ControllerUse
 from sim.scene.spoken import trusted
@@ -34,7 +34,7 @@ BUILT_IN = {
     "serpenoid": "plugins.snake:Serpenoid",
     "snake_paper": "plugins.snake:SnakePaper",
 }
-_GROUP = "sim.controllers"
+_GROUP = "sim.simulation.control"
 _OWN_KEYS = ("type", "enabled")
 
 

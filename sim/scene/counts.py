@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sim.scene.draft import Draft
 from sim.scene.findings import Findings
-from sim.scene.inertia import eigenvalues
+from sim.scene.mass_properties import eigenvalues
 from sim.scene.spec import JOINT_FREEDOMS, Body, Contact, Joint, Shape
 
 MOST_BODIES = 2_500  # a check takes seconds
 # Freedoms where a body has no inertia about some axis: what moves without it is then found in dense matrices.
 MOST_FREEDOMS = 6_000
 MOST_TOGETHER = 1_200  # of bodies that hang on one another: a block of these matrices
-THIN = 1e-13  # of the largest moment of inertia, as in `sim.lending`
+THIN = 1e-13  # of the largest moment of inertia, as in `sim.mechanism.lending`
 MOST = 10_000  # of each other section
 MOST_PAIRS = 100_000  # of shapes that rules let touch, which are looked at one by one
 

@@ -19,14 +19,14 @@ from sim.scene.library import find, is_file
 from sim.scene.nodes import Scalar
 from sim.scene.parameters import Override
 from sim.scene.problem import Place, Problem, SceneError
+from sim.scene.read_settings import build_render, build_simulate
 from sim.scene.reading import LONGEST_NAME, Reader
 from sim.scene.scope import Scope
-from sim.scene.settings import build_render, build_simulate
+from sim.scene.shown import one_line
 from sim.scene.spec import Constraint, Joint, Scene, Simulate
 from sim.scene.spoken import setting
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
-from sim.shown import one_line
 
 Settings = Mapping[str, float | int | str | Quantity]
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 
 from sim.scene.formula import FREEDOM_UNITS
-from sim.scene.inertia import Inertia
+from sim.scene.mass_properties import Inertia
 from sim.scene.rotation import cross, dot
 from sim.scene.spec import Body, Constraint, Expression, Joint, Limits, Quat, Shape, Vec3
 

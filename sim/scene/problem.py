@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sim.shown import one_line, one_width
+from sim.scene.shown import one_line, one_width
 
 _WIDEST = 150  # characters of a line that are shown
 

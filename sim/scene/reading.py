@@ -21,10 +21,10 @@ from sim.scene.names import YAML_WORDS, is_name, is_pattern, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.problem import Place
 from sim.scene.scope import Scope
+from sim.scene.shown import forbidden
 from sim.scene.traps import number_trap, trap_of_empty
 from sim.scene.units import Quantity, describe, parse_unit
 from sim.scene.vocabulary import Schema, expected, kinds, quantity, resolve
-from sim.shown import forbidden
 
 LONGEST_NAME = 200  # characters
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.assembly import in_words, start
-from sim.closing import Aim, Bonds, held, least, rates_of_loops, root
-from sim.compiler import compile
-from sim.continuation import _orders, _parts, ball_in, coordinate, leg_to, q_of, v_of
-from sim.drawing import Pose, _under, bind, coordinates, frame_along, motion, rotation_of, zero
-from sim.kernels.project import add_freedoms
-from sim.mechanism import Mechanism
-from sim.methods import Turn, account, first_turn, next_turn
-from sim.model import KIND
+from sim.assembly.continuation import _orders, _parts, ball_in, coordinate, leg_to, q_of, v_of
+from sim.assembly.loop_closure import Aim, Bonds, held, least, rates_of_loops, root
+from sim.assembly.standing import standing_at
+from sim.assembly.start import in_words, start
+from sim.kernels.rows.project import add_freedoms
+from sim.kernels.tables import KIND
+from sim.mechanism.compiler import compile
+from sim.mechanism.layout import Pose, _under, bind, coordinates, frame_along, motion, rotation_of, zero
+from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.methods import Turn, account, first_turn, next_turn
+from sim.mechanism.tree import Frames
 from sim.scene.load import load_text
-from sim.standing import standing_at
-from sim.tree import Frames
 
 pytestmark = pytest.mark.fast
 
@@ -411,11 +411,11 @@ def test_only_all_rows_of_a_large_mechanism_alone_are_left_to_the_elimination_of
     loop: tuple[Mechanism, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mechanism, q = loop
-    monkeypatch.setattr("sim.closing.LARGE", 10)
+    monkeypatch.setattr("sim.assembly.loop_closure.LARGE", 10)
     hard, n = mechanism.hard(), mechanism.structure.sizes.v
     assert n == 11 and Bonds(mechanism, hard).large
     assert not Bonds(mechanism, np.zeros(len(hard), bool)).large  # others than those that a run keeps
     assert not Bonds(mechanism, hard, (Aim(mechanism.model.joint("tie"), np.zeros(1)),)).large
     assert not Bonds(mechanism, hard, (), standing_at(mechanism, q, [True])[0]).large
-    monkeypatch.setattr("sim.closing.LARGE", 11)
+    monkeypatch.setattr("sim.assembly.loop_closure.LARGE", 11)
     assert not Bonds(mechanism, hard).large

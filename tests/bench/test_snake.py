@@ -12,7 +12,7 @@ from bench import __main__ as command
 from bench import snake
 from bench.diagram import draw
 from bench.snake import Contender
-from sim.formulations.motion import METHODS
+from sim.analysis.snake.fixed_steps import METHODS
 
 pytestmark = pytest.mark.nonholonomic
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sim
-import sim.running  # whole, before a part of it is replaced
+import sim.simulation.recorded_runs  # whole, before a part of it is replaced
 from sim.recording import Recorder
 from sim.scene import load as loading
 from sim.scene.problem import Place, Problem, SceneError
@@ -89,7 +89,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(loading, "load_checked", lambda *a, **k: (engine.load(*a, **k), engine.warnings))
     for name in ("load", "run", "check", "info"):
         monkeypatch.setitem(vars(sim), name, getattr(engine, name))  # before its lazy import
-    module = types.ModuleType("sim.sentences")
+    module = types.ModuleType("sim.simulation.messages")
     module.SimulationError = SimulationError  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sim.sentences", module)
+    monkeypatch.setitem(sys.modules, "sim.simulation.messages", module)
     return engine

@@ -40,7 +40,7 @@ def test_the_version_costs_no_imports():
 def test_a_check_loads_neither_recordings_nor_a_compiler():
     code, modules = imported("check", str(ROOT / "scenes" / "four_bar.yaml"))
     assert code == 0
-    assert "sim.report" in modules  # it was checked
+    assert "sim.analysis.report" in modules  # it was checked
     assert not modules & {"numba", "h5py", "sim.recording", "vispy", "matplotlib"}
 
 

@@ -10,10 +10,10 @@ from subprocess import PIPE
 
 import pytest
 
-from sim import warming
 from sim.cli import doctor
 from sim.cli.main import main
 from sim.kernels import jit
+from sim.simulation import precompile
 
 
 def test_everything_is_looked_at(engine, capsys, monkeypatch):
@@ -166,9 +166,9 @@ def test_what_another_process_left_is_done_here(monkeypatch, tmp_path):
     def task():
         done.append("task")
 
-    with warming._claimed("all"), warming._helped(task):  # the other process knows no such task
+    with precompile._claimed("all"), precompile._helped(task):  # the other process knows no such task
         assert not (tmp_path / "all").exists()
     assert done == ["task"] and (tmp_path / "all").exists()
-    with pytest.raises(ZeroDivisionError), warming._claimed("more"), warming._helped(task):
+    with pytest.raises(ZeroDivisionError), precompile._claimed("more"), precompile._helped(task):
         raise ZeroDivisionError
     assert done == ["task"] and not (tmp_path / "more").exists()

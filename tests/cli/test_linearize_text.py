@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import sim
+from sim.analysis.linear.stability import Crossing
+from sim.analysis.linear.study import Linearization, RootLocus
 from sim.cli import linearizing
 from sim.cli.linearizing import parameter_values
 from sim.cli.main import main
 from sim.cli.outcome import Refusal
-from sim.linear.crossings import Crossing
-from sim.linear.study import Linearization, RootLocus
 
 pytestmark = pytest.mark.fast
 STATES = ("hip", "knee", "rate(hip)", "rate(knee)", "way")

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import sim
-from sim import warming
-from sim.cli import checking, doctor, drawing, running, tables, verifying
+from sim.cli import checking, doctor, drawing, printed_tables, running, verifying
 from sim.cli.main import main
 from sim.cli.outcome import Refusal
 from sim.kernels import jit
 from sim.scene import library
 from sim.scene.problem import Place, Problem
+from sim.simulation import precompile
 from tests.cli import fakes
 
 pytestmark = pytest.mark.fast
@@ -100,7 +100,7 @@ def test_a_check_compiles_where_that_pays(engine, monkeypatch, contacts, contact
     for name in ("is_cold", "lacks_contacts", "lacks_steps"):
         monkeypatch.setattr(jit, name, lambda name=name: name in lacks)
     monkeypatch.setattr(jit, "interpret", lambda: done.append("interpreted"))
-    monkeypatch.setattr(warming, "prepare", lambda: done.append("compiled"))
+    monkeypatch.setattr(precompile, "prepare", lambda: done.append("compiled"))
     monkeypatch.setattr("sim.cli.running.announce_compiling", lambda quiet: done.append(quiet))
     settings = SimpleNamespace(contact=contact, duration=1.0)
     scene = SimpleNamespace(name="mime", contacts=contacts, simulate=settings, bodies=(0,) * bodies)
@@ -156,13 +156,13 @@ none    none
 
 def test_cells_of_tables_are_long_and_end(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "30000")
-    tables.print_table("", ("a",), [("x" * 9999,), ("y" * 10_000,), ("z" * 10_001,)])
+    printed_tables.print_table("", ("a",), [("x" * 9999,), ("y" * 10_000,), ("z" * 10_001,)])
     out = printed(capsys).splitlines()
     assert out == ["a", "x" * 9999, "y" * 10_000, f"{'z' * 5000} [...] {'z' * 5000}"]
 
 
 def test_a_title_is_not_broken_by_a_narrow_table(capsys):
-    tables.print_table("a title [of] many words", ("a",), [("1",)])
+    printed_tables.print_table("a title [of] many words", ("a",), [("1",)])
     assert printed(capsys) == "a title [of] many words\na\n1\n"
 
 
@@ -606,7 +606,7 @@ def test_all_kernels_are_compiled_where_it_is_wished(capsys, monkeypatch, option
     done = []
     monkeypatch.setattr(doctor, "LOOKS", ())
     monkeypatch.setattr(jit, "is_partial", lambda: partial)
-    monkeypatch.setattr(warming, "everything", lambda: done.append(True))
+    monkeypatch.setattr(precompile, "everything", lambda: done.append(True))
     assert main(["doctor", *options]) == 0
     assert capsys.readouterr().err == said and len(done) == ("--compile" in options)
 

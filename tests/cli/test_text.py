@@ -12,9 +12,9 @@ import pytest
 
 from render import labels
 from render.view import Event
-from sim.cli import outcome, tables
+from sim.cli import outcome, printed_tables
 from sim.cli.main import main
-from sim.shown import forbidden, one_line, one_width, shown
+from sim.scene.shown import forbidden, one_line, one_width, shown
 
 ROOT = Path(__file__).parents[2]
 ACTED_UPON = "\x00\x07\x08\r\x0b\x1b\x7f\x85\x9b\u200e\u202e\u2028\u2066\ufeff"
@@ -65,7 +65,7 @@ def test_lines_json_tables_and_sentences_are_clean(capsys):
     outcome.say(FORGED)
     outcome.tell(FORGED)
     outcome.print_json({FORGED + ACTED_UPON: FORGED})
-    tables.print_table(FORGED, (FORGED,), [(FORGED,), (ACTED_UPON,)])
+    printed_tables.print_table(FORGED, (FORGED,), [(FORGED,), (ACTED_UPON,)])
     assert outcome.explain(outcome.Refusal(FORGED)) == outcome.WRONG
     captured = capsys.readouterr()
     assert not acts(captured.out + captured.err)

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from sim.analysis.verification.comparing import ErrorBar, Growth
+from sim.analysis.verification.instants import Instant
+from sim.analysis.verification.ledger import Entry
+from sim.analysis.verification.missed import Missed
+from sim.analysis.verification.verdict import Moment, Peak, Verdict
 from sim.cli import verifying
-from sim.trust.comparing import ErrorBar, Growth
-from sim.trust.instants import Instant
-from sim.trust.ledger import Entry
-from sim.trust.missed import Missed
-from sim.trust.verdict import Moment, Peak, Verdict
 
 pytestmark = pytest.mark.fast
 TIME = np.array([0.0, 0.5, 1.0, 2.0])

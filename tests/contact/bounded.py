@@ -13,9 +13,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import sim
-from sim.mechanism import Mechanism, make_control
+from sim.mechanism.mechanism import Mechanism, make_control
 from sim.scene.load import load_text
-from sim.simulator import Simulator
+from sim.simulation.simulator import Simulator
 from tests.dense import inertia_and_bias
 
 NEAR = 1e-9  # rad, m or their rates: what counts as at a stop, or at rest

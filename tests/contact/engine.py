@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 import sim
-from sim.happenings import Happening
-from sim.model import OPEN, STICK
+from sim.kernels.tables import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
-from sim.state import State
+from sim.simulation.jumps import Happening
+from sim.simulation.state import State
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G0 = 9.81

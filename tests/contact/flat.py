@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from sim.contact.contact_problem import Mode, acceleration
 from sim.contact.impact import Collision, resolve
-from sim.contact.problem import Mode, acceleration
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts
 

@@ -7,7 +7,7 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
-from sim.simulator import Simulator
+from sim.simulation.simulator import Simulator
 from tests.contact.engine import G0
 from tests.contact.test_joint_friction import BLOCK, FRICTION, MASS, STIFFNESS, WEIGHT, WHEEL
 from tests.contact.test_stepping import LOOP, stepping

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import broad
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
+from sim.kernels.collision import broad
+from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
 from tests.contact.solids import EYE, Solid, kept, links_at, meet, random_solid, shape_table
 from tests.kernels.plain import plain
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim.contact.contact_problem import Mode, acceleration, impact
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
-from sim.contact.problem import Mode, acceleration, impact
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts
 from tests.contact.random_problems import Bodies

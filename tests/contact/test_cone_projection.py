@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.contact.redundancy import _slope
+from sim.contact.not_unique import _slope
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

@@ -9,13 +9,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from sim.contact.touch import Touch
-from sim.contact.touching import _with
-from sim.contact.ways import creep_straight
-from sim.flow import Flow
-from sim.kernels.touches import TURNED
-from sim.model import CREEP, SLIP
+from sim.contact.slip_directions import creep_straight
+from sim.kernels.tables import CREEP, SLIP
+from sim.kernels.unilateral.touches import TURNED
+from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
+from sim.simulation.contact_modes import _with
+from sim.simulation.flow import Flow
 from tests.contact.engine import G0, Run
 
 pytestmark = pytest.mark.contact

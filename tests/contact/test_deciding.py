@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 
 import sim
-from sim.contact import finding, solids, stops, touching, ways
-from sim.contact.hold import Hold, key_of
-from sim.contact.hops import Hops
+from sim.contact import slip_directions, stops
 from sim.contact.impact import Collision, poisson, reached_energy, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.stops import Bounded
-from sim.contact.touch import Touch
-from sim.contact.touching import Outcome, Touching
-from sim.model import CREEP, OPEN, SLIP, STICK
+from sim.contact.zeno import Hops
+from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
+from sim.mechanism import finding, solids
+from sim.mechanism.hold import Hold, key_of
+from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
+from sim.simulation import contact_modes
+from sim.simulation.contact_modes import Outcome, Touching
 from tests.contact.random_problems import random_bodies
 from tests.contact.set_ups import row_of_balls
 
@@ -331,14 +333,14 @@ LAW: Any = [SimpleNamespace(key=(k, 0, 0)) for k in range(4)]
 def test_directions_are_taken_to_the_frames_of_points() -> None:
     frames = Frames()
     normal = np.cross(frames.t1[2], frames.t2[2])
-    found = ways.along(
+    found = slip_directions.along(
         frames, [frames.world(0, 0.6, 0.8), frames.world(1, -0.3, 0.4) + 2.0 * normal, np.zeros(3), np.ones(3)]
     )
     assert found == pytest.approx(np.array([[0.6, 0.8], [-0.3, 0.4], [0, 0], [0, 0]]), abs=1e-14)
 
 
 def test_points_go_on_as_they_slid_and_slow_ones_lean_to_where_they_began() -> None:
-    frames, on = Frames(), ways.Ways()
+    frames, on = Frames(), slip_directions.Ways()
     on.started = {
         (0, 0, 0): frames.world(0, 0.6, 0.8),
         (1, 0, 0): frames.world(1, 1.0, 0.0),
@@ -357,7 +359,7 @@ def test_points_go_on_as_they_slid_and_slow_ones_lean_to_where_they_began() -> N
 
 
 def test_points_that_crept_go_on_to_creep_while_they_are_slow() -> None:
-    frames, on, law = Frames(), ways.Ways(), LAW
+    frames, on, law = Frames(), slip_directions.Ways(), LAW
     on.started = {(k, 0, 0): frames.world(k, 0.6, 0.8) for k in range(3)}
     on.creeping = {(0, 0, 0), (1, 0, 0), (2, 0, 0)}
     frames.u[:, 1:] = [[5.9e-5, 7.9e-5], [6.1e-5, 8.1e-5], [-1e-5, -1e-5], [1e-5, 1e-5]]
@@ -371,7 +373,7 @@ def test_points_that_crept_go_on_to_creep_while_they_are_slow() -> None:
 def test_how_points_slide_is_noted() -> None:
     points = SimpleNamespace(slip=np.arange(12.0).reshape(4, 3), start=-np.arange(12.0).reshape(4, 3))
     touches = [SimpleNamespace(key=(k, 1, 2), mode=mode) for k, mode in enumerate((STICK, SLIP, CREEP, SLIP))]
-    on = ways.Ways()
+    on = slip_directions.Ways()
     on.note(SimpleNamespace(work=SimpleNamespace(points=points), structure=SimpleNamespace(touches=touches)))
     assert on.creeping == {(2, 1, 2)}
     assert {key: value.tolist() for key, value in on.started.items()} == {
@@ -383,7 +385,7 @@ def test_how_points_slide_is_noted() -> None:
 
 def test_rows_across_ways() -> None:
     d = np.array([[0.6, 0.8], [9.0, 9.0], [-0.8, 0.6]])
-    rows = ways.rows_across(d, [2, 0])
+    rows = slip_directions.rows_across(d, [2, 0])
     assert rows.tolist() == [[0, 0, 0, 0, 0, 0, 0, -0.6, -0.8], [0, -0.8, 0.6, 0, 0, 0, 0, 0, 0]]
 
 
@@ -394,10 +396,12 @@ def test_directions_lose_what_no_force_could_make_of_them() -> None:
     G[:3, :3] = np.outer(line, line) * 4.0 + np.diag([1.0, 0.0, 0.0])
     G[3:6, 3:6], G[6:, 6:] = np.diag([1.0, 2.0, 3.0]), G[:3, :3]
     d = np.array([[1.0, 0.0], [0.6, 0.8], [1.0, 0.0]])
-    found = ways.movable(G, np.array([True, True, False]), d)
+    found = slip_directions.movable(G, np.array([True, True, False]), d)
     assert found == pytest.approx(np.array([[0.8, -0.6], [0.6, 0.8]]), abs=1e-12)
     d[0] = [0.6, 0.8]  # straight across: nothing is left, and it stays
-    assert ways.movable(G, np.array([True, False, False]), d) == pytest.approx(np.array([[0.6, 0.8]]), abs=1e-9)
+    assert slip_directions.movable(G, np.array([True, False, False]), d) == pytest.approx(
+        np.array([[0.6, 0.8]]), abs=1e-9
+    )
 
 
 def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
@@ -409,19 +413,21 @@ def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
     G = J @ np.diag([1.0, 1.0, 2.0, 3.0, 1.0, 1.0, 1.0]) @ J.T
     d = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     free = np.array([SLIP, SLIP, SLIP])
-    found = ways.let_creep(G, free, d, np.array([True, False, True]))
+    found = slip_directions.let_creep(G, free, d, np.array([True, False, True]))
     assert found.tolist() == [CREEP, SLIP, CREEP] and free.tolist() == [SLIP] * 3
     d[1] = [1.0, 0.0]  # both would be held across the same way
-    assert sorted(ways.let_creep(G, free, d, np.array([True, True, False])).tolist()) == [SLIP, SLIP, CREEP]
-    assert ways.let_creep(G, np.array([SLIP, STICK, SLIP]), d, np.array([True, False, True])).tolist() == [
+    assert sorted(slip_directions.let_creep(G, free, d, np.array([True, True, False])).tolist()) == [SLIP, SLIP, CREEP]
+    assert slip_directions.let_creep(G, np.array([SLIP, STICK, SLIP]), d, np.array([True, False, True])).tolist() == [
         SLIP,
         STICK,
         CREEP,
     ]
-    assert ways.let_creep(G, free, d, np.zeros(3, bool)).tolist() == [SLIP] * 3
+    assert slip_directions.let_creep(G, free, d, np.zeros(3, bool)).tolist() == [SLIP] * 3
     for angle, both in ((0.009, False), (0.011, True)):  # the square of its sine is what is left: 1e-4 is enough
         d[1] = [np.cos(angle), np.sin(angle)]
-        assert (ways.let_creep(G, free, d, np.array([True, True, False])) == CREEP).sum() == (2 if both else 1)
+        assert (slip_directions.let_creep(G, free, d, np.array([True, True, False])) == CREEP).sum() == (
+            2 if both else 1
+        )
 
 
 # --- at an instant ---------------------------------------------------------------------------------------------------
@@ -429,26 +435,26 @@ def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
 
 def test_the_shortest_hop_is_that_of_the_points_that_leave_and_come_back() -> None:
     u, a = np.array([0.2, -1.0, 0.3, 1e-9, 0.5]), np.array([-2.0, -9.0, 0.5, -1.0, -4.0])
-    assert touching._shortest_hop(u, a) == pytest.approx(0.2)
-    assert touching._shortest_hop(u[1:4], a[1:4]) == np.inf
-    assert touching._shortest_hop(np.array([1.1e-8]), np.array([-1.0])) == pytest.approx(2.2e-8)
+    assert contact_modes._shortest_hop(u, a) == pytest.approx(0.2)
+    assert contact_modes._shortest_hop(u[1:4], a[1:4]) == np.inf
+    assert contact_modes._shortest_hop(np.array([1.1e-8]), np.array([-1.0])) == pytest.approx(2.2e-8)
 
 
 def test_rates_of_some_rows_are_stopped_by_the_least_impulses() -> None:
     body = random_bodies(3, 3, spread=10.0)
     G = body.G + 0.1 * np.eye(9)
     rows = np.random.default_rng(0).normal(size=(2, 9))
-    P = touching._brought_to_rest(G, body.u, rows)
+    P = contact_modes._brought_to_rest(G, body.u, rows)
     assert rows @ (body.u + G @ P) == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.linalg.lstsq(rows.T, P, rcond=None)[1] == pytest.approx(0.0, abs=1e-20)  # along these rows alone
-    twice = touching._brought_to_rest(G, body.u, np.vstack([rows, rows]))
+    twice = contact_modes._brought_to_rest(G, body.u, np.vstack([rows, rows]))
     assert twice == pytest.approx(P, abs=1e-12)
 
 
 def test_shares_of_forces_stand_as_rows_do() -> None:
     f = np.array([3.0, 1.0, 2.0])
-    assert touching._share(STICK, f) == (1.0, 2.0, 3.0) == touching._share(SLIP, f)
-    assert touching._share(CREEP, f) == (0.0, 0.0, 3.0)
+    assert contact_modes._share(STICK, f) == (1.0, 2.0, 3.0) == contact_modes._share(SLIP, f)
+    assert contact_modes._share(CREEP, f) == (0.0, 0.0, 3.0)
 
 
 def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
@@ -463,7 +469,7 @@ def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
     assert touch._of(law, "restitution").tolist() == [0.5, 0.0, 0.7, 0.0]
     assert touch._of(law, "rest_speed")[2:].tolist() == [0.03, 0.0]
     assert [touch.name(point) for point in law[:2]] == ["floor and cart", "wall and arm"]
-    assert touching._pairs(law).tolist() == [law[0].pair, law[1].pair, law[2].pair, law[3].pair]
+    assert contact_modes._pairs(law).tolist() == [law[0].pair, law[1].pair, law[2].pair, law[3].pair]
     assert law[0].key == (law[0].pair, 4, 5)
 
 
@@ -604,7 +610,7 @@ def test_impulses_at_stops_answer_as_dense_matrices_do(run: sim.Simulator) -> No
     some = [Bounded(of["hinge"], 1, run.model.length), Bounded(of["rail"], -1, 1.0), Bounded(of["rail"], 0, 1.0)]
     now = flow.instant()
     held = stops.everywhere(mechanism, some)
-    full = touching._with(now, (), {}, held)
+    full = contact_modes._with(now, (), {}, held)
     made = Kinetics(full.mechanism, some)
     assert made.W.shape == (9, len(flow.v)) and len(made.points) == 0
     wanted = np.zeros((9, len(flow.v)))
@@ -651,10 +657,10 @@ def test_impulses_at_a_point_of_a_ball_answer_as_in_the_book() -> None:
     flow = sim.Simulator(sim.compile(load_text(BALL))).flow
     flow.mechanism.look(flow.q, flow.v)
     rules = finding.meetings(flow.mechanism, [True])
-    bare = touching._with(flow.instant(), (), rules)
+    bare = contact_modes._with(flow.instant(), (), rules)
     closed, gaps = finding.closed_points(bare.mechanism, rules)
     assert len(closed) == 1 and gaps == pytest.approx([0.0], abs=1e-12) and closed[0].rule == 0
-    full = touching._with(bare, tuple(Touch(one.pair, one.rule, one.features, STICK) for one in closed), rules)
+    full = contact_modes._with(bare, tuple(Touch(one.pair, one.rule, one.features, STICK) for one in closed), rules)
     made, points = Kinetics(full.mechanism), full.mechanism.work.points
     assert made.points.tolist() == [0]
     n, r = np.array([2.0, 3.0, 6.0]) / 7.0, 2.1

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.contact import touching
 from sim.contact.impact import Collision, Impact, Law, resolve
 from sim.scene.load import load_text
+from sim.simulation import contact_modes
 from tests.contact.engine import Run
 from tests.dynamics.moved_scene import moved_scene
 
@@ -85,7 +85,7 @@ def test_a_jam_at_the_instant_of_an_impact_adds_up_with_it(apart: bool, monkeypa
         return replace(answer, P=np.where((collision.approach < -1e-8)[:, None], answer.P, 0.0))
 
     if apart:
-        monkeypatch.setattr(touching, "resolve", only_what_closes)
+        monkeypatch.setattr(contact_modes, "resolve", only_what_closes)
     speed, fall, e, angle = 0.5, 0.7, 0.4, math.radians(60)
     text = ROD.replace("initial: {{", BALL.strip("\n") + "\ninitial: {{ball: {{velocity: [0, 0, -0.7]}}, ").replace(
         "}}}}\nsimulate", "}}, drop: {{between: [ball, world], friction: 0, restitution: 0.4}}}}\nsimulate"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.contact.problem import Mode, acceleration, impact
+from sim.contact.contact_problem import Mode, acceleration, impact
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts
 from tests.contact.enumeration import solutions

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sim.contact.active import Active
+from sim.contact.contact_problem import ContactProblem, acceleration, impact
 from sim.contact.impact import Collision, jam, poisson, resolve
 from sim.contact.law import regions
-from sim.contact.problem import ContactProblem, acceleration, impact
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts, worst_of_patches
 from tests.contact.random_problems import Bodies, random_bodies

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 
-from sim.contact import active, centre, path, redundancy
+from sim.contact import active, analytic_centre, homotopy, not_unique
 from sim.contact.active import Active
+from sim.contact.contact_problem import ContactProblem, Mode, acceleration, first, impact
 from sim.contact.law import de_saxce, onto_cone, regions
-from sim.contact.problem import ContactProblem, Mode, acceleration, first, impact
 from sim.contact.solution import ContactStatus, name_modes
 from sim.contact.solve import damped, digging_in, polish, solve_contacts, worst_of_patches
 from sim.contact.sweeps import sweep
@@ -421,7 +421,7 @@ def test_shared_forces_are_those_of_least_norm_within_their_cones(mu: float, sli
     made = table_of(mu, slides)
     answer = solve_contacts(made)
     assert answer.status == ContactStatus.SOLVED and answer.chosen.all()
-    found = redundancy.share(made, answer.P, answer.mode, answer.d)
+    found = not_unique.share(made, answer.P, answer.mode, answer.d)
     assert made.rates(found.P) == pytest.approx(made.rates(answer.P), abs=1e-9)
     assert (answer.mode == (SLIP if slides else STICK)).all()
     wanted = least_by_search(made, answer.P, slides)
@@ -437,9 +437,9 @@ def two_apart() -> ContactProblem:
 def test_forces_that_are_unique_are_left_as_they_are() -> None:
     made = two_apart()
     answer = solve_contacts(made)
-    found = redundancy.share(made, answer.P, np.full(2, STICK), answer.d)
+    found = not_unique.share(made, answer.P, np.full(2, STICK), answer.d)
     assert found.P is answer.P and found.chosen.tolist() == [False, False] and found.motion_unique
-    found = redundancy.share(made, answer.P, np.full(2, OPEN), answer.d)
+    found = not_unique.share(made, answer.P, np.full(2, OPEN), answer.d)
     assert found.P is answer.P and found.chosen.tolist() == [False, False] and found.motion_unique
 
 
@@ -459,11 +459,11 @@ def test_what_a_matrix_maps_to_nothing() -> None:
     rng = np.random.default_rng(0)
     for rank, m, n in ((2, 4, 5), (3, 3, 5), (0, 2, 3), (3, 5, 3)):
         a = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n))
-        for basis in (redundancy.null_space(a), centre.kernel_of(a)):
+        for basis in (not_unique.null_space(a), analytic_centre.kernel_of(a)):
             assert basis.shape == (n, n - rank)
             assert basis.T @ basis == pytest.approx(np.eye(n - rank), abs=1e-13)
             assert a @ basis == pytest.approx(np.zeros((m, n - rank)), abs=1e-12)
-    assert (centre.kernel_of(np.zeros((0, 3))) == np.eye(3)).all()
+    assert (analytic_centre.kernel_of(np.zeros((0, 3))) == np.eye(3)).all()
 
 
 # --- well inside the cones -------------------------------------------------------------------------------------------
@@ -471,7 +471,7 @@ def test_what_a_matrix_maps_to_nothing() -> None:
 
 def test_room_within_cones_and_its_slopes() -> None:
     mu = np.array([0.5, np.inf, 0.8, np.inf])
-    cones = centre.Cones(mu)
+    cones = analytic_centre.Cones(mu)
     x = np.array([[2.0, 0.3, -0.4], [0.7, 5.0, 6.0], [0.5, 0.3, 0.4], [-0.2, 0.0, 0.0]])
     assert cones.room(x) == pytest.approx([0.5, 0.7, -0.1, -0.2], rel=1e-13)
     value, slope, curve = cones.slack(x)
@@ -498,14 +498,14 @@ def test_forces_are_of_least_norm_where_that_has_room_and_else_central(mu: float
     made = table_of(mu)
     answer = solve_contacts(made)
     assert (answer.mode == STICK).all()
-    found = centre.centred(made, answer.P, answer.mode, answer.d)
+    found = analytic_centre.centred(made, answer.P, answer.mode, answer.d)
     assert made.rates(found.P) == pytest.approx(made.rates(answer.P), abs=1e-8)
     assert found.chosen.all() and not found.bound.any()
     assert found.room == pytest.approx(mu * found.P[:, 0] - np.hypot(found.P[:, 1], found.P[:, 2]), abs=1e-9)
     assert (found.room > 0.0).all() and found.least is least
     size = np.abs(answer.P).max()
     assert found.border == pytest.approx(1e-6 * size, rel=1e-12)
-    null = redundancy.null_space(made.G)
+    null = not_unique.null_space(made.G)
     x0 = answer.P.ravel() / size
 
     def cost(y: np.ndarray) -> float:
@@ -531,26 +531,26 @@ def test_forces_are_of_least_norm_where_that_has_room_and_else_central(mu: float
 def test_points_that_are_unique_or_open_have_their_own_room() -> None:
     made = impact(np.kron(np.eye(3), two_apart().G[:3, :3]), -np.ones(9), np.array([0.5, 0.4, 0.3]))
     P, d = np.array([[2.0, 0.3, 0.4], [3.0, 0.5, 0.0], [1e-10, 0.0, 0.0]]), np.zeros((3, 2))
-    found = centre.centred(made, P, np.array([STICK, STICK, STICK]), d)
+    found = analytic_centre.centred(made, P, np.array([STICK, STICK, STICK]), d)
     assert found.P is P and found.least and found.border == 0.0 and not found.chosen.any()
     assert found.room == pytest.approx([0.5, 0.7, 3e-11], rel=1e-9)
     assert found.bound.tolist() == [False, False, True]
-    slid = centre.centred(made, P, np.array([STICK, SLIP, OPEN]), np.array([[0, 0], [-1.0, 0.0], [0, 0]]))
+    slid = analytic_centre.centred(made, P, np.array([STICK, SLIP, OPEN]), np.array([[0, 0], [-1.0, 0.0], [0, 0]]))
     assert slid.room[[0, 2]] == pytest.approx([0.5, 0.0], abs=1e-12)
-    none = centre.centred(made, 0.0 * P, np.array([STICK, STICK, OPEN]), d)
+    none = analytic_centre.centred(made, 0.0 * P, np.array([STICK, STICK, OPEN]), d)
     assert (none.P == 0.0).all() and none.bound.all() and none.least
 
 
 @pytest.mark.parametrize(("mu", "holds"), [(0.6, True), (0.1, True), (0.02, False)])
 def test_points_are_held_fully_where_some_forces_can(mu: float, holds: bool) -> None:
     """0.36 m/s^2 along the ground of 9.81 down: a friction of 0.0368 holds it, if the feet share it well."""
-    found = centre.fully_held(table_of(mu))
+    found = analytic_centre.fully_held(table_of(mu))
     assert (found is not None) == holds
     if found is not None:
         made = table_of(mu)
         assert made.rates(found) == pytest.approx(np.zeros((4, 3)), abs=1e-8)
         assert (np.hypot(found[:, 1], found[:, 2]) <= mu * found[:, 0]).all()
-    assert centre.fully_held(replace(two_apart(), mu=np.full(2, 5.0))) is None  # unique: it is found anyway
+    assert analytic_centre.fully_held(replace(two_apart(), mu=np.full(2, 5.0))) is None  # unique: it is found anyway
 
 
 # --- from soft to rigid ----------------------------------------------------------------------------------------------
@@ -558,7 +558,7 @@ def test_points_are_held_fully_where_some_forces_can(mu: float, holds: bool) -> 
 
 def test_softened_points_have_a_mobility_of_their_own_beside() -> None:
     made, shares = some_problem(1), np.array([1.0, 0.5, 2.0, 0.3, 0.7, 1.5])
-    soft = path.softened(made, shares, math.log(0.25))
+    soft = homotopy.softened(made, shares, math.log(0.25))
     for k in range(6):
         own = slice(3 * k, 3 * k + 3)
         assert soft.G[own, own] - made.G[own, own] == pytest.approx(
@@ -566,7 +566,7 @@ def test_softened_points_have_a_mobility_of_their_own_beside() -> None:
         )
     off = np.kron(~np.eye(6, dtype=bool), np.ones((3, 3), bool))
     assert (soft.G[off] == made.G[off]).all() and soft.rate == made.rate
-    equal, uneven = path.softnesses(7)
+    equal, uneven = homotopy.softnesses(7)
     assert (equal == 1.0).all() and ((uneven >= 0.2) & (uneven < 1.2)).all()
     assert np.diff(np.sort(uneven)).min() > 0.05
     assert uneven[0] == pytest.approx(0.818034)
@@ -577,10 +577,10 @@ def test_softened_points_have_a_mobility_of_their_own_beside() -> None:
 def test_the_path_from_soft_points_leads_to_an_answer(seed: int, shares: int) -> None:
     body = random_bodies(seed, 4, spread=10.0)
     made = impact(body.G, body.u, np.full(4, 0.5), patch=body.patch)
-    share = path.softnesses(4)[shares]
-    soft = solve_contacts(path.softened(made, share, 0.0))
+    share = homotopy.softnesses(4)[shares]
+    soft = solve_contacts(homotopy.softened(made, share, 0.0))
     assert soft.status == ContactStatus.SOLVED
-    P, solves = path.follow(made, share, soft.P)
+    P, solves = homotopy.follow(made, share, soft.P)
     assert regions(made, P, made.rates(P)).merit < 1e-8
     assert 5 < solves < 400
 
@@ -590,8 +590,8 @@ def test_pieces_of_the_path_are_its_law_linearised(seed: int) -> None:
     """Along the tangent the law stays kept to second order, and a correction goes across it."""
     body = random_bodies(seed, 3, spread=10.0)
     made, share, log_soft = impact(body.G, body.u, np.full(3, 0.5), patch=body.patch), np.array([1.0, 0.6, 0.8]), -1.0
-    answer = solve_contacts(path.softened(made, share, log_soft))
-    way = path.Path(made, share)
+    answer = solve_contacts(homotopy.softened(made, share, log_soft))
+    way = homotopy.Path(made, share)
     back = np.append(np.zeros(9), -1.0)
     tangent = way.tangent(answer.P, log_soft, back)
     assert np.linalg.norm(tangent) == pytest.approx(1.0, rel=1e-9) and tangent @ back >= 0.0
@@ -603,12 +603,12 @@ def test_pieces_of_the_path_are_its_law_linearised(seed: int) -> None:
     off = []
     for h in (1e-3, 5e-4):
         P = answer.P + h * tangent[:-1].reshape(-1, 3) * unit
-        soft = path.softened(made, share, log_soft + h * tangent[-1])
+        soft = homotopy.softened(made, share, log_soft + h * tangent[-1])
         off.append(regions(soft, P, soft.rates(P)).merit)
     assert off[0] < 1e-5 and (off[0] / max(off[1], 1e-300) == pytest.approx(4.0, rel=0.2) or off[0] < 1e-12)
     at = way.back(answer.P + 1e-3 * tangent[:-1].reshape(-1, 3) * unit, log_soft + 1e-3 * tangent[-1], tangent)
     assert at is not None
-    soft = path.softened(made, share, at[1])
+    soft = homotopy.softened(made, share, at[1])
     assert regions(soft, at[0], soft.rates(at[0])).merit <= 1e-9
     moved = np.append(((at[0] - answer.P) / unit).ravel(), at[1] - log_soft)
     assert moved @ tangent == pytest.approx(1e-3, rel=1e-3)

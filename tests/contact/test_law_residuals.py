@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.contact.problem import Mode, impact
+from sim.contact.contact_problem import Mode, impact
 from sim.contact.solution import residuals
 from tests.contact.random_problems import random_bodies
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.model import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, SPHERE
+from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, SPHERE
 from tests.contact import polyhedra
 from tests.contact.engine import G0, PENETRATION, Run
 from tests.contact.polyhedra import CUBE, DODECAHEDRON, ICOSAHEDRON, TETRAHEDRON, coal_distance, polyhedron
@@ -342,7 +342,7 @@ def test_dice_come_to_rest_on_their_faces() -> None:
 
 
 def test_features_of_a_mesh_are_its_corners_edges_and_faces() -> None:
-    from sim.contact.solids import features_of
+    from sim.mechanism.solids import features_of
     from sim.scene.hull import hull_of
 
     for points, counts in (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.contact.contact_problem import ContactProblem, acceleration, impact
 from sim.contact.impact import Collision, newton, poisson, resolve, resolve_in_turn
-from sim.contact.problem import ContactProblem, acceleration, impact
 from sim.contact.solution import ContactSolution, ContactStatus, Residuals
 from sim.contact.solve import solve_contacts
 from tests.contact.random_problems import random_bodies

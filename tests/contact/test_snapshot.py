@@ -11,7 +11,7 @@ import pytest
 import sim
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
-from sim.state import State
+from sim.simulation.state import State
 from tests.contact.engine import SCENES, Run
 
 pytestmark = pytest.mark.contact

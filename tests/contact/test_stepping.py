@@ -11,12 +11,12 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.contact.problem import impact
+from sim.contact.contact_problem import impact
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts
 from sim.scene.load import load_checked, load_text
 from sim.scene.spec import Scene
-from sim.simulator import Simulator
+from sim.simulation.simulator import Simulator
 from tests.contact.engine import G0, SCENES, Run
 from tests.dynamics.moved_scene import moved_scene
 from tests.rotations import matrix_from_vector
@@ -415,8 +415,8 @@ def test_what_steps_do_not_use_is_told(tmp_path: Path) -> None:
 
 def test_auto_turns_to_steps_where_events_do_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """With three decisions counting as without end, a tumbling box turns to steps, says so, and comes to rest."""
-    monkeypatch.setattr("sim.contact.touching.CROWD", 3)
-    monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
+    monkeypatch.setattr("sim.simulation.contact_modes.CROWD", 3)
+    monkeypatch.setattr("sim.simulation.contact_modes.SPAN", 10.0)
     run = Run(TUMBLING)
     run.to(2.0)
     told = [event for event in run.told.events if event.kind == "annotation"]
@@ -430,8 +430,8 @@ def test_auto_turns_to_steps_where_events_do_not_end(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.fast
 def test_event_mode_does_not_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sim.contact.touching.CROWD", 3)
-    monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
+    monkeypatch.setattr("sim.simulation.contact_modes.CROWD", 3)
+    monkeypatch.setattr("sim.simulation.contact_modes.SPAN", 10.0)
     with pytest.raises(sim.SimulationError, match="3 times within"):
         Run(TUMBLING.replace("contact: auto", "contact: event")).to(2.0)
 

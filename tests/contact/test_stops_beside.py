@@ -10,9 +10,9 @@ import pytest
 
 import sim
 from render.signals import Signals
-from sim.ensemble import Ensemble
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
+from sim.simulation.ensemble import Ensemble
 from tests.contact.engine import G0, Run
 
 pytestmark = pytest.mark.contact
@@ -188,8 +188,8 @@ def test_rigid_stops_give_back_their_restitution_in_time_steps(dt: float) -> Non
 def test_time_steps_go_on_with_friction_and_stops_where_they_are_turned_to(monkeypatch: pytest.MonkeyPatch) -> None:
     text = ARM.split("events:")[0] + "simulate: {contact: auto, dt: 0.5 ms}"
     exact = Run(text).to(0.4).simulator
-    monkeypatch.setattr("sim.contact.touching.CROWD", 1)
-    monkeypatch.setattr("sim.contact.touching.SPAN", 10.0)
+    monkeypatch.setattr("sim.simulation.contact_modes.CROWD", 1)
+    monkeypatch.setattr("sim.simulation.contact_modes.SPAN", 10.0)
     turned = Run(text).to(0.4).simulator
     assert turned.flow.method == "stepping"
     for joint in ("shoulder", "elbow"):

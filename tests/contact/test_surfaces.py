@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.contact.solids import combined
+from sim.mechanism.solids import combined
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
 

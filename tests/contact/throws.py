@@ -22,9 +22,9 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.happenings import Happening
 from sim.scene.load import load_text
-from sim.state import State
+from sim.simulation.jumps import Happening
+from sim.simulation.state import State
 from tests.contact.passing import (
     Flight,
     Path,

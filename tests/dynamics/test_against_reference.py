@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import sim
-from sim import connectivity
+from sim.mechanism import structure
 from tests import reference as ref
 from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relative_error, simulator_for
 from tests.mechanisms import (
@@ -35,7 +35,7 @@ from tests.scene_texts import number
 @pytest.fixture(autouse=True, params=["together", "along"])
 def elimination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run everything with loops eliminated all at once, and along the tree."""
-    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: request.param == "along")
+    monkeypatch.setattr(structure, "cheaper_along", lambda *_: request.param == "along")
 
 
 TOLERANCE = 1e-9  # relative to the largest; the engine alone is within 1e-13 where masses are alike

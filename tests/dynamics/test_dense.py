@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.assembly import start
-from sim.compiler import compile
-from sim.dense import crossed
-from sim.lending import still
-from sim.mechanism import Mechanism
+from sim.assembly.start import start
+from sim.mechanism.compiler import compile
+from sim.mechanism.dense import crossed
+from sim.mechanism.lending import still
+from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 
 pytestmark = pytest.mark.fast

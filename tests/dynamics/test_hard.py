@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim import connectivity
+from sim.mechanism import structure as connectivity
 from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, simulator_of
 from tests.dynamics.told import assert_told

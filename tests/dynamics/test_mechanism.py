@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.assembly import start
-from sim.closing import opening
-from sim.compiler import compile
-from sim.drawing import Pose
-from sim.kernels.project import add_freedoms
-from sim.mechanism import Mechanism, make_control, state_from_bodies
+from sim.assembly.loop_closure import opening
+from sim.assembly.standing import NOWHERE, standing_at
+from sim.assembly.start import start
+from sim.kernels.rows.project import add_freedoms
+from sim.mechanism.compiler import compile
+from sim.mechanism.layout import Pose
+from sim.mechanism.mechanism import Mechanism, make_control, state_from_bodies
 from sim.scene.load import load_text
-from sim.standing import NOWHERE, standing_at
 from tests import dense
 from tests.dynamics.engine import simulator_for
 from tests.mechanisms import KINDS, hang, random_mechanism, with_coordinates
@@ -125,7 +125,7 @@ constraints:
 
 def test_rows_are_told_apart_by_what_they_bind() -> None:
     """Of every row: whether a joint locks it, a drive wants it, a wheel binds a rate; soft rows carry armatures."""
-    from sim.assembly import first_structure
+    from sim.assembly.start import first_structure
 
     model = compile(load_text(MASKS))
     mechanism = Mechanism.of(model, first_structure(model))

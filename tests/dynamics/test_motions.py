@@ -11,10 +11,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import sim
-from sim import connectivity
+from sim.mechanism import structure
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
-from sim.sentences import SimulationError
+from sim.simulation.messages import SimulationError
 from tests.dynamics.moved_scene import moved_scene
 from tests.peers import needs
 from tests.rotations import matrix_from_vector
@@ -42,7 +42,7 @@ def simulator_of(text: str) -> sim.Simulator:
 @pytest.fixture(params=["together", "along"])
 def elimination(request, monkeypatch):
     """Both ways of elimination."""
-    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: request.param == "along")
+    monkeypatch.setattr(structure, "cheaper_along", lambda *_: request.param == "along")
 
 
 # --- formulas and their derivatives -----------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_a_formula_is_kept_with_both_derivatives(formula, value, rate, accelerat
     assert state.rate["slide"] == pytest.approx(rate, abs=1e-14)
     assert state.acceleration["box"] == pytest.approx([acceleration, 0, 0], abs=1e-13)
     assert state.torque["slide"] == pytest.approx(2 * acceleration, abs=1e-13)
-    from sim.trust.motions import jet_of
+    from sim.analysis.verification.oracle_motions import jet_of
 
     jet = jet_of(simulator.model.joint_specs[0].motion[0].tree, T)  # as `verify` takes it
     assert (jet.value, jet.d1, jet.d2) == pytest.approx((value, rate, acceleration), abs=1e-14)
@@ -273,7 +273,7 @@ def test_every_kind_follows_its_motion(kind, driven_at, elimination):
     recording = run(text)
     assert (recording.epochs[0].loops == ("drive",)) == (driven_at == "loop")
     motions = sim.compile(load_text(text)).joint_specs[-2 if driven_at == "tree" else 1].motion
-    from sim.trust.motions import jet_of
+    from sim.analysis.verification.oracle_motions import jet_of
 
     t, seen = recording.time, 0
     columns = np.reshape(np.asarray(recording.coordinate["drive"]), (len(t), -1))

@@ -156,6 +156,6 @@ def test_what_runs_away_by_itself_is_not_blamed_on_a_formula(method: str) -> Non
 def test_no_source_is_asked_where_all_is_finite() -> None:
     simulator = sim.Simulator(sim.compile(scene("")))
     simulator.advance(0.1)
-    from sim.blame import culprit
+    from sim.simulation.not_finite import culprit
 
     assert culprit(simulator.flow, simulator.controllers) == "" and np.isfinite(simulator.q).all()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.variational import GAP, closes
-from sim.model import Status
+from sim.kernels.integrators.variational import GAP, closes
+from sim.kernels.tables import Status
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 

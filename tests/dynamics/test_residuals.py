@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.project import add_freedoms
+from sim.analysis.verification.seen import Seen
+from sim.kernels.rows.project import add_freedoms
+from sim.mechanism.tree import Frames
 from sim.scene.load import load_text
-from sim.tree import Frames
-from sim.trust.seen import Seen
 from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, simulator_of
 from tests.hard import hard

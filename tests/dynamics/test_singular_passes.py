@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim import connectivity
 from sim.kernels.system import SLOPE, START
+from sim.mechanism import structure
 from tests.dynamics.engine import simulator_of
 
 
 @pytest.fixture(autouse=True, params=["together", "along"])
 def elimination(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run everything with loops eliminated all at once, and along the tree."""
-    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: request.param == "along")
+    monkeypatch.setattr(structure, "cheaper_along", lambda *_: request.param == "along")
 
 
 # Two equal four-bars side by side, rods of 1 m and 1 kg; upright, then over: flat they could fold another way.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.names import ByName, Named
 from sim.scene.load import load_text
+from sim.simulation.named_state import ByName, Named
 
 SCENE = """
 schema: 1

@@ -13,9 +13,10 @@ import pytest
 from scipy.special import ellipkinc
 
 import sim
-from sim.kernels import integrate, lu, newton, radau
+from sim.kernels import lu
+from sim.kernels.integrators import integrate, newton, radau
 from sim.kernels.system import PROJECT, RADAU, SETTLE, START
-from sim.model import Status
+from sim.kernels.tables import Status
 from sim.scene import library
 from sim.scene.load import load_text
 from tests.kernels.plain import plain

@@ -411,7 +411,7 @@ def test_other_methods_do_not_load_it():
         "import sys, sim; from tests.dynamics.test_variational import simulator, with_steps\n"
         "for method in ('dop853', 'variational'):\n"
         "    s = simulator(with_steps('pendulum', 4e-3, method=method)); s.advance(0.1)\n"
-        "    print('sim.kernels.variational' in sys.modules)"
+        "    print('sim.kernels.integrators.variational' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

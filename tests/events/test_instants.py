@@ -10,17 +10,17 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.agenda import Agenda
-from sim.assembly import start
-from sim.changes import engage, gap_of, generalised_impulse, impulse_solve, spring_energy
-from sim.compiler import compile
-from sim.drawing import Pose
-from sim.impulses import joint_impulses
-from sim.kernels.project import add_freedoms
-from sim.mechanism import Mechanism
-from sim.refusals import times_of
+from sim.analysis.refusals import times_of
+from sim.assembly.start import start
+from sim.kernels.rows.project import add_freedoms
+from sim.mechanism.compiler import compile
+from sim.mechanism.layout import Pose
+from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 from sim.scene.spec import Event
+from sim.simulation.joint_impulses import joint_impulses
+from sim.simulation.schedule import Agenda
+from sim.simulation.structure_changes import engage, gap_of, generalised_impulse, impulse_solve, spring_energy
 from tests.mechanisms import random_mechanism
 from tests.scene_texts import scene_text
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import sim
-from sim import changes
-from sim.assembly import start
-from sim.changes import Blow, impulse_solve
-from sim.compiler import compile
-from sim.impulses import joint_impulses
-from sim.mechanism import Mechanism
+from sim.assembly.start import start
+from sim.mechanism.compiler import compile
+from sim.mechanism.mechanism import Mechanism
 from sim.scene import library
 from sim.scene.load import load_text
+from sim.simulation import structure_changes
+from sim.simulation.joint_impulses import joint_impulses
+from sim.simulation.structure_changes import Blow, impulse_solve
 
 pytestmark = pytest.mark.fast
 
@@ -26,7 +26,7 @@ NAMES = [
 def both(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism, q: np.ndarray, *rest: np.ndarray) -> list[Blow]:
     """Solve by dense matrices, and along the tree; the latter may not fall back to the former."""
     out = [impulse_solve(mechanism, q, *rest)]
-    monkeypatch.setattr(changes, "LARGE", -1)
+    monkeypatch.setattr(structure_changes, "LARGE", -1)
     monkeypatch.setattr(Mechanism, "inertia", None)
     out.append(impulse_solve(mechanism, q, *rest))
     monkeypatch.undo()
@@ -74,7 +74,7 @@ def test_a_loop_cut_and_connected_again_is_the_same_both_ways(monkeypatch) -> No
     scene = load_text(text.replace("simulate:", events))
     found = []
     for large in (300, -1):
-        monkeypatch.setattr(changes, "LARGE", large)
+        monkeypatch.setattr(structure_changes, "LARGE", large)
         with sim.run(scene, duration=0.4) as recording:
             found.append(
                 (recording.position["crank_4"][-1].copy(), recording.energy.balance[-1], recording.impulse.array)

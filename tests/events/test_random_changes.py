@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sim
+from sim.analysis.verification import oracle_joints as jn
+from sim.analysis.verification.seen import Seen
 from sim.scene.load import load_text
-from sim.trust import joints as jn
-from sim.trust.seen import Seen
 from tests.events.test_bindings import KINDS
 
 NAMES = ("a", "b", "c")

@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.changes import gap_of
-from sim.drawing import Pose
+from sim.mechanism.layout import Pose
 from sim.scene.load import load_text
+from sim.simulation.structure_changes import gap_of
 from tests import reference as ref
 from tests.contact.engine import Run
 from tests.dynamics.engine import simulator_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import sim
-from sim.formulation import Generalised, forward_dynamics
-from sim.mechanism import Mechanism
-from sim.model import NV, SPRING, TORSION
-from sim.report import generalised
+from sim.analysis.report import generalised
+from sim.closed_chains.generalised import Generalised, forward_dynamics
+from sim.kernels.tables import NV, SPRING, TORSION
+from sim.mechanism.mechanism import Mechanism
 from tests.dense import inertia_and_bias
 
 

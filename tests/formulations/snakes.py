@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sim.formulations import lagrange
-from sim.formulations.motion import METHODS
-from sim.formulations.snake import Snake
+from sim.analysis.snake import lagrange
+from sim.analysis.snake.fixed_steps import METHODS
+from sim.analysis.snake.links import Snake
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.formulations.compiled import Compiled, compiled
-from sim.formulations.counting import cos, sin
-from sim.formulations.motion import METHODS
-from sim.formulations.snake import bends
+from sim.analysis.snake.compiled import Compiled, compiled
+from sim.analysis.snake.counting import cos, sin
+from sim.analysis.snake.fixed_steps import METHODS
+from sim.analysis.snake.links import bends
 from tests.formulations.snakes import random_state
 
 pytestmark = pytest.mark.nonholonomic

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.formulations import kane, lagrange, newton_euler
-from sim.formulations.motion import METHODS, kinetic_energy, slip
-from sim.formulations.snake import Snake, bends, papers_snake, papers_torques
+from sim.analysis.snake import kane, lagrange, newton_euler
+from sim.analysis.snake.fixed_steps import METHODS, kinetic_energy, slip
+from sim.analysis.snake.links import Snake, bends, papers_snake, papers_torques
 from tests.formulations.snakes import bodies, first_link, mass_and_bias, random_state
 
 pytestmark = pytest.mark.nonholonomic

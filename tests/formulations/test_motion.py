@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.formulations import kane
-from sim.formulations.motion import METHODS, follow
-from sim.formulations.snake import papers_snake, papers_torques
+from sim.analysis.snake import kane
+from sim.analysis.snake.fixed_steps import METHODS, follow
+from sim.analysis.snake.links import papers_snake, papers_torques
 
 pytestmark = pytest.mark.nonholonomic
 LINKS = 3

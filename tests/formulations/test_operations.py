@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.formulations import kane, lagrange, operations
-from sim.formulations.counting import Counted, Tally, sin
-from sim.formulations.motion import METHODS
-from sim.formulations.operations import KANE, LAGRANGE, NEWTON_EULER, PRINTED, count, formula
+from sim.analysis.snake import kane, lagrange, operations
+from sim.analysis.snake.counting import Counted, Tally, sin
+from sim.analysis.snake.fixed_steps import METHODS
+from sim.analysis.snake.operations import KANE, LAGRANGE, NEWTON_EULER, PRINTED, count, formula
 from tests.formulations.snakes import random_state
 
 pytestmark = pytest.mark.nonholonomic

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.formulations.counting import Tally, cos, sin
-from sim.formulations.operations import NEWTON_EULER, count
+from sim.analysis.snake.counting import Tally, cos, sin
+from sim.analysis.snake.operations import NEWTON_EULER, count
 from tests.formulations.snakes import mass_and_bias, random_state
 
 pytestmark = pytest.mark.nonholonomic

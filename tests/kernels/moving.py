@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import constraints
-from sim.model import BLOCK, BLOCK_WORK, LINK_WORK, ROW, ROW_WORK, table
+from sim.kernels.rows import constraints
+from sim.kernels.tables import BLOCK, BLOCK_WORK, LINK_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
 from tests.rotations import random_matrix
 

@@ -11,8 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import callback, elements, forces
 from sim.kernels.jit import interpreted
-from sim.kernels.touches import STILL
-from sim.model import (
+from sim.kernels.tables import (
     COLUMN,
     DRAG,
     FORCE,
@@ -27,6 +26,7 @@ from sim.model import (
     WRENCH,
     table,
 )
+from sim.kernels.unilateral.touches import STILL
 from tests.kernels.plain import plain
 from tests.rotations import random_matrix
 

@@ -12,23 +12,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim import model
-from sim.kernels import advance, choice, integrate
-from sim.kernels.integrate import DOP853, PRESSED, RADAU_IIA, RATTLE, RK4, SEMI_IMPLICIT
-from sim.kernels.system import (
-    CLASSICAL,
-    NORM,
-    PROJECT,
-    QUESTIONS,
-    SAMPLE,
-    SETTLE,
-    SLOPE,
-    START,
-    STEPPING,
-    TURNS,
-    WATCH,
-)
-from sim.model import (
+from sim.kernels import tables
+from sim.kernels.integrators import advance, choice, integrate
+from sim.kernels.integrators.integrate import DOP853, PRESSED, RADAU_IIA, RATTLE, RK4, SEMI_IMPLICIT
+from sim.kernels.system import CLASSICAL, NORM, PROJECT, QUESTIONS, SAMPLE, SETTLE, SLOPE, START, STEPPING, TURNS, WATCH
+from sim.kernels.tables import (
     ACCEPTED,
     CALM,
     CROSSED,
@@ -85,7 +73,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     s.clock[T], s.clock[H], s.clock[PASS] = 3.0, 0.1, -1.0
     s.count[METHOD] = method
     for name, value in places.items():
-        place = getattr(model, name)
+        place = getattr(tables, name)
         (s.count if name in COUNTED else s.clock)[place] = value
     return s
 

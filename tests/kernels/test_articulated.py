@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import articulated, constraints, forces
-from sim.mechanism import Mechanism
+from sim.kernels import forces
+from sim.kernels.elimination import articulated
+from sim.kernels.rows import constraints
+from sim.mechanism.mechanism import Mechanism
 from tests.dense import inertia_and_bias
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from sim.kernels import augmented
-from sim.kernels.augmented import Problem
-from sim.model import PRESS, table
+from sim.kernels.tables import PRESS, table
+from sim.kernels.unilateral import augmented
+from sim.kernels.unilateral.augmented import Problem
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

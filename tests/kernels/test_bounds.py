@@ -9,9 +9,9 @@ import pytest
 from scipy.interpolate import BPoly
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import spans
+from sim.kernels.guards import spans
 from sim.kernels.programs import COM, CONSTANT, COORDINATE, ENERGY, POSITION, RATE, ROTATION, TIME, VELOCITY
-from sim.model import (
+from sim.kernels.tables import (
     ARMED,
     BLOCK,
     BLOCK_WORK,

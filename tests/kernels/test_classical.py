@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import classical
+from sim.kernels.integrators import classical
 from sim.kernels.system import CLASSICAL
-from sim.model import FREE, LINK, PLANAR, ROTATIONAL, Status, table
+from sim.kernels.tables import FREE, LINK, PLANAR, ROTATIONAL, Status, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import chosen, clearance, cones, contact, pressing
-from sim.model import (
+from sim.kernels.collision import clearance
+from sim.kernels.rows import chosen
+from sim.kernels.tables import (
     BLOCK,
     BOX,
     CAPSULE,
@@ -34,6 +35,7 @@ from sim.model import (
     TRANSLATIONAL,
     table,
 )
+from sim.kernels.unilateral import cones, contact_system, pressing
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.plain import plain
 from tests.kernels.test_bounds import Curves
@@ -217,14 +219,18 @@ def test_shapes_that_touch_in_one_point() -> None:
     for a in SIZES:
         for b in SIZES:
             if (a, b) != (PLANE, PLANE):
-                assert bool(plain(contact.has_one_point)(Pair(a, b).shapes, 0, 1)) == ((a, b) in one)
+                assert bool(plain(contact_system.has_one_point)(Pair(a, b).shapes, 0, 1)) == ((a, b) in one)
 
 
 def test_closed_points_are_known_by_their_pair_and_both_keys() -> None:
     touches, near = table(TOUCH, 3), table(TOUCH, 4)
     touches.meeting, touches.key = [2, 3, 3], [[1, 2], [4, 5], [6, 7]]
     near.key = [[4, 5], [4, 7], [6, 5], [6, 7]]
-    closed, among, pair = plain(contact.is_closed), plain(contact.is_among), plain(contact.is_closed_pair)
+    closed, among, pair = (
+        plain(contact_system.is_closed),
+        plain(contact_system.is_among),
+        plain(contact_system.is_closed_pair),
+    )
     assert [bool(closed(near, i, touches, 3)) for i in range(4)] == [True, False, False, True]
     assert not any(closed(near, i, touches, 2) for i in range(4))
     assert [bool(among(touches, k, near, 4)) for k in range(3)] == [False, True, True]
@@ -238,7 +244,7 @@ def test_guards_that_do_not_watch_are_far_from_firing() -> None:
     guards.armed[1], guards.owner, values[4] = DISARMED, [0, 0, 1, 0, 1], 7.0
     work = SimpleNamespace(touches=table(TOUCH, 2), points=table(TOUCH_WORK, 2))
     work.points.pressing = [3.0, -4.0]
-    plain(contact.contact_guards)(None, work, guards, values)
+    plain(contact_system.contact_guards)(None, work, guards, values)
     assert values == pytest.approx([np.nan, -1.0, 4.0 - 0.25, -3.0 - 0.25, 7.0], nan_ok=True)
 
 
@@ -246,10 +252,10 @@ def test_columns_of_feedback_are_forces_of_points_that_slide() -> None:
     from tests.kernels.test_touches import Rubbing
 
     one, S, f = Rubbing(), np.zeros((4, 3)), np.zeros(3)
-    plain(contact.normal_forces)(one.touches, one.blocks, one.row_work, f)
+    plain(contact_system.normal_forces)(one.touches, one.blocks, one.row_work, f)
     assert f.tolist() == [7.0, 3.0, 5.0]
     for column in range(3):
-        plain(contact.gather_column)(one.touches, one.blocks, one.row_work, column, S)
+        plain(contact_system.gather_column)(one.touches, one.blocks, one.row_work, column, S)
     assert (S[:3] == np.eye(3) - np.array([7.0, 3.0, 5.0])[:, None]).all() and not S[3].any()
 
 

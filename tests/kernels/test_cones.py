@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import cones
+from sim.kernels.unilateral import cones
 from tests.contact.random_problems import random_bodies
 from tests.kernels.plain import plain
 

@@ -10,9 +10,21 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from sim.kernels import crossings
+from sim.kernels.guards import crossings
 from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, QUESTIONS, WATCH
-from sim.model import CLEAR, LEVELS, LOOKS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, T
+from sim.kernels.tables import (
+    CLEAR,
+    LEVELS,
+    LOOKS,
+    SAMPLED,
+    SPAN_ARMED,
+    SPAN_AT,
+    SPAN_HEADER,
+    SPAN_SECONDS,
+    STEP,
+    WITHIN,
+    T,
+)
 from tests.interpreted import times
 from tests.kernels.plain import ask, plain
 

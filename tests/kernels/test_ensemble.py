@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import ensemble, feedback
+from sim.kernels import feedback
+from sim.kernels.integrators import rollouts
 from sim.kernels.system import FEED, QUESTIONS, SETTLE, TURNS, WATCH
-from sim.model import FOLLOWS, FRESH, GUARD, Status, T, table
+from sim.kernels.tables import FOLLOWS, FRESH, GUARD, Status, T, table
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast
@@ -34,13 +35,13 @@ def parts(guards: int = 3) -> tuple:
 
 def test_a_stop_changes_sides() -> None:
     _, guards, control = parts()
-    plain(ensemble.touch)(0, guards, control)
-    plain(ensemble.touch)(2, guards, control)
+    plain(rollouts.touch)(0, guards, control)
+    plain(rollouts.touch)(2, guards, control)
     assert control.engaged.tolist() == [0, 0, 1] and guards.table.direction.tolist() == [-1.0, 0.0, 1.0]
 
 
 def test_all_numbers_of_a_state_have_to_be_finite() -> None:
-    finite = plain(ensemble.finite)
+    finite = plain(rollouts.finite)
     assert finite(np.ones(3))
     for place in range(3):
         for none in (math.nan, math.inf, -math.inf):
@@ -66,7 +67,7 @@ def set_out(values: tuple = (-1.0, 0.0, 2.0), begun: int = Status.OK, end: float
         return begun
 
     answers[WATCH] = answers[TURNS] = watch
-    run = plain(ensemble.set_out, ask=ask, begin=begin)
+    run = plain(rollouts.set_out, ask=ask, begin=begin)
     return run(answers, None, None, s, guards, control), log, control
 
 
@@ -93,7 +94,7 @@ def test_stops_are_touched_and_left_on_the_way() -> None:
         s.count[FRESH] = 7
         return replies.pop(0), 0
 
-    run = plain(ensemble.go_on, advance=advance)
+    run = plain(rollouts.go_on, advance=advance)
     assert run("a", "s", "r", s, guards, control, "o", 4.0) == Status.OK and replies == []
     assert control.engaged.tolist() == [0, 0, 1] and s.count[FRESH] == 7
     replies[:] = [Status.GUARD, Status.NOT_SOLVED]
@@ -108,14 +109,14 @@ def test_a_stop_that_was_touched_begins_anew() -> None:
         seen.append(int(s.count[FRESH]))
         return (Status.GUARD, 0) if len(seen) == 1 else (Status.REACHED, -1)
 
-    plain(ensemble.go_on, advance=advance)("a", "s", "r", s, guards, control, "o", 4.0)
+    plain(rollouts.go_on, advance=advance)("a", "s", "r", s, guards, control, "o", 4.0)
     assert seen == [7, 0]
 
 
 def test_torques_are_held_and_it_is_told_whether_they_are_others() -> None:
     _, _, control = parts()
     torques = np.arange(12.0).reshape(2, 3, 2)
-    hold = plain(ensemble.hold)
+    hold = plain(rollouts.hold)
     assert hold(torques, 1, 2, control) and control.held.tolist() == [10.0, 11.0]
     assert not hold(torques, 1, 2, control)
     torques[0, 0] = 10.0, 12.0
@@ -135,7 +136,7 @@ def test_after_other_torques_the_slope_is_found_anew(guards: int) -> None:
         return Status.INCONSISTENT
 
     answers[SETTLE] = settle
-    status = plain(ensemble.slope_anew, ask=ask)(answers, None, s)
+    status = plain(rollouts.slope_anew, ask=ask)(answers, None, s)
     assert s.count[FOLLOWS] == -1
     if guards:
         assert status == Status.OK and log == [] and s.count[FRESH] == 0
@@ -146,7 +147,7 @@ def test_after_other_torques_the_slope_is_found_anew(guards: int) -> None:
 
 def test_a_state_is_put_down_as_a_sample() -> None:
     q, v = np.zeros((2, 3, NQ)), np.zeros((2, 3, NV))
-    plain(ensemble.write)(np.arange(1.0, 8.0), 1, 2, q, v)
+    plain(rollouts.write)(np.arange(1.0, 8.0), 1, 2, q, v)
     assert q[1, 2].tolist() == [1.0, 2.0, 3.0] and v[1, 2].tolist() == [4.0, 5.0]
     assert np.abs(q).sum() == 6.0 and np.abs(v).sum() == 9.0
 
@@ -177,7 +178,7 @@ def followed(
         return fails.get("slope", Status.OK) if count[0] == at else Status.OK
 
     run = plain(
-        ensemble.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went,
+        rollouts.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went,
         slope_anew=anew
     )  # fmt: skip
     found = run("a", "s", "r", s, "o", torques, 2.5, 0.1, 1, q, v)
@@ -228,7 +229,7 @@ def test_states_are_rolled_out_from_the_same_memory() -> None:
         q_out[k], v_out[k] = 1.0, 2.0
         return (Status.OK, 4) if k == 1 else (Status.NOT_SOLVED, 2)
 
-    run = plain(ensemble.roll_out, follow_one=follow_one)
+    run = plain(rollouts.roll_out, follow_one=follow_one)
     run("a", "s", "r", s, fresh, memory, "o", states, "u", 2.5, 0.1, 1, 3, q, v, status, reached)
     assert seen == [("a", "s", "r", "o", "u", 2.5, 0.1, k) for k in (1, 2)]
     assert status.tolist() == [99, Status.OK, Status.NOT_SOLVED, 99] and reached.tolist() == [99, 4, 2, 99]

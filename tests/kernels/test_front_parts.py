@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import articulated, fronts, pivots
-from sim.kernels.constraints import CUT
-from sim.kernels.pivots import DELAY, REPEATED, UNFELT
-from sim.model import BLOCK, BLOCK_WORK, FRONT, FRONT_WORK, LINK, LINK_WORK, ONE_WORK, ROW, ROW_WORK, table
+from sim.kernels.elimination import articulated, fronts, pivots
+from sim.kernels.elimination.pivots import DELAY, REPEATED, UNFELT
+from sim.kernels.rows.constraints import CUT
+from sim.kernels.tables import BLOCK, BLOCK_WORK, FRONT, FRONT_WORK, LINK, LINK_WORK, ONE_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree
 

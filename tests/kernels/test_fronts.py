@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim import connectivity
-from sim.flow import Flow
-from sim.kernels import constraints
-from sim.kernels.advance import answer
+from sim.kernels.integrators.advance import answer
+from sim.kernels.rows import constraints
 from sim.kernels.system import SETTLE, START, address
-from sim.model import Status
+from sim.kernels.tables import Status
+from sim.mechanism import structure
+from sim.simulation.flow import Flow
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 
 
 @pytest.fixture(autouse=True)
 def along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: True)
+    monkeypatch.setattr(structure, "cheaper_along", lambda *_: True)
 
 
 def chain(count: int, pins: str, *, floating: bool = False) -> str:
@@ -195,7 +195,7 @@ def test_the_smallest_singular_value_is_that_of_the_rows_that_act(name: str) -> 
 @pytest.mark.parametrize("patience", [6, 64])
 def test_where_no_room_is_left_the_best_pivot_is_taken(patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly flat windows leave a weak row each, and all of them would wait for a better pivot."""
-    monkeypatch.setattr(connectivity, "PATIENCE", patience)
+    monkeypatch.setattr(structure, "PATIENCE", patience)
     flow, y, k = settled(four_bars(30, rise=0.004, run=1.0))
     vdot, rank, _ = dense(flow, y)
     assert int(flow.work.one.rank[0]) == rank == 60
@@ -223,7 +223,7 @@ def test_a_row_that_contradicts_the_others_is_found() -> None:
 def test_a_run_is_that_of_rows_eliminated_all_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = []
     for choice in (True, False):
-        monkeypatch.setattr(connectivity, "cheaper_along", lambda *_, choice=choice: choice)
+        monkeypatch.setattr(structure, "cheaper_along", lambda *_, choice=choice: choice)
         simulator = simulator_of(SCENES[name] + "\nsimulate: {rtol: 1e-11}")
         simulator.advance(0.3)
         assert simulator.flow.structure.tables.one.along[0] == choice

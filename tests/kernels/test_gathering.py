@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import gathering
-from sim.model import (
+from sim.kernels.tables import (
     BLOCK,
     BLOCK_WORK,
     BOX,
@@ -32,6 +31,7 @@ from sim.model import (
     TOUCH_WORK,
     table,
 )
+from sim.kernels.unilateral import gathering
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.plain import plain
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import gathering
-from sim.model import LINK_WORK, MEETING, PRESS, STEPPED, TOUCH, TOUCH_WORK, Status, table
+from sim.kernels.tables import LINK_WORK, MEETING, PRESS, STEPPED, TOUCH, TOUCH_WORK, Status, table
+from sim.kernels.unilateral import gathering
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]

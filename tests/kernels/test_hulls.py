@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import hulls
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, LINE, MESH, SPHERE
+from sim.kernels.collision import hulls
+from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, LINE, MESH, SPHERE
 from tests.contact.polyhedra import ICOSAHEDRON, TETRAHEDRON, polyhedron, prism
 from tests.contact.solids import Solid, depth, hull_table, shape_table, width
 from tests.kernels.plain import plain

@@ -12,9 +12,9 @@ from scipy.integrate import DOP853
 from scipy.integrate._ivp import dop853_coefficients as published
 from scipy.interpolate import CubicHermiteSpline
 
-from sim.kernels import dop853, integrate
+from sim.kernels.integrators import dop853, integrate
 from sim.kernels.system import CLASSICAL, LEAP, NORM, QUESTIONS, RADAU, SLOPE, STEPPING, VARIATIONAL, WATCH
-from sim.model import FOLLOWS, RTOL, Status, T
+from sim.kernels.tables import FOLLOWS, RTOL, Status, T
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 
-from sim.kernels import intervals
 from sim.kernels import programs as op
+from sim.kernels.guards import intervals
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

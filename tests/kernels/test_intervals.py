@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from sim.kernels import curves, intervals
 from sim.kernels import programs as op
-from sim.kernels.integrate import interpolate
+from sim.kernels.guards import curves, intervals
+from sim.kernels.integrators.integrate import interpolate
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

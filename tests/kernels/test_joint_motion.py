@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import constraints, forces
-from sim.model import (
+from sim.kernels import forces
+from sim.kernels.rows import constraints
+from sim.kernels.tables import (
     AXLE_ROW,
     CYLINDRICAL,
     EDGE_ROW,

@@ -10,7 +10,7 @@ import pytest
 
 from sim.kernels import motion
 from sim.kernels.motion import AFAR, AHEAD, LANDING, NEAR, SOON
-from sim.model import (
+from sim.kernels.tables import (
     ARMED,
     BLOCK,
     CYLINDRICAL,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import newton
-from sim.model import FREE, LINK, ROTATIONAL, SPHERICAL, table
+from sim.kernels.integrators import newton
+from sim.kernels.tables import FREE, LINK, ROTATIONAL, SPHERICAL, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import articulated, pressing
-from sim.mechanism import Mechanism
-from sim.model import PRESS, STEPPED, table
+from sim.kernels.elimination import articulated
+from sim.kernels.tables import PRESS, STEPPED, table
+from sim.kernels.unilateral import pressing
+from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
 from tests.kernels.test_pressing import dense_rows, pressed

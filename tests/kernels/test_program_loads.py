@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import programs as op
-from sim.model import BODY_WORK, CONTACT_WORK, JOINT_WORK, LINK_WORK, ONE_WORK, POINT, table
+from sim.kernels.tables import BODY_WORK, CONTACT_WORK, JOINT_WORK, LINK_WORK, ONE_WORK, POINT, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

@@ -17,8 +17,8 @@ import sim
 from sim.kernels import programs as op
 from sim.kernels.programs import evaluate
 from sim.kernels.system import address, places_of
-from sim.model import Tables, Work
-from sim.programs import Names, Programs
+from sim.kernels.tables import Tables, Work
+from sim.mechanism.formula_programs import Names, Programs
 from tests.dynamics.engine import simulator_of
 
 pytestmark = pytest.mark.fast

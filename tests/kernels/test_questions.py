@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim import connectivity
-from sim.flow import Flow
 from sim.kernels import motion
-from sim.kernels.advance import answer
+from sim.kernels.integrators.advance import answer
 from sim.kernels.motion import JUMP
 from sim.kernels.system import LEAP, NORM, PROJECT, SETTLE, SLOPE, START, TURNS, address
-from sim.model import MOVED, SETTLED, Status
+from sim.kernels.tables import MOVED, SETTLED, Status
+from sim.mechanism import structure
+from sim.simulation.flow import Flow
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 from tests.kernels.test_fronts import SCENES, four_bars, inertial
@@ -43,7 +43,7 @@ simulate: {rtol: 1e-9}
 
 
 def flow_of(text: str, along: bool, monkeypatch: pytest.MonkeyPatch) -> Flow:
-    monkeypatch.setattr(connectivity, "cheaper_along", lambda *_: along)
+    monkeypatch.setattr(structure, "cheaper_along", lambda *_: along)
     flow = simulator_of(text).flow
     assert bool(flow.structure.tables.one.along[0]) == along
     return flow
@@ -328,7 +328,7 @@ def test_a_freedom_without_inertia_is_named(along: bool, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("patience", [1, 2])
 def test_where_no_room_is_left_the_best_pivot_goes_first(patience: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nearly flat windows leave a weak row each, and all of them would wait for a better pivot."""
-    monkeypatch.setattr(connectivity, "PATIENCE", patience)
+    monkeypatch.setattr(structure, "PATIENCE", patience)
     flow, y, k = begun(four_bars(5, rise=0.004, run=1.0), True, monkeypatch)
     known = dense(flow, y)
     assert flow.work.one.rank[0] == 10

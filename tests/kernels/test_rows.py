@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import constraints
-from sim.model import ONE_WORK, ROW, ROW_WORK, table
+from sim.kernels.rows import constraints
+from sim.kernels.tables import ONE_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

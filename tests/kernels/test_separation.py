@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import separation
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SHAPE, SPHERE, table
+from sim.kernels.collision import separation
+from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SHAPE, SPHERE, table
 from tests.contact.solids import Solid, depth
 from tests.kernels.plain import plain
 

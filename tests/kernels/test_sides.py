@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import sides
-from sim.model import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
+from sim.kernels.collision import sides
+from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
 from tests.contact.polyhedra import ICOSAHEDRON, TETRAHEDRON, polyhedron
 from tests.contact.solids import Solid, hull_table, shape_table
 from tests.kernels.plain import plain

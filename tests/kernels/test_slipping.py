@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import cones
+from sim.kernels.unilateral import cones
 from tests.kernels.plain import plain
 from tests.kernels.test_cones import Sweeping, block, lawful
 

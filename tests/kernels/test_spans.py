@@ -7,10 +7,10 @@ import pytest
 from scipy.interpolate import BPoly
 
 import sim
-from sim.kernels.advance import answer
+from sim.kernels.integrators.advance import answer
 from sim.kernels.programs import CONSTANT
 from sim.kernels.system import CLEARANCE, WATCH, address
-from sim.model import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T
+from sim.kernels.tables import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T
 from tests import mechanisms
 from tests.dynamics.engine import simulator_of
 from tests.interpreted import times

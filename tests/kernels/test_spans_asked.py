@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import spans
+from sim.kernels.guards import spans
 from sim.kernels.system import CLEAR_GAPS, CLEARANCE
-from sim.model import (
+from sim.kernels.tables import (
     CLEAR,
     GUARD,
     GUARD_GAP,

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.kernels import stepping as kernels
-from sim.model import (
+from sim.kernels.integrators import stepping as kernels
+from sim.kernels.tables import (
     BLOCK,
     BLOCK_WORK,
     COLUMN,

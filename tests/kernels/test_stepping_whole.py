@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import articulated, kinematics
-from sim.kernels import stepping as kernels
+from sim.kernels import kinematics
+from sim.kernels.elimination import articulated
+from sim.kernels.integrators import stepping as kernels
 from sim.kernels.system import PUSH, STEPPING, TELL
-from sim.mechanism import Mechanism
-from sim.model import BALL, FACE, LINK_WORK, PRESS, SETTLED, STEPPED, STOP, TOUCH, Status, table
+from sim.kernels.tables import BALL, FACE, LINK_WORK, PRESS, SETTLED, STEPPED, STOP, TOUCH, Status, table
+from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
 from tests.mechanisms import random_tree, with_coordinates

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.assembly import first_structure
-from sim.compiler import Model, compile
-from sim.connectivity import PATIENCE, Structure, _most_piled, choose_tree
-from sim.model import FREE, FREEDOM_ROWS, HARD_ROWS, LINEAR, NQ, NV, SPHERICAL, UNIVERSAL_ROW
+from sim.assembly.start import first_structure
+from sim.kernels.tables import FREE, FREEDOM_ROWS, HARD_ROWS, LINEAR, NQ, NV, SPHERICAL, UNIVERSAL_ROW
+from sim.mechanism.compiler import Model, compile
+from sim.mechanism.structure import PATIENCE, Structure, _most_piled, choose_tree
 from sim.scene.load import load_text
 from tests.mechanisms import random_mechanism
 from tests.scene_texts import scene_text
@@ -414,7 +414,7 @@ def test_constraints_have_blocks_of_their_own() -> None:
 def test_a_constraint_that_lets_go_has_rows_while_it_is_held() -> None:
     from dataclasses import replace
 
-    from sim.connectivity import _rows_of
+    from sim.mechanism.structure import _rows_of
 
     model = compile(load_text(BOUND))
     columns = model.columns.copy()

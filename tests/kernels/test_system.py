@@ -9,7 +9,7 @@ from sim.kernels import answers, system
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.model import GUARD, MEETING, PRESS, Guards, table
+from sim.kernels.tables import GUARD, MEETING, PRESS, Guards, table
 from tests.dynamics.engine import simulator_of
 
 pytestmark = pytest.mark.fast

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim import model
-from sim.assembly import first_structure
-from sim.compiler import compile
-from sim.connectivity import Structure
-from sim.model import Numbers, Waiting
+from sim.assembly.start import first_structure
+from sim.kernels import tables as model
+from sim.kernels.tables import Numbers, Waiting
+from sim.mechanism.compiler import compile
+from sim.mechanism.structure import Structure
+from sim.mechanism.workspace import (
+    classical_work,
+    implicit_work,
+    make_stepper,
+    make_work,
+    stepping_work,
+    variational_work,
+)
 from sim.scene.load import load_text
-from sim.scratch import classical_work, implicit_work, make_stepper, make_work, stepping_work, variational_work
 
 pytestmark = pytest.mark.fast
 
@@ -167,7 +174,7 @@ def shapes(arrays: object) -> dict[str, tuple[int, ...]]:
     return {name: array.shape for name, array in dict(arrays).items()}  # type: ignore[call-overload]
 
 
-# As the comments in `sim.model.Work` say; those that a method or contacts alone need are empty.
+# As the comments in `sim.kernels.tables.Work` say; those that a method or contacts alone need are empty.
 ALWAYS: dict[str, tuple[int, ...]] = {
     "links": (5,), "freedoms": (13,), "blocks": (3,), "rows": (7,), "touches": (0,), "points": (0,), "near": (0,),
     "near_points": (0,), "near_poses": (2, 12), "near_cores": (13, 3), "feedback": (1, 0), "feedback_order": (0,),

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import forces, observe
-from sim.model import (
+from sim.kernels.tables import (
     ANGLE_ROW,
     ARMED,
     BLOCK,

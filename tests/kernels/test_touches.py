@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import touches as kernels
-from sim.model import (
+from sim.kernels.tables import (
     BLOCK,
     BLOCK_WORK,
     BOX,
@@ -33,6 +32,7 @@ from sim.model import (
     TOUCH_WORK,
     table,
 )
+from sim.kernels.unilateral import touches as kernels
 from tests.contact.solids import meet, random_pair
 from tests.kernels.plain import plain
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import articulated, forces, kinematics, project
-from sim.model import FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from sim.kernels import forces, kinematics
+from sim.kernels.elimination import articulated
+from sim.kernels.rows import project
+from sim.kernels.tables import FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 from tests.kernels.moving import derivative, vee
 from tests.kernels.plain import plain
 from tests.kernels.trees import EVERY_KIND, Tree, joint_pose, moved

@@ -13,9 +13,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.kernels import variational
+from sim.kernels.integrators import variational
 from sim.kernels.system import SETTLE, START, VARIATIONAL
-from sim.model import (
+from sim.kernels.tables import (
     BLOCK,
     BLOCK_WORK,
     CYLINDRICAL,

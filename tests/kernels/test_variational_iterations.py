@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import variational
+from sim.kernels.integrators import variational
 from sim.kernels.system import VARIATIONAL
-from sim.model import FREEDOM, LINK, ROTATIONAL, ROW, ROW_WORK, SETTLED, TRANSLATIONAL, Status, table
+from sim.kernels.tables import FREEDOM, LINK, ROTATIONAL, ROW, ROW_WORK, SETTLED, TRANSLATIONAL, Status, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

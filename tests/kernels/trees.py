@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import inertia, kinematics
-from sim.model import (
+from sim.kernels.tables import (
     CYLINDRICAL,
     FREE,
     FREEDOM,

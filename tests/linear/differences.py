@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import sim
-from sim.closing import close_positions
-from sim.kernels.project import add_freedoms
+from sim.analysis.linear.steady import freedom_names
+from sim.assembly.loop_closure import close_positions
+from sim.kernels.rows.project import add_freedoms
 from sim.kernels.system import SETTLE, START
-from sim.linear.steady import freedom_names
-from sim.mechanism import Mechanism
-from sim.model import RATES_ONLY
+from sim.kernels.tables import RATES_ONLY
+from sim.mechanism.mechanism import Mechanism
 
 
 def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx: np.ndarray) -> np.ndarray:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.linear import steady
-from sim.linear.steady import freedom_names
+from sim.analysis.linear import steady
+from sim.analysis.linear.steady import freedom_names
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.engine import simulator_for

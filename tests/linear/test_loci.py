@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sim
-from sim.linear.acting import LinearError
-from sim.linear.crossings import Crossing, crossings
-from sim.linear.equations import independent_rows, null_space
-from sim.linear.steady import _dependent
-from sim.linear.study import _branches, feeding_back
-from sim.linear.symmetry import symmetries, turns
+from sim.analysis.linear.acting import LinearError
+from sim.analysis.linear.equations import independent_rows, null_space
+from sim.analysis.linear.stability import Crossing, crossings
+from sim.analysis.linear.steady import _dependent
+from sim.analysis.linear.study import _branches, feeding_back
+from sim.analysis.linear.symmetry import symmetries, turns
 from sim.scene.load import load_text
 
 pytestmark = pytest.mark.fast
@@ -207,7 +207,7 @@ joints:
   bed: {type: planar, parent: world, child: disc, position: [0, 0, 0], axis: [0, 0, 1], second_axis: [1, 0, 0]}
   neck: {type: spherical, parent: disc, child: ball, position: [0.4, 0, 0]}
 """
-    from sim.linear.study import _looker
+    from sim.analysis.linear.study import _looker
 
     simulator = sim.Simulator(sim.compile(load_text(text)))
     looker, _ = _looker(simulator)

@@ -25,7 +25,7 @@ class Judged(NamedTuple):
 
 CHANGE_NOTHING: tuple[Judged, ...] = (
     *(
-        Judged("sim/kernels/curves.py", line, "0", "1", "a range from 1 to 1 is as empty as one from 1 to 0")
+        Judged("sim/kernels/guards/curves.py", line, "0", "1", "a range from 1 to 1 is as empty as one from 1 to 0")
         for line in (
             "for r in range(1, degree + 1 if high < 1.0 else 0):", "for r in range(1, degree + 1 if low > 0.0 else 0):",
         )
@@ -40,7 +40,7 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
-            "sim/formulations/operations.py", line, before, after,
+            "sim/analysis/snake/operations.py", line, before, after,
             "operations are counted, whose number does not depend on the speeds and torques that they are done with",
         )
         for line, before, after in (
@@ -53,34 +53,34 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
-            "sim/kernels/advance.py",
+            "sim/kernels/integrators/advance.py",
             "return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)", before, after,
             "keeps off a division by zero: up to an error of 0.01 the eighth root is cut to the same",
         )
         for before, after in (("1e-9", "1.0000000000000002e-06"), ("error < 1e-9", "(error <= 1e-09)"))
     ),
     Judged(
-        "sim/lending.py", "poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
+        "sim/mechanism/lending.py", "poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
         "a pose that is like no other: whether M is singular in all poses is seen at any of them",
     ),
     Judged(
-        "sim/report.py", "rng, v = np.random.default_rng(3), np.zeros(mechanism.structure.sizes.v)", "3", "4",
+        "sim/analysis/report.py", "rng, v = np.random.default_rng(3), np.zeros(mechanism.structure.sizes.v)", "3", "4",
         "random directions, of which only is asked whether a quadratic form has values there that are not zero",
     ),
     Judged(
-        "sim/redundancy.py", "rng, out = np.random.default_rng(7), []", "7", "8",
+        "sim/assembly/redundancy.py", "rng, out = np.random.default_rng(7), []", "7", "8",
         "random poses nearby, of which only the ranks count, which are those of almost all poses",
     ),
     Judged(
-        "sim/linear/numbers.py", "small = sine.real < 1e-4", "1e-4", "0.0002",
+        "sim/analysis/linear/complex_step.py", "small = sine.real < 1e-4", "1e-4", "0.0002",
         "the series leaves out a sixth of x^4 there, below 1e-16: what is beyond comes out to the same digits",
     ),
     Judged(
-        "sim/linear/numbers.py", "small = sine.real < 1e-4", "sine.real < 1e-4", "(sine.real <= 0.0001)",
+        "sim/analysis/linear/complex_step.py", "small = sine.real < 1e-4", "sine.real < 1e-4", "(sine.real <= 0.0001)",
         "at the limit both ways give the same digits",
     ),
     Judged(
-        "sim/closing.py", "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
+        "sim/assembly/loop_closure.py", "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
         "where parts of a recorded row begin: none is recorded while loops are closed",
     ),
     Judged(
@@ -88,13 +88,13 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "where half is zero the vector that it multiplies is zero, too",
     ),
     Judged(
-        "sim/contact/redundancy.py", "chosen = np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
+        "sim/contact/not_unique.py", "chosen = np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
         "np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
         "(np.abs(whole).reshape(problem.points, -1).max(axis=1) >= FELT)",
         "no entry of an orthonormal basis that an svd gives is that number to the last bit",
     ),
     Judged(
-        "sim/contact/redundancy.py",
+        "sim/contact/not_unique.py",
         "step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]",
         "np.abs(off)", "(off)", "steers the steps of an iteration; where it ends is what its residual says",
     ),
@@ -109,22 +109,22 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         )
     ),
     Judged(
-        "sim/contact/redundancy.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "mu * size > -x[:, 0]",
+        "sim/contact/not_unique.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "mu * size > -x[:, 0]",
         "(mu * size >= -x[:, 0])", "at the limit the point is projected to the tip of the cone, along its edge or not",
     ),
     Judged(
-        "sim/closing.py", "if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):",
+        "sim/assembly/loop_closure.py", "if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):",
         "slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0))",
         "(slip(mechanism) < 1e-09 * (1.0 + np.abs(v).max(initial=0.0)))",
         "a residual is that number to the last bit by chance alone, and the way that follows gives the same velocities",
     ),
     Judged(
-        "sim/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
+        "sim/assembly/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
         "keeps off a division by zero: a step of any such length is cut to what is left",
     ),
     *(
         Judged(
-            "sim/warming.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
+            "sim/simulation/precompile.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
             before, after, "kernels are compiled for the types of these numbers, and called with none of them",
         )
         for before, after in (("0", "1"), ("0.0", "1.0"))

@@ -28,7 +28,7 @@ FIRST = 25  # tests that are tried before the others: to import all that reach a
 LONGEST_TEST = 60  # s: a test that takes longer hangs; none of those that are chosen takes as long
 GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which the whole trial hangs
 SLOWER = 4.0  # times: what tests may take beside others
-KERNELS = ("sim/kernels/", "sim/model.py")
+KERNELS = ("sim/kernels/", "sim/kernels/tables.py")
 
 
 @dataclass

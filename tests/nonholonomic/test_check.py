@@ -7,10 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.assembly import start
-from sim.compiler import compile
-from sim.constrained import _lowest
-from sim.mechanism import Mechanism
+from sim.assembly.constraint_diagnostics import _lowest
+from sim.assembly.start import start
+from sim.mechanism.compiler import compile
+from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 from tests.contact.engine import SCENES
 

@@ -9,11 +9,11 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 import sim
-from sim.compiler import compile
-from sim.restoring import restored
+from sim.analysis.verification.seen import Seen
+from sim.mechanism.compiler import compile
+from sim.recording.restoring import restored
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
-from sim.trust.seen import Seen
 from tests.contact.engine import G0, Run
 
 pytestmark = [pytest.mark.nonholonomic, pytest.mark.contact]

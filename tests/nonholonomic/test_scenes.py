@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sim
-from sim.compiler import compile
-from sim.restoring import restored
-from sim.trust.seen import Seen
+from sim.analysis.verification.seen import Seen
+from sim.mechanism.compiler import compile
+from sim.recording.restoring import restored
 from tests.contact.engine import SCENES, Run
 from tests.nonholonomic.shipped import shipped
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.formulations import kane, lagrange, newton_euler
-from sim.formulations.snake import Snake, papers_snake, papers_torques
-from sim.model import T
+from sim.analysis.snake import kane, lagrange, newton_euler
+from sim.analysis.snake.links import Snake, papers_snake, papers_torques
+from sim.kernels.tables import T
 from tests.contact.engine import Run
 from tests.nonholonomic.shipped import shipped
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import sim
-from sim.compiler import compile
-from sim.model import KIND
-from sim.restoring import restored
+from sim.analysis.verification import oracle_wheels
+from sim.analysis.verification.oracle_joints import Frame, Side
+from sim.analysis.verification.seen import Seen
+from sim.analysis.verification.verdict import Verdict
+from sim.kernels.tables import KIND
+from sim.mechanism.compiler import compile
+from sim.recording.restoring import restored
 from sim.scene.load import load_text
-from sim.trust import wheels
-from sim.trust.joints import Frame, Side
-from sim.trust.seen import Seen
-from sim.trust.verdict import Verdict
 from tests.contact.engine import SCENES
 from tests.nonholonomic.test_thresholds import SLEDGE
 
@@ -184,7 +184,7 @@ def test_a_sphere_touches_below_its_centre_and_a_disc_under_its_steepest_slope()
         points = centre + (ring + tube * np.cos(about)[..., None]) * out + tube * np.sin(about)[..., None] * y
         heights = (points - at.P) @ at.F[:, 2]
         assert heights.min() + 1e-12 >= 0.0 and heights.min() < 1e-4
-        assert wheels.gaps(spec, at) == pytest.approx(0.0, abs=1e-12)
+        assert oracle_wheels.gaps(spec, at) == pytest.approx(0.0, abs=1e-12)
 
 
 GEARS = """

@@ -9,9 +9,9 @@ import pytest
 
 import sim
 from sim.cli.main import main
-from sim.running import LEAST_RTOL, MOST_RTOL
 from sim.scene.library import schema_path
 from sim.scene.load import load_checked, load_text
+from sim.simulation.recorded_runs import LEAST_RTOL, MOST_RTOL
 
 TEXT = """
 schema: 1

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sim
-from sim import drafts
+from sim.recording import drafts
 from sim.scene.load import load_text
 
 SCENE = """

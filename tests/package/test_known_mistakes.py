@@ -25,6 +25,6 @@ def test_a_known_mistake_can_be_made_and_is_looked_for(mistake: Mistake) -> None
 
 
 def test_a_statement_that_has_gone_or_stands_twice_is_told() -> None:
-    twice = Mistake("sim/flow.py", "import", "", "", ())
-    with pytest.raises(Misfit, match=r"sim/flow.py: 'import' stands there 2 times, expected once"):
+    twice = Mistake("sim/simulation/flow.py", "import", "", "", ())
+    with pytest.raises(Misfit, match=r"sim/simulation/flow.py: 'import' stands there 2 times, expected once"):
         made("import a\nimport b\n", twice)

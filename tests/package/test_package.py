@@ -60,7 +60,7 @@ def test_controllers_are_offered_as_entry_points():
     from sim.scene.controllers import BUILT_IN
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["sim.controllers"] == BUILT_IN
+    assert project["entry-points"]["sim.simulation.control"] == BUILT_IN
     assert project["scripts"]["sim"] == "sim.cli.main:entry"
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.names import Named
 from sim.scene.load import load_text
+from sim.simulation.named_state import Named
 
 SCENE = """
 schema: 1

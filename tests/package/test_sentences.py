@@ -7,7 +7,7 @@ from types import SimpleNamespace as Made
 import numpy as np
 import pytest
 
-from sim import sentences
+from sim.simulation import messages
 
 pytestmark = pytest.mark.fast
 
@@ -19,8 +19,8 @@ def flow(loops: tuple[int, ...], smallest: float, largest: float) -> Made:
 
 def test_how_near_loops_are_to_a_singular_position_is_a_ratio_of_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pivots are squares: their ratio's root is the ratio of singular values."""
-    monkeypatch.setattr(sentences, "_loops", lambda one: "the loops of 'a'")
-    near = sentences._near
+    monkeypatch.setattr(messages, "_loops", lambda one: "the loops of 'a'")
+    near = messages._near
     assert near(flow((3,), 4e-8, 1e-2)) == "; the loops of 'a' are at 2.0e-03 of singular there"  # type: ignore[arg-type]
     assert near(flow((3,), 0.0, 0.0)) == "; the loops of 'a' are at 0.0e+00 of singular there"  # type: ignore[arg-type]
     assert near(flow((), 1.0, 1.0)) == ""  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.names import Named
+from sim.simulation.named_state import Named
 
 PAGE = (Path(__file__).parents[2] / "docs" / "simulator.md").read_text(encoding="utf-8")
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sim
-from sim.authored import aside
 from sim.cli.main import main
 from sim.scene import controllers as finding
+from sim.scene.authored import aside
 from tests.plugins.written import CLASS, PLACE, line_of, loaded, with_law, with_method, write
 
 VIEWS = ("coordinate", "rate", "p_WB", "R_WB", "V_WB")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sim.recording import RecordingError, load_recording
-from sim.recording.blocks import RENDER, SETTINGS, wrong
+from sim.recording.checked_blocks import RENDER, SETTINGS, wrong
 from tests.recording import whole
 
 Change = Callable[[h5py.File], object]

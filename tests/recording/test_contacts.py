@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sim
-from sim.contact import touching
 from sim.recording import Contacts, PairEntry, Recorder, RecordingError, UnknownNameError, load_recording
 from sim.scene.load import load_text
+from sim.simulation import contact_modes
 from tests.recording import example
 
 WEIGHT = 3.0 * 9.81
@@ -129,7 +129,7 @@ def test_points_tell_the_iterations_of_the_decision_that_found_them(monkeypatch)
         return solve
 
     for name in ("solve_contacts", "polish"):
-        monkeypatch.setattr(touching, name, counted(getattr(touching, name)))
+        monkeypatch.setattr(contact_modes, name, counted(getattr(contact_modes, name)))
     push = "forces: {push: {type: wrench, body: table, force: ['60 N*t/1 s', 0, 0]}}\nsimulate:"
     with sim.run(load_text(TABLE.replace("simulate:", push))) as r:
         told = [set(r.contacts(row).iterations.tolist()) for row in range(1, r.rows)]

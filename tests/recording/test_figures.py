@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sim.recording import Contacts, RecordingError
-from sim.recording.contacts import called
+from sim.recording.contact_tables import called
 from sim.recording.kinds import counted
 from sim.recording.ranks import ranks_sentence, stretches
 from sim.recording.room import look_ahead, row_bytes

@@ -25,7 +25,7 @@ from sim.recording import (
     row_fields,
     writer,
 )
-from sim.recording.layout import fields_of, in_words, row_names
+from sim.recording.format import fields_of, in_words, row_names
 from tests.recording import whole
 
 

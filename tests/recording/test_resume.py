@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import sim
-from sim import running, simulator
 from sim.cli.main import main
 from sim.recording import Recorder
 from sim.recording import writer as writing
 from sim.scene.spec import Scene
+from sim.simulation import recorded_runs, simulator
 from tests.contact.engine import SCENES
 
 FEW = 7  # steps of a call of kernels, after which a state may be kept
@@ -84,9 +84,9 @@ def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -
         return
     try:
         left = [rests, blocks]
-        rest, append = running.Journal.rest, Recorder.append_state
+        rest, append = recorded_runs.Journal.rest, Recorder.append_state
 
-        def rest_and_count(self: running.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
+        def rest_and_count(self: recorded_runs.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
             self.recorder._kept = -math.inf  # the last one is old
             rest(self, take, finished)
             left[0] -= not finished
@@ -101,7 +101,7 @@ def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -
 
         simulator.STEPS_A_CALL = FEW
         writing.COPY_SHARE = 1e9  # a new tree waits for no larger file
-        running.Journal.rest, Recorder.append_state = rest_and_count, append_and_count  # type: ignore[method-assign]
+        recorded_runs.Journal.rest, Recorder.append_state = rest_and_count, append_and_count  # type: ignore[method-assign]
         sim.run(scene, duration=duration, output=path)
     except BaseException as error:
         print(repr(error)[:300], flush=True)
@@ -111,13 +111,13 @@ def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -
 
 def rests_of(scene: Scene, duration: float, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """Run without a stop; return how often the run might have kept a state."""
-    count, rest = [0], running.Journal.rest
+    count, rest = [0], recorded_runs.Journal.rest
 
-    def counted(self: running.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
+    def counted(self: recorded_runs.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
         count[0] += not finished
         rest(self, take, finished)
 
-    monkeypatch.setattr(running.Journal, "rest", counted)
+    monkeypatch.setattr(recorded_runs.Journal, "rest", counted)
     monkeypatch.setattr(simulator, "STEPS_A_CALL", FEW)
     sim.run(scene, duration=duration, output=path).close()
     monkeypatch.undo()

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.assembly import first_structure
-from sim.compiler import Model, compile
-from sim.connectivity import Structure, build, choose_tree
-from sim.model import CREEP, SLIP, STICK, TOLD, table
-from sim.rows import Rows
+from sim.assembly.start import first_structure
+from sim.kernels.tables import CREEP, SLIP, STICK, TOLD, table
+from sim.mechanism.compiler import Model, compile
+from sim.mechanism.structure import Structure, build, choose_tree
 from sim.scene.load import load_text
+from sim.simulation.record_rows import Rows
 
 pytestmark = pytest.mark.fast
 

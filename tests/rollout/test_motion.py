@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sim
-from sim.ensemble import SCRATCH
-from sim.model import Status
+from sim.kernels.tables import Status
 from sim.scene.vocabulary import definition
+from sim.simulation.ensemble import SCRATCH
 from tests.rollout.scenes import EVERYTHING, PENDULUM_ON_A_STOP, WHEEL, model_of
 
 METHODS = {
@@ -125,7 +125,7 @@ def test_the_same_bits_by_any_threads_in_any_order(monkeypatch):
     assert touched.sum() > 5
     order = np.random.default_rng(4).permutation(41)
     for threads, shares in ((1, 1), (2, 32), (3, 1), (7, 2)):  # few shares: many states follow each other
-        monkeypatch.setattr("sim.ensemble.SHARES", shares)
+        monkeypatch.setattr("sim.simulation.ensemble.SHARES", shares)
         ensemble = sim.Ensemble(model, threads=threads)
         for _ in range(2):  # the second time in memory that has been used
             for chosen in (np.arange(41), order, order[:3]):

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import sim
-from sim.ensemble import LINE, SCRATCH, in_one_piece
-from sim.mechanism import make_control
+from sim.mechanism.mechanism import make_control
+from sim.mechanism.workspace import make_stepper, make_work
 from sim.scene import library
-from sim.scratch import make_stepper, make_work
+from sim.simulation.ensemble import LINE, SCRATCH, in_one_piece
 from tests.rollout.scenes import EVERYTHING, WHEEL, model_of
 
 GROWTH = 5e6  # bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import sim.report
+import sim.analysis.report
 from sim.scene.load import load_text
 
 SCENE = """
@@ -30,6 +30,6 @@ HINGE = "rotational, axis: [0, 1, 0]"
     ],
 )
 def test_a_joint_beyond_its_limit(kind: str, bounds: str, start: str, found: str, stop: str, severity: str) -> None:
-    report = sim.report.check(load_text(SCENE.format(kind=kind, range=bounds, start=start, stop=stop)))
+    report = sim.analysis.report.check(load_text(SCENE.format(kind=kind, range=bounds, start=start, stop=stop)))
     told = [(problem.what, problem.severity, problem.path) for problem in report.problems if "beyond" in problem.what]
     assert told == ([(found, severity, "joints.pin.limits")] if found else [])

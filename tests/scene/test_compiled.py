@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from sim.compiler import Model, compile
-from sim.model import CYLINDRICAL, DRAG, FREE, SPRING, TORSION, UNIVERSAL, WRENCH
-from sim.running import layout_of
+from sim.kernels.tables import CYLINDRICAL, DRAG, FREE, SPRING, TORSION, UNIVERSAL, WRENCH
+from sim.mechanism.compiler import Model, compile
 from sim.scene.load import load_text
+from sim.simulation.recorded_runs import layout_of
 
 pytestmark = pytest.mark.fast
 

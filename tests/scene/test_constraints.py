@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.drawing import frame_along, motion
+from sim.mechanism.layout import frame_along, motion
 from sim.scene.problem import SceneError
 from tests.scene.examples import by_name, scene_of
 

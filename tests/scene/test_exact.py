@@ -17,8 +17,8 @@ from sim.scene.counts import check_counts, check_freedoms, check_pairs
 from sim.scene.expressions import ExpressionError, evaluate, names_in, python_syntax
 from sim.scene.findings import Findings
 from sim.scene.hull import HullError, hull_of, plane_of
-from sim.scene.inertia import eigenvalues, impossible, of_shapes, shifted, turned, turned_tensor
 from sim.scene.load import load_text
+from sim.scene.mass_properties import eigenvalues, impossible, of_shapes, shifted, turned, turned_tensor
 from sim.scene.meshes import MeshError, enclosed, mesh_of
 from sim.scene.mirror import Mirror
 from sim.scene.names import Unreadable, full_name, is_name, is_pattern, matching, nearest, own_name

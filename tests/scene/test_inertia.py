@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.scene.inertia import eigenvalues, impossible, of_shapes, principal_moments, volume
+from sim.scene.mass_properties import eigenvalues, impossible, of_shapes, principal_moments, volume
 from sim.scene.rotation import along_z, from_axis_angle, from_rpy, from_vector, multiply, rotate, unit
 from sim.scene.spec import Shape
 from tests.scene.examples import by_name, scene_of

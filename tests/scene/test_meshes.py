@@ -179,7 +179,7 @@ def test_a_mirrored_mesh_is_the_other_hand():
     twin = Mirror(axis=1, sides={}).shape(shape)
 
     def world(one):
-        from sim.drawing import rotation_of
+        from sim.mechanism.layout import rotation_of
 
         return np.array(one.position) + np.array(one.hull.corners) @ rotation_of(one.orientation).T
 
@@ -188,7 +188,7 @@ def test_a_mirrored_mesh_is_the_other_hand():
         for face in one.hull.faces:  # counter-clockwise from outside
             p = np.array(one.hull.corners)[list(face)]
             assert np.cross(p[1] - p[0], p[2] - p[0]) @ p[0] > 0
-    from sim.scene.inertia import moments_of
+    from sim.scene.mass_properties import moments_of
 
     found, expected = moments_of(twin, 1.0), Mirror(axis=1, sides={}).inertia(moments_of(shape, 1.0))
     assert found == pytest.approx(expected, abs=1e-14)

@@ -163,7 +163,7 @@ SCENES = sorted((Path(__file__).parents[2] / "scenes").rglob("*.yaml"))
 
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
 def test_no_scene_that_comes_with_the_program_is_odd(path, monkeypatch):
-    monkeypatch.setattr("sim.report.refused", lambda model: [])  # other tests run them
+    monkeypatch.setattr("sim.analysis.report.refused", lambda model: [])  # other tests run them
     assert sim.check(path).problems == []
 
 

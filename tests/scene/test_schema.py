@@ -11,8 +11,8 @@ import yaml
 from sim.scene import describe, vocabulary
 from sim.scene.describe import blocks
 from sim.scene.load import load, load_text
+from sim.scene.read_settings import build_render, build_simulate
 from sim.scene.reading import default
-from sim.scene.settings import build_render, build_simulate
 from sim.scene.spec import JOINT_FREEDOMS, Body, Constraint, Event, Joint, Limits, Simulate, World
 from sim.scene.units import parse_unit
 from tests.scene.examples import FIGURE, PENDULUM, SWING, by_name, scene_of

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import sim
-from sim import redundancy, report
-from sim.assembly import start
-from sim.compiler import compile
-from sim.kernels.project import add_freedoms
-from sim.mechanism import Mechanism
+from sim.analysis import report
+from sim.assembly import redundancy
+from sim.assembly.start import start
+from sim.kernels.rows.project import add_freedoms
+from sim.mechanism.compiler import compile
+from sim.mechanism.mechanism import Mechanism
 from sim.scene import library
 from sim.scene.load import load_text
 from tests import reference as ref

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.trust.comparing import Output
+from sim.analysis.verification.comparing import Output
 from tests.rotations import random_quat
 
 pytestmark = pytest.mark.fast

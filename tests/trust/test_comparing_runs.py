@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.recording import ColumnEntry
-from sim.trust.comparing import (
+from sim.analysis.verification.comparing import (
     LOST,
     ROUNDOFF,
     Output,
@@ -18,6 +17,7 @@ from sim.trust.comparing import (
     pose_difference,
     state_difference,
 )
+from sim.recording import ColumnEntry
 
 pytestmark = pytest.mark.fast
 

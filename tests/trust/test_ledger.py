@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim.analysis.verification import instants
+from sim.analysis.verification.ledger import ledger
 from sim.recording import EventEntry
-from sim.trust import instants
-from sim.trust.ledger import ledger
 
 pytestmark = pytest.mark.fast
 

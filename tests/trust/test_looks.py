@@ -7,8 +7,8 @@ from types import SimpleNamespace as Made
 import numpy as np
 import pytest
 
-from sim.trust.looks import Looks, Over, _Step
-from sim.trust.missed import Missed
+from sim.analysis.verification.looks import Looks, Over, _Step
+from sim.analysis.verification.missed import Missed
 
 pytestmark = pytest.mark.fast
 
@@ -191,7 +191,7 @@ def test_what_goes_on_to_the_end_is_told_too_in_order_of_time():
 )
 def test_guards_that_have_fired_are_passed_by_but_for_others(old, new, blind):
     """The last is of another kind, which is never passed by."""
-    from sim.model import GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
+    from sim.kernels.tables import GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
 
     table = Made(kind=np.array([GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, 99]), armed=np.ones(4, int))
     done: list[str] = []
@@ -225,7 +225,7 @@ def table_of(kind: int, armed: int, count: int = 1) -> np.ndarray:
 
 def test_what_is_no_longer_watched_is_over():
     """Its joint was cut, say: it gets no deeper."""
-    from sim.model import ARMED, GUARD_STOP
+    from sim.kernels.tables import ARMED, GUARD_STOP
 
     for before, now, over in ((ARMED, 0, True), (0, ARMED, True)):
         deep = Missed("stop", "a", 1.0, 1.0)
@@ -244,7 +244,7 @@ class Bump(_Step):
 
 @pytest.mark.parametrize(("until", "end"), [(10.5, 0.25), (12.0, 1.0), (12.0 + 1e-15, 1.0)])
 def test_doubted_looks_are_halved_until_none_is(until, end):
-    from sim.model import GUARD_PROGRAM, STEP
+    from sim.kernels.tables import GUARD_PROGRAM, STEP
 
     clock = np.zeros(32)
     clock[STEP] = 2.0
@@ -259,7 +259,7 @@ def test_doubted_looks_are_halved_until_none_is(until, end):
 
 def test_a_closed_point_that_has_left_its_features_is_no_depth(monkeypatch):
     """The mark of that in the value of a gap counts as open by the least that is told; elsewhere it is a value."""
-    from sim.trust import looks
+    from sim.analysis.verification import looks
 
     made = step(QUARTERS, (-2, -1, -1, -2))
     made.which, made.gaps, made.astray = np.array([2, 0, 1]), np.array([True, True, False]), np.array([7.0, 5.0, 7.0])

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import sim
-from sim.flow import Flow
-from sim.model import DISARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
+from sim.analysis.verification.verdict import Verdict
+from sim.kernels.tables import DISARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
 from sim.scene.load import load_text
-from sim.trust.verdict import Verdict
+from sim.simulation.flow import Flow
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G0 = 9.81
@@ -90,7 +90,7 @@ CASES = {
 }  # fmt: skip
 
 
-def the_missed(verdict: Verdict, name: str) -> sim.trust.missed.Missed:
+def the_missed(verdict: Verdict, name: str) -> sim.analysis.verification.missed.Missed:
     assert not verdict.ok
     (found,) = [missed for missed in verdict.missed if missed.name == name]
     assert any(problem.startswith("missed") and found.sentence in problem for problem in verdict.problems)

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from sim.trust.motions import Jet, jet_of
+from sim.analysis.verification.oracle_motions import Jet, jet_of
 
 pytestmark = pytest.mark.fast
 

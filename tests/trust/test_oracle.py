@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sim
+from sim.analysis.verification import oracle
+from sim.analysis.verification import oracle_joints as jn
 from sim.scene.load import load_text
-from sim.trust import joints as jn
-from sim.trust import oracle
 from tests import reference as ref
 from tests.mechanisms import KINDS, doubled, four_bar, random_mechanism, with_consistent_rates
 from tests.scene_texts import scene_text

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.trust import joints as jn
-from sim.trust import oracle
+from sim.analysis.verification import oracle
+from sim.analysis.verification import oracle_joints as jn
 
 pytestmark = pytest.mark.fast
 

@@ -7,13 +7,13 @@ from types import SimpleNamespace as Made
 import numpy as np
 import pytest
 
-from sim.compiler import compile
-from sim.happenings import Happening
+from sim.analysis.verification import verifier
+from sim.analysis.verification.rerun import Rerun, _direction, _Enough, _Memory, _push, rerun
+from sim.analysis.verification.verdict import Verdict
+from sim.mechanism.compiler import compile
 from sim.scene.load import load_text
-from sim.simulator import Simulator
-from sim.trust import verifying
-from sim.trust.rerun import Rerun, _direction, _Enough, _Memory, _push, rerun
-from sim.trust.verdict import Verdict
+from sim.simulation.jumps import Happening
+from sim.simulation.simulator import Simulator
 
 
 def block(first: float, count: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
@@ -108,10 +108,10 @@ def seen(**settings: object) -> Made:
 @pytest.mark.fast
 def test_a_rerun_has_the_settings_of_the_recording(monkeypatch) -> None:
     asked: list[dict] = []
-    monkeypatch.setattr(verifying, "rerun", lambda model, **given: asked.append(given))
+    monkeypatch.setattr(verifier, "rerun", lambda model, **given: asked.append(given))
     scene = Made(simulate=Made(duration=9.0))
-    verifying._again(seen(duration=2, seed=7, triggers=[["go", 1], ["stop", 1.5]]), scene)("model", rows=[1])
-    verifying._again(seen(complete=False), scene)("model")
+    verifier._again(seen(duration=2, seed=7, triggers=[["go", 1], ["stop", 1.5]]), scene)("model", rows=[1])
+    verifier._again(seen(complete=False), scene)("model")
     assert asked == [
         {"duration": 2.0, "seed": 7, "triggers": [("go", 1.0), ("stop", 1.5)], "last": np.inf, "rows": [1]},
         {"duration": 9.0, "seed": None, "triggers": [], "last": 1.5},
@@ -124,7 +124,7 @@ def test_a_rerun_that_ends_early_is_a_problem_where_the_recording_does_not() -> 
         (True, "it broke", ["the rerun as recorded ended early: it broke"]), (True, "", []), (False, "it broke", []),
     ):  # fmt: skip
         out = Verdict("s", "r", "p", 1, 0.0)
-        verifying._note_end(seen(complete=complete), out, Rerun(ended=ended), "as recorded")
+        verifier._note_end(seen(complete=complete), out, Rerun(ended=ended), "as recorded")
         assert out.problems == problems
 
 
@@ -143,7 +143,7 @@ def test_a_rerun_that_ends_early_is_a_problem_where_the_recording_does_not() -> 
 def test_what_acts_in_one_direction_alone_is_named(pairs, rigid, friction, constraints, told) -> None:
     columns = Made(joint=np.array([2, 3]), friction=np.array([0.0, friction]))
     model = Made(pairs=pairs, stops=Made(rigid=np.array([False, rigid])), columns=columns, constraints=constraints)
-    assert verifying._one_sided(Made(model=model)) == told
+    assert verifier._one_sided(Made(model=model)) == told
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_the_other_reruns_are_tighter_and_apart(monkeypatch, rtol, method, tight
 
     out = Verdict("s", "r", "p", 1, 0.0)
     start = Made(recording=Made(complete=True), model=compile(scene), mass=np.ones(301))
-    verifying._run_again(start, scene, out, again, 20, lambda name: name)
+    verifier._run_again(start, scene, out, again, 20, lambda name: name)
     assert out.tolerances == (rtol, pytest.approx(tight, rel=1e-12))
     assert out.fixed == (f"{method} with steps of 0.001 s" if controlled != method else "")
     assert asked == [

@@ -13,7 +13,7 @@ import pytest
 import sim
 from sim.cli.main import main
 from sim.recording.container import strings, table
-from sim.restoring import restored
+from sim.recording.restoring import restored
 
 SPRING = """
 import dataclasses

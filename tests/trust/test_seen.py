@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim.analysis.verification.seen import Seen
 from sim.recording import BodyEntry, ColumnEntry, EventEntry, JointEntry
-from sim.trust.seen import Seen
 
 pytestmark = pytest.mark.fast
 

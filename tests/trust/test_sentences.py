@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.happenings import Happening
-from sim.recording import ColumnEntry, EventEntry
-from sim import restoring
-from sim.trust import looks, repeats, rows, verifying
-from sim.trust.comparing import ErrorBar, Growth
-from sim.trust.instants import Instant
-from sim.trust.ledger import Entry
-from sim.trust.missed import Missed
-from sim.trust.rerun import Rerun
-from sim.trust.verdict import Moment, Peak, Verdict
+from sim.analysis.verification import looks, recorded_rows, repeats, verifier
+from sim.analysis.verification.comparing import ErrorBar, Growth
+from sim.analysis.verification.instants import Instant
+from sim.analysis.verification.ledger import Entry
+from sim.analysis.verification.missed import Missed
+from sim.analysis.verification.rerun import Rerun
+from sim.analysis.verification.verdict import Moment, Peak, Verdict
+from sim.recording import ColumnEntry, EventEntry, restoring
+from sim.simulation.jumps import Happening
 
 pytestmark = pytest.mark.fast
 
@@ -73,7 +72,7 @@ def seen(**changed: Any) -> Made:
 
 def looked(found: Made) -> Verdict:
     out = verdict()
-    rows.look_at_rows(found, out)
+    recorded_rows.look_at_rows(found, out)
     return out
 
 
@@ -217,7 +216,7 @@ def test_without_loops_there_is_no_rank():
 
 def test_shares_of_rows_with_a_chosen_force_are_of_rows_that_have_one():
     out = verdict()
-    rows.look_at_forces(seen(), out)
+    recorded_rows.look_at_forces(seen(), out)
     assert out.forces == {"a": 0.0, "b": pytest.approx(2 / 3)} and out.components == {"b": "sure of b"}
     assert out.curves["chosen forces"].tolist() == [1.0, 0.0, 1.0, 0.0] and out.chosen == ["b"]
 
@@ -243,9 +242,9 @@ def test_books_close_to_roundoff(monkeypatch, name, word, of_set):
             entry = replace(ENTRY, set=sets, **{name: size})
             right = closed or (sets and not of_set)
             assert entry.closed is right
-            monkeypatch.setattr(rows, "ledger", lambda seen, entry=entry: [ENTRY, entry])
+            monkeypatch.setattr(recorded_rows, "ledger", lambda seen, entry=entry: [ENTRY, entry])
             out = verdict()
-            rows.keep_books(seen(), out)
+            recorded_rows.keep_books(seen(), out)
             assert out.ledger == [ENTRY, entry]
             assert (
                 out.problems == []
@@ -787,7 +786,7 @@ def test_a_verdict_is_plain_data():
 
 
 def test_the_numbers_of_verifying_are_these():
-    assert (verifying.INSTANTS, verifying.TIGHTER, verifying.TIGHTEST, verifying.LEAST_PUSH) == (20, 100.0, 1e-13, 1e-7)
+    assert (verifier.INSTANTS, verifier.TIGHTER, verifier.TIGHTEST, verifier.LEAST_PUSH) == (20, 100.0, 1e-13, 1e-7)
     assert (repeats.BARS, repeats.REPEATED, repeats.NEAR_SINGULAR) == (10.0, 1e-9, 1e-3)
     assert (looks.DEEP, looks.LEAST, looks.MOST, looks.STEEPER) == (1e-6, 5, 200, 2.0)
 

@@ -13,10 +13,10 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import sim
-from sim.restoring import restored
+from sim.analysis.verification.comparing import growth
+from sim.analysis.verification.verdict import Verdict
+from sim.recording.restoring import restored
 from sim.scene.load import load_text
-from sim.trust.comparing import growth
-from sim.trust.verdict import Verdict
 
 SCENES = Path(__file__).parents[2] / "scenes"
 
@@ -330,9 +330,9 @@ def test_a_run_that_did_not_end_is_verified_as_far_as_it_got(tmp_path):
 
 
 def test_a_quick_look_runs_nothing(monkeypatch):
-    from sim.trust import verifying
+    from sim.analysis.verification import verifier
 
-    monkeypatch.setattr(verifying, "rerun", None)
+    monkeypatch.setattr(verifier, "rerun", None)
     verdict = sim.verify(run("swing", None), quick=True)
     assert verdict.ok and verdict.bit_equal is None and verdict.bars == [] and verdict.growth is None
     assert len(verdict.ledger) == 3 and verdict.forces

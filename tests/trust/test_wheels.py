@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from sim.trust import joints as jn
-from sim.trust import wheels
+from sim.analysis.verification import oracle_joints as jn
+from sim.analysis.verification import oracle_wheels
 
 pytestmark = pytest.mark.fast
 
@@ -72,7 +72,7 @@ def torus(radius, tube):
 )
 def test_what_rolls_touches_at_its_lowest_point(given, shape):
     at = pair(3)
-    found = wheels.touching(spec("rolling", **given), at)
+    found = oracle_wheels.touching(spec("rolling", **given), at)
     z = at.F[:, 2]
     arm = lowest(lambda u, v: at.M @ shape(u, v), at, z, 2)
     assert pytest.approx(arm, abs=1e-6) == found.P - at.P
@@ -80,9 +80,9 @@ def test_what_rolls_touches_at_its_lowest_point(given, shape):
     assert found.slip == pytest.approx(at.slip + np.cross(at.w_b - at.w_a, found.P - at.P), abs=1e-14)
     # What lies at the height of the ground there has no gap, and one above it has its height.
     height = z @ found.d
-    assert wheels.gaps(spec("rolling", **given), found) == pytest.approx([height])
+    assert oracle_wheels.gaps(spec("rolling", **given), found) == pytest.approx([height])
     for kind in ("no_side_slip", "gear", "same_velocity"):
-        assert wheels.touching(spec(kind, **given), at) is at
+        assert oracle_wheels.touching(spec(kind, **given), at) is at
 
 
 @pytest.mark.parametrize("off", [0.0, 0.125, -0.0625])
@@ -95,7 +95,7 @@ def test_a_ball_on_a_round_ground_is_off_by_its_height(inside, along, off):
     at = pair(4, place)
     ground = spec("rolling", radius=0.5, bend=-2.0 if inside else 2.0, along=along)
     n = at.F @ way * (-1.0 if inside else 1.0)
-    axes = wheels.surface(ground, at)
+    axes = oracle_wheels.surface(ground, at)
     assert axes[:, 2] == pytest.approx(n, abs=1e-14) and np.allclose(axes.T @ axes, np.eye(3), atol=1e-14)
     assert np.linalg.det(axes) == pytest.approx(1.0)
     if along is not None:
@@ -103,32 +103,32 @@ def test_a_ball_on_a_round_ground_is_off_by_its_height(inside, along, off):
     else:  # turned the shortest way
         turn = Rotation.from_matrix(axes @ at.F.T)
         assert turn.magnitude() == pytest.approx(np.arccos(np.clip(n @ at.F[:, 2], -1, 1)), abs=1e-9)
-    found = wheels.touching(ground, at)
+    found = oracle_wheels.touching(ground, at)
     assert pytest.approx(at.P - 0.5 * n, abs=1e-14) == found.P
-    assert wheels.gaps(ground, found) == pytest.approx([off], abs=1e-14)
-    assert wheels.gap_rates(ground, found) == pytest.approx(axes.T @ found.slip, abs=1e-13)
+    assert oracle_wheels.gaps(ground, found) == pytest.approx([off], abs=1e-14)
+    assert oracle_wheels.gap_rates(ground, found) == pytest.approx(axes.T @ found.slip, abs=1e-13)
 
 
 def test_a_plane_has_the_axes_of_its_frame():
     at = pair(5)
     rolls = spec("rolling", radius=0.5)
-    assert wheels.surface(rolls, at) is at.F
-    touching = wheels.touching(rolls, at)
-    assert wheels.gap_rates(rolls, touching) == pytest.approx(at.F.T @ touching.slip)
+    assert oracle_wheels.surface(rolls, at) is at.F
+    touching = oracle_wheels.touching(rolls, at)
+    assert oracle_wheels.gap_rates(rolls, touching) == pytest.approx(at.F.T @ touching.slip)
     loose = spec("rolling", radius=0.5, keeps=False)
-    assert wheels.gap_rates(loose, touching) == pytest.approx((at.F.T @ touching.slip)[:2])
-    assert wheels.gaps(loose, touching).shape == (0,)
+    assert oracle_wheels.gap_rates(loose, touching) == pytest.approx((at.F.T @ touching.slip)[:2])
+    assert oracle_wheels.gaps(loose, touching).shape == (0,)
 
 
 def test_wheels_and_blades_do_not_slip_to_their_side():
     at = pair(6)
     z = at.F[:, 2]
     axle = at.M[:, 1] - (at.M[:, 1] @ z) * z
-    assert wheels.gap_rates(spec("no_side_slip"), at) == pytest.approx([axle / np.linalg.norm(axle) @ at.slip])
+    assert oracle_wheels.gap_rates(spec("no_side_slip"), at) == pytest.approx([axle / np.linalg.norm(axle) @ at.slip])
     across = np.cross(z, at.M[:, 0])
-    assert wheels.gap_rates(spec("knife_edge"), at) == pytest.approx([across / np.linalg.norm(across) @ at.slip])
+    assert oracle_wheels.gap_rates(spec("knife_edge"), at) == pytest.approx([across / np.linalg.norm(across) @ at.slip])
     for kind in ("no_side_slip", "knife_edge", "same_velocity", "gear"):
-        assert wheels.gaps(spec(kind), at).shape == (0,)
+        assert oracle_wheels.gaps(spec(kind), at).shape == (0,)
 
 
 @pytest.mark.parametrize("components", [("x", "ry"), ("y",), ("z", "rx"), ("rz",)])
@@ -136,7 +136,7 @@ def test_equal_velocities_are_components_in_the_first_frame(components):
     at = pair(7)
     slip, spin = at.F.T @ at.slip, at.F.T @ (at.w_b - at.w_a)
     six = dict(zip(("x", "y", "z", "rx", "ry", "rz"), (*slip, *spin), strict=True))
-    found = wheels.gap_rates(spec("same_velocity", components=components), at)
+    found = oracle_wheels.gap_rates(spec("same_velocity", components=components), at)
     assert found == pytest.approx([six[name] for name in components])
 
 
@@ -150,7 +150,7 @@ def test_a_screw_is_off_by_its_way_but_for_whole_turns(ratio, turns, off):
     M = F @ Rotation.from_euler("z", angle).as_matrix()
     d = F @ np.array([9.0, 8.0, ratio * (angle + 2 * np.pi * turns) + off])
     at = jn.Pair(np.zeros(3), F, M, d, *np.zeros((3, 3)))
-    assert wheels.gaps(spec("screw", ratio=ratio), at) == pytest.approx([off], abs=1e-14)
+    assert oracle_wheels.gaps(spec("screw", ratio=ratio), at) == pytest.approx([off], abs=1e-14)
 
 
 def test_a_moment_later_a_body_has_moved_on_and_its_centre_is_not_accelerated():
@@ -158,7 +158,7 @@ def test_a_moment_later_a_body_has_moved_on_and_its_centre_is_not_accelerated():
     rng = np.random.default_rng(9)
     side = jn.Side(rng.normal(size=3), Rotation.from_rotvec(rng.normal(size=3)).as_matrix(), *rng.normal(size=(2, 3)))
     com = rng.normal(size=3)
-    later = wheels.a_moment_later(side, com)
+    later = oracle_wheels.a_moment_later(side, com)
     h = 1e-6
 
     def moved(s: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -168,13 +168,13 @@ def test_a_moment_later_a_body_has_moved_on_and_its_centre_is_not_accelerated():
         return com + s * v_com + arm, turn @ side.R, v_com + np.cross(side.w, arm)
 
     for found, after, before in zip((later.p, later.R, later.v), moved(h), moved(-h), strict=True):
-        assert found.imag / wheels.STEP == pytest.approx((after - before) / (2 * h), abs=1e-8)
+        assert found.imag / oracle_wheels.STEP == pytest.approx((after - before) / (2 * h), abs=1e-8)
     assert (
         np.array_equal(later.w, side.w)
         and later.p.real == pytest.approx(side.p)
         and later.v.real == pytest.approx(side.v)
     )
-    given = wheels.given(side, com, np.array([1.0, 2, 3, 4, 5, 6]))
+    given = oracle_wheels.given(side, com, np.array([1.0, 2, 3, 4, 5, 6]))
     assert given.v == pytest.approx(np.array([1, 2, 3]) + np.cross([4, 5, 6], side.p - com)) and given.w.tolist() == [
         4,
         5,
@@ -198,11 +198,13 @@ def test_rows_of_a_recording_are_taken_together():
         spec("screw", ratio=0.02),
         spec("same_velocity", components=("x", "rz")),
     ):
-        touching = wheels.touching(one, at)
-        apart = [wheels.touching(one, single) for single in some]
+        touching = oracle_wheels.touching(one, at)
+        apart = [oracle_wheels.touching(one, single) for single in some]
         assert pytest.approx(np.array([single.P for single in apart])) == touching.P
-        assert wheels.gaps(one, touching) == pytest.approx(np.array([wheels.gaps(one, single) for single in apart]))
+        assert oracle_wheels.gaps(one, touching) == pytest.approx(
+            np.array([oracle_wheels.gaps(one, single) for single in apart])
+        )
         if one.type != "screw":
-            assert wheels.gap_rates(one, touching) == pytest.approx(
-                np.array([wheels.gap_rates(one, single) for single in apart])
+            assert oracle_wheels.gap_rates(one, touching) == pytest.approx(
+                np.array([oracle_wheels.gap_rates(one, single) for single in apart])
             )

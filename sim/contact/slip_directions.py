@@ -1,0 +1,141 @@
+"""In which direction points slide on, or begin to, and which of them creep; see `sim.kernels.unilateral.touches`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.contact.analytic_centre import kernel_of
+from sim.contact.kinetics import Kinetics
+from sim.contact.not_unique import CUT
+from sim.contact.stops import Point
+from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
+from sim.kernels.unilateral.touches import CLEAR, FAST, STILL, TURNED
+
+if TYPE_CHECKING:
+    from sim.mechanism.touch import Touch
+    from sim.simulation.flow import Flow
+
+FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
+FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
+NOWHERE = (0.0, 0.0, 0.0)
+SHORT = 1e-6  # part of a direction below which it is none
+
+
+@dataclass
+class Ways:
+    """How points slid until now.
+
+    started : directions of sliding at the last step's start; of points that creep, that of their friction
+    creeping : points that crept
+    """
+
+    started: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
+    creeping: set[tuple[int, int, int]] = field(default_factory=set)
+
+    def note(self, flow: Flow) -> None:
+        """Note how the points of the present structure slide."""
+        points = flow.work.points
+        slide = [(k, touch) for k, touch in enumerate(flow.structure.touches) if touch.mode >= SLIP]
+        self.creeping = {touch.key for _, touch in slide if touch.mode == CREEP}
+        self.started = {
+            touch.key: (points.slip if touch.mode == CREEP else points.start)[k].copy() for k, touch in slide
+        }
+
+    def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
+        """Return the directions (k, 2) in which points slid; zero of others."""
+        return along(kinetics, [tuple(self.started.get(point.key, NOWHERE)) for point in law])
+
+    def go_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
+        """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
+        u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
+        speed = np.hypot(u[:, 0], u[:, 1])
+        way = u + (STILL * np.maximum(1.0 - speed / CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
+        creep = self.creep_on(kinetics, law, v)
+        way[creep] = start[creep]
+        forward = np.sum(start * u, axis=1) > FORWARD
+        return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
+
+    def creep_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
+        """Return the mask (k,) of points that crept and go on to creep."""
+        u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
+        crept = np.array([point.key in self.creeping for point in law], bool)
+        forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD
+        return crept & forward & (np.hypot(u[:, 0], u[:, 1]) < FAST)
+
+
+def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
+    """Return directions (k, 2) in the frames of points; zero of what is not a point of contact, which come first."""
+    points, closed, out = kinetics.mechanism.work.points, len(kinetics.points), np.zeros((len(ways_W), 2))
+    way_W = np.array(ways_W[:closed]).reshape(-1, 3)
+    for i, t in enumerate((points.t1, points.t2)):
+        out[:closed, i] = np.sum(way_W * t[kinetics.points], axis=1)
+    return out
+
+
+def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the directions d (k, 2) of some points without what no force could make of them.  which : (k,) mask."""
+    unit = 1.0 / np.sqrt(np.maximum(G.diagonal(), 1e-300))
+    null = kernel_of(G * unit[:, None] * unit) * unit[:, None]
+    flat = null[np.column_stack([which & False, which, which]).ravel()]
+    way = d[which] - (flat @ np.linalg.lstsq(flat, d[which].ravel(), rcond=CUT)[0]).reshape(-1, 2)
+    length = np.hypot(way[:, 0], way[:, 1])
+    return np.where((length > SHORT)[:, None], way / np.maximum(length, SHORT)[:, None], d[which])
+
+
+def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) -> np.ndarray:
+    """Return modes (k,), in which slow points creep unless others keep them from moving across their ways d (k, 2)."""
+    out, closed, sticks = mode.copy(), mode != OPEN, mode == STICK
+    held = np.eye(3 * len(mode))[np.column_stack([closed, sticks, sticks]).ravel()]
+    creep = [int(k) for k in np.flatnonzero(slow)]
+    while creep:
+        own = _own_parts(G, np.vstack([rows_across(d, creep), held]), len(creep))
+        if own.min() > FREELY:
+            break
+        creep.pop(int(own.argmin()))
+    out[creep] = CREEP
+    return out
+
+
+def creep_straight(flow: Flow, closed: list[Touch], last: bool) -> list[Touch]:
+    """Return the closed points with ways that those that creep do not leave at once; itself where they are so.
+
+    A way that a point would leave by as much as ends a creep becomes that of its friction.  Where friction would push
+    it on, or at the last looks, the point slides instead: what ends a creep must not have come to pass at its start.
+    """
+    creeps = [k for k, touch in enumerate(closed) if touch.mode == CREEP]
+    if creeps:
+        flow.observe()
+    points, out = flow.work.points, list(closed)
+    for k in creeps:
+        slip = points.slip[k]
+        on, aside = float(slip @ points.t1[k]), float(slip @ points.t2[k])
+        if on > 0.0 and abs(aside) <= TURNED:
+            continue
+        turned = replace(closed[k], slip_W=(float(slip[0]), float(slip[1]), float(slip[2])))
+        out[k] = turned if on > 0.0 and not last else replace(closed[k], mode=SLIP)
+    return out if any(a is not b for a, b in zip(out, closed, strict=True)) else closed
+
+
+def rows_across(d: np.ndarray, which: Sequence[int]) -> np.ndarray:
+    """Return the rows (w, 3k) of rates across the ways d (k, 2) of some points."""
+    rows = np.zeros((len(which), len(d), 3))
+    rows[np.arange(len(which)), which, 1:] = np.column_stack([-d[which, 1], d[which, 0]])
+    return rows.reshape(len(which), 3 * len(d))
+
+
+def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
+    """Return which share (count,) of its mobility each of the first rows has left when all others are held."""
+    A = rows @ G @ rows.T
+    out = np.zeros(count)
+    for r in range(count):
+        others = np.delete(np.arange(len(rows)), r)
+        left = A[r, r] - A[r, others] @ np.linalg.lstsq(A[np.ix_(others, others)], A[others, r], rcond=CUT)[0]
+        out[r] = left / max(A[r, r], 1e-300)
+    return out
+
+
+__all__ = ["Ways", "along", "creep_straight", "let_creep", "movable", "rows_across"]

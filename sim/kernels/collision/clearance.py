@@ -1,0 +1,241 @@
+"""Which pairs of shapes keep apart through a span of time: conservative advancement along the direction between them.
+
+Across any fixed direction n, the width s(n) of the gap between two supporting planes is a lower bound of the distance
+(`sim.kernels.collision.separation`).  n is taken where the shapes are nearest at the place of reference, and s may fall from
+there by no more than its rate allows,
+
+    ds/dt = n . (v_b - v_a) - dh_a/dt - dh_b/dt,
+
+v of the shapes' centres, h how far a shape reaches along n from its centre, which changes by turning alone
+(Mirtich 1996; Zhang, Redon, Lee & Kim 2007).  Bounds of the motion are those of `sim.kernels.guards.spans`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim.kernels.collision.broad import apart, ball_about, smaller_ball
+from sim.kernels.collision.features import speed_at
+from sim.kernels.collision.narrow import touching_points
+from sim.kernels.collision.separation import axis_of, ball_of
+from sim.kernels.guards.spans import common_link, departs, path_departs, root_slides, root_slides_now
+from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.system import unpack, vector
+from sim.kernels.tables import (
+    CAPSULE,
+    CLEAR,
+    CYLINDER,
+    GUARD_GAP,
+    PLANE,
+    SPAN_AT,
+    SPAN_HEADER,
+    SPAN_SECONDS,
+    SPHERE,
+    WITHIN,
+    Status,
+)
+from sim.kernels.unilateral.contact_system import MARGIN, has_one_point, is_closed_pair, open_gap_of
+from sim.kernels.vectors import cross, dot, length, minus, outward_axes, three, unit
+
+# How deep [m] two shapes may go into each other and part again without being seen.  Smaller: shapes that roll or slide
+# along each other at no distance are looked at in ever shorter spans.  Larger: grazing collisions are missed.
+GRAZING = 5e-7
+
+
+@entry
+def clearance(question, system, t, a, b):
+    """Answer CLEAR_GAPS: tell of each gap whether it is clear within a span; links are placed.  Returns a status."""
+    tables, _, work, guards = unpack(system)
+    n = tables.one.nq[0] + tables.one.nv[0] + 2
+    span, told = vector(a, 15 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
+    verdict = told[SPAN_HEADER:]
+    for g in range(verdict.size):
+        if verdict[g] == WITHIN and guards.table.kind[g] == GUARD_GAP:
+            m = guards.table.owner[g]
+            keeps = keep_apart(tables, work, m, guards.table.allowed[g], span, told[SPAN_SECONDS], told[SPAN_AT])
+            verdict[g] = CLEAR if keeps else WITHIN
+    return Status.OK
+
+
+@chapter
+def keep_apart(tables, work, m, allowed, span, seconds, at):
+    """Tell whether two shapes, or what of them is open, keep apart through the span."""
+    return keep_apart_in(
+        m, allowed, tables.meetings, tables.shapes, tables.hulls, tables.links, span, seconds, at, work.links,
+        work.freedoms, work.touches, work.span_v, work.span_off, work.span_most, work.spans, work.path, work.near,
+        work.near_points, work.near_poses, work.near_cores,
+    )  # fmt: skip
+
+
+@kernel
+def keep_apart_in(
+    m, allowed, meetings, shapes, hulls, links, span, seconds, at, link_work, freedom_work, touches, v, off, most,
+    span_work, path_work, near_work, near_point_work, pose_work, core_work,
+):  # fmt: skip
+    """See `keep_apart`."""
+    i, j = meetings.a[m], meetings.b[m]
+    a, b = shapes.link[i], shapes.link[j]
+    before, after = at * seconds, (1.0 - at) * seconds
+    ahead, least = max(before, after), -allowed - GRAZING
+    x, R = link_work.x, link_work.R
+    far = apart(shapes, i, j, x, R, pose_work)
+    c_a, c_b = three(pose_work, 0), three(pose_work, 1)
+    if far - ahead * (centre_speed(shapes, i, link_work, span_work, c_a) + centre_speed(
+        shapes, j, link_work, span_work, c_b
+    )) > least:  # fmt: skip
+        return True
+    if is_closed_pair(touches, m):
+        if has_one_point(shapes, i, j):
+            return True
+        gap = open_gap_of(
+            m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
+        )
+        n = closed_normal(touches, m, R)
+        fall = rolling_speed(
+            shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, freedom_work, v, span_work,
+            pose_work,
+        )  # fmt: skip
+        return gap - ahead * fall > least
+    meet = common_link(links, a, b)
+    if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
+        n = unit(minus(c_b, c_a))
+        r0, r1, _, _ = centre_rates(
+            n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work,
+            path_work,
+        )  # fmt: skip
+        if far + min(0.0, -before * r1, after * r0) > least:
+            return True
+        if has_one_point(shapes, i, j):  # that was all of them
+            return False
+    margin = MARGIN * smaller_ball(shapes, i, j)
+    _, gap, n = touching_points(shapes, hulls, i, j, x, R, margin, near_work, near_point_work, pose_work, core_work)
+    r0, r1, off_a, off_b = centre_rates(
+        n,
+        c_a,
+        c_b,
+        a,
+        b,
+        meet,
+        links,
+        span,
+        ahead,
+        link_work,
+        freedom_work,
+        v,
+        off,
+        most,
+        span_work,
+        path_work,
+    )
+    turning = reach_rate(shapes, i, 0, n, meet, off_a, ahead, link_work, pose_work)
+    turning += reach_rate(shapes, j, 1, n, meet, off_b, ahead, link_work, pose_work)
+    r0, r1 = r0 - turning, r1 + turning
+    return gap + min(0.0, -before * r1, after * r0) > least
+
+
+@kernel
+def centre_speed(shapes, i, link_work, span_work, c):
+    """Largest speed of a shape's centre within the span; planes stand still."""
+    b = shapes.link[i]
+    return span_work.speed[b] + span_work.spin[b] * length(minus(c, three(link_work.x, b)))
+
+
+@kernel
+def closed_normal(touches, m, R):
+    """Normal at the first closed point of two shapes, from a to b, world axes."""
+    for k in range(touches.mode.size):
+        if touches.meeting[k] == m:
+            return outward_axes(R, touches.link[k, 0], three(touches.n, k))
+    return 0.0, 0.0, 0.0
+
+
+@kernel
+def rolling_speed(shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, freedom_work, v, span_work, pose):
+    """Largest rate at which the gap of a feature beside closed points may change.
+
+    The closed points keep two shapes together, so that only what turns about n, or slides along it, changes nothing.
+    """
+    a, b = shapes.link[i], shapes.link[j]
+    off = span_work.spin_off[a] + span_work.spin_off[b]
+    w = minus(three(link_work.V, b), three(link_work.V, a))
+    size = smaller_ball(shapes, i, j)
+    # What carries the smaller shape along, at its own centre.
+    small = j if ball_or_inf(shapes, j) <= ball_or_inf(shapes, i) else i
+    c = c_b if small == j else c_a
+    u = minus(speed_at(link_work.V, link_work.x, b, c), speed_at(link_work.V, link_work.x, a, c))
+    along = dot(n, u)
+    arm_a, arm_b = length(minus(c, three(link_work.x, a))), length(minus(c, three(link_work.x, b)))
+    slide_off = departs(span_work, a, arm_a) + departs(span_work, b, arm_b)
+    turned = min(min(span_work.turn[a], span_work.turn[b]), 2.0)  # n turns with either of the two
+    if turned == 0.0:
+        root_a, root_b = span_work.root[a], span_work.root[b]
+        along -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
+        along += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
+        r0, r1 = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
+        slid = max(abs(along + r0), abs(along + r1)) + slide_off
+    else:
+        slide_off += span_work.slide_off[a] + span_work.slide_off[b]
+        slid = abs(along) + slide_off + turned * (length(u) + slide_off)
+    across = length(cross(w, n)) + off + turned * (length(w) + off)
+    kind = shapes.kind[small]
+    if turned == 0.0 and (kind == CAPSULE or kind == CYLINDER):  # a wheel that rolls on
+        other = shapes.link[i] if small == j else shapes.link[j]
+        if span_work.spin[other] == 0.0:
+            axis = axis_of(pose, 1 if small == j else 0, 2)
+            across = min(across, across_axis(w, axis, off, seconds))
+    return slid + across * size
+
+
+@kernel
+def ball_or_inf(shapes, i):
+    """Radius of the ball about a shape; of a plane infinite."""
+    return math.inf if shapes.kind[i] == PLANE else ball_about(shapes, i)
+
+
+@kernel
+def centre_rates(
+    n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work, path_work
+):  # fmt: skip
+    """Bounds of n . (v_b - v_a) of two centres in the axes of the link on which both hang, where n stands still.
+
+    Also how far the angular velocities of both links depart there.
+    """
+    u = minus(relative_speed(link_work, meet, b, c_b), relative_speed(link_work, meet, a, c_a))
+    rate = dot(n, u)
+    depart_a, spin_a, _ = path_departs(c_a, a, meet, links, ahead, link_work, off, most, span_work, path_work)
+    depart_b, spin_b, _ = path_departs(c_b, b, meet, links, ahead, link_work, off, most, span_work, path_work)
+    depart = depart_a + depart_b
+    if meet > 0:
+        return rate - depart, rate + depart, spin_a, spin_b
+    root_a, root_b = span_work.root[a], span_work.root[b]
+    rate -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
+    rate += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
+    low, high = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
+    return rate - depart + low, rate + depart + high, spin_a, spin_b
+
+
+@kernel
+def relative_speed(link_work, frame, b, c):
+    """Velocity of link b's material at c, as seen from another link, world axes."""
+    mine, its = speed_at(link_work.V, link_work.x, b, c), speed_at(link_work.V, link_work.x, frame, c)
+    return minus(mine, its)
+
+
+@kernel
+def reach_rate(shapes, i, side, n, meet, spin_off, ahead, link_work, pose):
+    """Largest rate at which turning changes how far a shape reaches along n, as seen from a link it hangs on [m/s]."""
+    kind, b = shapes.kind[i], shapes.link[i]
+    if b == meet or kind == SPHERE:
+        return 0.0
+    w = minus(three(link_work.V, b), three(link_work.V, meet))
+    across = length(cross(w, n)) + spin_off
+    if kind == CAPSULE or kind == CYLINDER:  # their turning about their own axes changes nothing
+        across = min(across, across_axis(w, axis_of(pose, side, 2), spin_off, ahead))
+    return across * (ball_about(shapes, i) - ball_of(shapes, i))
+
+
+@kernel
+def across_axis(w, e, spin_off, ahead):
+    """Largest rate at which an axis of a link turns that has the angular velocity w at the place of reference."""
+    most = length(w) + spin_off
+    return length(cross(w, e)) + spin_off + most * min(ahead * most, 2.0)

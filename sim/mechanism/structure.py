@@ -1,0 +1,593 @@
+"""Which body hangs on which: the spanning tree, the loops, and the four pointers of the papers.
+
+A body is carried by one joint, its tree joint; every other active joint closes a loop through a
+*virtual link* (structure-varying-1999, section 3.2): a link without mass whose `real` pointer names
+the body it coincides with.  Connecting never re-roots the tree; cutting a tree joint hands the
+child to another active joint in which it is the child, else to a free joint (section 4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim.kernels.tables import (
+    ANGLE_ROW,
+    AXLE_ROW,
+    BLOCK,
+    CREEP,
+    CYLINDER,
+    FREE,
+    FREEDOM_ROWS,
+    FRONT,
+    GEAR,
+    HARD_ROWS,
+    MEETING,
+    NQ,
+    NV,
+    ONE,
+    OPEN,
+    PAIR,
+    RATES_ONLY,
+    ROLLING,
+    ROLLING_OPEN,
+    ROW,
+    SAME_VELOCITY,
+    SHAPE,
+    SLIP,
+    SLIPPING,
+    SPHERE,
+    SPHERICAL,
+    STICK,
+    TOUCH,
+    UNIVERSAL_ROW,
+    Numbers,
+    Tables,
+    Waiting,
+    table,
+)
+from sim.mechanism.tree import Frames, Tree, tree_of
+
+if TYPE_CHECKING:
+    from sim.mechanism.compiler import Model
+    from sim.mechanism.hold import Hold
+    from sim.mechanism.touch import Touch
+    from sim.scene.spec import Constraint
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One epoch's tree and loops, with the tables that kernels read.
+
+    carrier : (1 + bodies,) tree joint of each body; -1 for the world
+    loops : joints that close loops, in file order
+    link_of : (1 + bodies,) link of each body
+    parent, child, brother, real : (links + virtual links,) pointers; -1 where there is none.  Link 0
+        is the world; virtual links follow the real ones, one for each loop.
+    """
+
+    carrier: np.ndarray
+    tree: Tree
+    tables: Tables
+    sizes: Numbers
+    touches: tuple[Touch, ...] = ()  # closed points of contact
+    meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
+    holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
+
+    @property
+    def binds_rates(self) -> bool:
+        """Tell whether there are rows that bind rates only: wheels, blades, what rolls."""
+        return bool(np.any(self.tables.rows.locked == RATES_ONLY))
+
+    @property
+    def loops(self) -> tuple[int, ...]:
+        """Joints that close loops."""
+        return self.tree.loops
+
+    @property
+    def link_of(self) -> np.ndarray:
+        """Link of each body."""
+        return self.tree.link_of
+
+    @property
+    def parent(self) -> np.ndarray:
+        """Pointer to the parent of each link."""
+        return self.tree.pointers[0]
+
+    @property
+    def child(self) -> np.ndarray:
+        """Pointer to the first child of each link."""
+        return self.tree.pointers[1]
+
+    @property
+    def brother(self) -> np.ndarray:
+        """Pointer to the next child of each link's parent."""
+        return self.tree.pointers[2]
+
+    @property
+    def real(self) -> np.ndarray:
+        """Pointer from each virtual link to the link that it stands for."""
+        return self.tree.pointers[3]
+
+    def q_of(self, model: Model, joint: int) -> slice:
+        """Return the addresses in q of a tree joint."""
+        link = self.link_of[model.joints.child[joint]]
+        first = int(self.tables.links.q[link])
+        return slice(first, first + NQ[model.joints.kind[joint]])
+
+    def v_of(self, model: Model, joint: int) -> slice:
+        """Return the addresses in v of a tree joint."""
+        link = self.link_of[model.joints.child[joint]]
+        first = int(self.tables.links.v[link])
+        return slice(first, first + NV[model.joints.kind[joint]])
+
+
+def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None, new: Iterable[int] = ()) -> np.ndarray:
+    """Choose the tree joint of every body.
+
+    Bodies keep their carrier while it is active.  Another body is carried by the first active joint,
+    in file order, in which it is the child and which does not close a cycle; a joint connected at
+    this instant (`new`) carries nothing; a body left over gets its free joint.
+    """
+    active, new = set(active), set(new)
+    n = len(model.bodies)
+    out = np.full(n, -1)
+    parent = np.full(n, -1)
+    kind_free = model.free_joint
+    if carrier is not None:
+        for body in range(1, n):
+            if int(carrier[body]) in active or int(carrier[body]) == kind_free[body]:
+                out[body] = carrier[body]
+                parent[body] = model.joints.parent[out[body]]
+
+    def hangs_on(body: int, other: int) -> bool:
+        while body > 0:
+            if body == other:
+                return True
+            body = parent[body]
+        return False
+
+    for joint in sorted(j for j in active - new if model.joints.kind[j] <= FREE):
+        body, above = int(model.joints.child[joint]), int(model.joints.parent[joint])
+        if out[body] < 0 and not hangs_on(above, body):
+            out[body], parent[body] = joint, above
+    for body in range(1, n):
+        if out[body] < 0:
+            out[body] = kind_free[body]
+    return out
+
+
+def build(
+    model: Model,
+    frames: Frames,
+    active: Iterable[int],
+    carrier: np.ndarray,
+    touches: Sequence[Touch] = (),
+    meetings: Mapping[int, int] | None = None,
+    holds: Sequence[Hold] = (),
+    like: Structure | None = None,
+) -> Structure:
+    """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
+
+    Springs, dampers, armatures and stops of joints that are not connected are taken out.
+    touches : closed points of contact; meetings : pairs of shapes that may touch, and their rules
+    holds : freedoms at rest at their stops or by friction, driven to stay where they are
+    like : a structure of the same joints, whose tree is taken over where model and frames are the same
+    """
+    tree, meetings = like.tree if like else None, meetings or {}
+    if tree is None or tree.model is not model or tree.frames is not frames:
+        tree = tree_of(model, frames, active, carrier)
+    arrays = model.programs.tables([hold.at for hold in holds])
+    first_hold = len(arrays["programs"]) - len(holds)
+    acting, firm = (_held(one, holds, first_hold) for one in (tree.acting, tree.firm))
+    links, freedoms, loops, link_of = tree.links, tree.freedoms, tree.loops, tree.link_of
+    closed = _touches(model, touches, meetings)
+    blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
+    _share(touches, closed, blocks, rows)
+    _bound(holds, first_hold, rows)
+    fronts, entries, waiting = _fronts(links, blocks, rows)
+    one = table(ONE, 1)
+    geared = bool(np.any(blocks.mate >= 0))  # four links have a row of a gear: it is no row that two ends close
+    one.along[0] = not geared and cheaper_along(links, blocks, pairs, fronts)
+    one.gravity_W[0], one.length[0] = model.gravity_W, model.length
+    one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
+    one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
+    tables = Tables(
+        links=links, blocks=blocks, rows=rows, pairs=pairs, columns=acting.columns, stops=acting.stops,
+        points=tree.points, forces=acting.forces, touches=closed, shapes=tree.shapes if meetings else table(SHAPE, 0),
+        hulls=tree.hulls,
+        meetings=_meetings(model, link_of, meetings),
+        freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
+    )  # fmt: skip
+    one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates
+    one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
+    one.lends[0] = int(np.any(freedoms.lent))
+    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
+    sizes = Numbers(
+        links=len(links), q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
+        bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
+        waiting=waiting if one.along[0] else None,
+    )  # fmt: skip
+    return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(holds))
+
+
+def _held(model: Model, holds: Sequence[Hold], first: int) -> Model:
+    """Return the model with programs for the freedoms that are held; first: program of the first of them."""
+    if not holds:
+        return model
+    columns = model.columns.copy()
+    columns.motion[[hold.column for hold in holds]] = first + np.arange(len(holds))
+    return replace(model, columns=columns)
+
+
+def _frozen(tables: Tables) -> Tables:
+    for array in tables:
+        array.flags.writeable = False
+    return tables
+
+
+class _Paths:
+    """Ways up the tree, from plain lists: attributes of tables cost more than the way itself."""
+
+    def __init__(self, links: Any):
+        self.parent: list[int] = links["parent"].tolist()
+        self.freedoms = [
+            list(range(v + nv - 1, v - 1, -1)) for v, nv in zip(links["v"].tolist(), links["nv"].tolist(), strict=True)
+        ]
+
+    def fork(self, a: int, b: int) -> int:
+        """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
+        parent = self.parent
+        while a != b:
+            if a > b:
+                a = parent[a]
+            else:
+                b = parent[b]
+        return a
+
+    def climbed(self, link: int, top: int) -> list[int]:
+        """Return the freedoms from a link up to below its ancestor `top`, the last first."""
+        out: list[int] = []
+        while link != top:
+            out += self.freedoms[link]
+            link = self.parent[link]
+        return out
+
+
+def _motors(model: Model, links: Any) -> list[int]:
+    """Return the tree's joints of which a freedom is driven."""
+    driven = {int(joint) for joint in model.columns.joint[model.columns.motion >= 0]}
+    return [int(joint) for joint in links.joint[1:] if int(joint) in driven]
+
+
+def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, float, int, int, int]]:
+    """Return code, scale, compliance, locked, motion and column of every row of a joint.
+
+    A loop joint locks, drives and carries the armatures of its freedoms; a tree joint (motor) only drives.
+    """
+    kind, first = int(model.joints.kind[joint]), int(model.joints.column[joint])
+    columns = list(enumerate(FREEDOM_ROWS[kind], start=first))
+    out: list[tuple[int, float, float, int, int, int]] = []
+
+    def scale(code: int) -> float:
+        return 1.0 if code < 3 else model.length
+
+    if kind > FREE:
+        return _rows_of_constraint(model, joint)
+    if not motor:
+        for code in HARD_ROWS[kind]:
+            out.append((code, scale(code), 0.0, int(kind in (0, 2) and code != UNIVERSAL_ROW), -1, 0))
+    for column, code in columns:
+        if model.columns.motion[column] >= 0:
+            code = ANGLE_ROW if kind == SPHERICAL else code  # which nothing but a stop holds
+            out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column))
+    for column, code in columns:
+        armature = float(model.columns.armature[column])
+        if armature > 0.0 and not motor:
+            out.append((code, float(armature**0.5), 1.0, 0, -1, column))
+    return out
+
+
+def _circle(spec: Constraint) -> tuple[float, float]:
+    """Return the radii of the circle about the axis of what rolls, and of the tube about it: a sphere is all tube.
+
+    An ellipsoid has neither.
+    """
+    return (0.0, spec.radius) if spec.axis is None else (spec.radius, spec.tube)
+
+
+def _round(spec: Constraint) -> int:
+    """Return what kind of round ground something rolls on, 0: none."""
+    return 0 if spec.bend == 0.0 else SPHERE if spec.along is None else CYLINDER
+
+
+_COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def _rows_of_constraint(model: Model, joint: int) -> list[tuple[int, float, float, int, int, int]]:
+    """Return the rows of a constraint, as `_rows_of`: but for gears and what is kept on the ground, of rates only.
+
+    Those along which it may slip are there while it is held.
+    """
+    kind, column, slips = int(model.joints.kind[joint]), int(model.joints.column[joint]), int(model.joints.nv[joint])
+    placed = {GEAR: _codes(model, joint), ROLLING: (2,)}.get(kind, ())
+    out: list[tuple[int, float, float, int, int, int]] = []
+    for i, code in enumerate(_codes(model, joint)):
+        motion = int(model.columns.motion[column + i]) if i < slips else -1
+        if motion >= 0 or i >= slips:
+            size, locked = 1.0 if _pushes(code) else model.length, 0 if code in placed else RATES_ONLY
+            out.append((code, size, 0.0, locked, motion, column + i if i < slips else 0))
+    return out
+
+
+def _codes(model: Model, joint: int) -> Sequence[int]:
+    """Return the directions of what a constraint binds; of a gear, the first freedom's."""
+    kind, spec = int(model.joints.kind[joint]), model.constraints[joint]
+    if kind == SAME_VELOCITY:
+        return [_COMPONENTS.index(name) for name in spec.components]
+    if kind == GEAR:
+        return [_freedom_code(model, *model.geared(joint)[0])]
+    return HARD_ROWS[kind]
+
+
+def _pushes(code: int) -> bool:
+    """Tell whether a direction is of a force; else of a moment."""
+    return code < 3 or code >= AXLE_ROW
+
+
+def _freedom_code(model: Model, joint: int, freedom: int) -> int:
+    return FREEDOM_ROWS[int(model.joints.kind[joint])][freedom]
+
+
+def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
+    """Lay out the closed points of contact."""
+    out, place = table(TOUCH, len(touches)), {pair: n for n, pair in enumerate(meetings)}
+    if touches:
+        out[:] = [touch.features for touch in touches]
+        out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
+        out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
+        out.friction[:] = [model.friction(touch.pair, touch.rule) for touch in touches]
+    return out
+
+
+def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) -> Any:
+    out, link = table(MEETING, len(meetings)), link_of.tolist()
+    pairs = [model.pairs[n] for n in meetings]
+    named = [pair.second if n in pair.turned else pair.first for pair, n in zip(pairs, meetings.values(), strict=True)]
+    out.a[:], out.b[:] = [pair.first for pair in pairs], [pair.second for pair in pairs]
+    out.rule[:], out.named[:] = list(meetings.values()), [link[model.solids[n].body] for n in named]
+    return out
+
+
+def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> None:
+    """Give the rows of closed points what they are to share of forces that are not unique."""
+    block = closed.block.tolist()
+    first, count, code = blocks.row.tolist(), blocks.rows.tolist(), rows.code.tolist()
+    share = rows.share
+    for touch, n in zip(touches, block, strict=True):
+        for r in range(first[n], first[n] + count[n]) if n >= 0 else ():
+            share[r] = touch.share[code[r]]
+
+
+def _bound(holds: Sequence[Hold], first: int, rows: Any) -> None:
+    """Give the rows of freedoms that are held their bounds, and their shares; first: program of the first of them."""
+    for r in np.flatnonzero(rows.motion >= first) if holds else ():
+        hold = holds[int(rows.motion[r]) - first]
+        rows.low[r], rows.high[r], rows.share[r] = hold.low, hold.high, hold.torque / rows.scale[r]
+
+
+def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
+    """Return the rows of a point of contact, as `_rows_of`: the normal, and what it may not move along the surface."""
+    codes = {STICK: (0, 1, 2), CREEP: (2, 1)}.get(mode, (2,))
+    return [(code, 1.0, 0.0, 0, -1, 0) for code in codes]
+
+
+def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
+    """Lay out the rows: a block for each loop, for each driven joint of the tree, for each closed point of contact."""
+    motors = _motors(model, links)
+    seconds = [joint for joint in loops if model.joints.kind[joint] == GEAR]
+    mode, ends = touches.mode.tolist(), touches.link.tolist()
+    closed = [k for k, m in enumerate(mode) if m != OPEN]
+    joints = [*loops, *seconds, *motors]
+    blocks = table(BLOCK, len(joints) + len(closed))
+    row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
+    numbers: list[tuple[int, ...]] = []
+    support: list[int] = []
+    jacobian = 0
+    blocks.mate[:], blocks.factor[:] = -1, 1.0
+    paths = _Paths(links)
+    for n in range(len(blocks)):
+        second = len(loops) <= n < len(loops) + len(seconds)
+        if n < len(joints):
+            joint, motor, touch = joints[n], n >= len(loops) + len(seconds), -1
+            kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
+            held = model.geared(joint)[second][0] if kind == GEAR else joint  # whose frames and links it has
+            a, b = (int(link_of[model.joints[side][held]]) for side in ("parent", "child"))
+            _bind(blocks, n, frames, held, links, a, b)
+            own = [] if second else _rows_of(model, joint, motor)
+            if kind > FREE:
+                _constrain(blocks, n, model, frames, joint, second)
+        else:
+            joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
+            a, b = ends[touch]
+            own = _rows_of_touch(mode[touch])
+        row, count = len(row_list), len(own)
+        if second:  # has the row of the first
+            first = loops.index(joint)
+            row, count = numbers[first][8:10]
+            blocks.mate[first], blocks.second[n] = n, 3 - len(model.tied(joint))
+        row_list += [(n, *one) for one in own]
+        slips = int(model.joints.nv[joint]) if kind > FREE else 0
+        kind = 0 if motor else kind if kind <= FREE else SLIPPING if slips else 0
+        fork = paths.fork(a, b)
+        below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
+        hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
+        entries = [*below_b, *below_a, *above]
+        numbers.append((
+            kind, slips or NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
+            len(below_b), len(below_a), len(above), jacobian, fork,
+        ))  # fmt: skip
+        support.extend(entries)
+        jacobian += len(entries) * count
+    rows = table(ROW, len(row_list))
+    touches.block[closed] = len(joints) + np.arange(len(closed))
+    _fill(blocks, _OF_BLOCK, numbers)
+    _fill(rows, _OF_ROW, row_list)
+    if len(blocks) <= MANY or seconds:
+        pairs, shared = _pairs(blocks, support)
+    else:
+        pairs, shared = table(PAIR, 0), np.zeros((0, 2), np.int64)
+    return blocks, rows, np.array(support, np.int64), pairs, shared
+
+
+_OF_BLOCK = (
+    "kind", "freedoms", "joint", "column", "a", "b", "motor", "touch", "row", "rows", "hard", "support", "nb", "na",
+    "nc", "jacobian", "fork",
+)  # fmt: skip
+_OF_ROW = ("block", "code", "scale", "compliance", "locked", "motion", "column")
+
+
+def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, second: bool) -> None:
+    """Fill what only blocks of constraints have."""
+    kind, spec, codes = int(model.joints.kind[joint]), model.constraints[joint], _codes(model, joint)
+    blocks.rolls[n] = int(kind in (ROLLING, ROLLING_OPEN))
+    (blocks.ring[n], blocks.tube[n]), (blocks.code[n], blocks.beside[n]) = _circle(spec), (codes[0], codes[-1])
+    if kind in (ROLLING, ROLLING_OPEN):
+        blocks.beside[n] = codes[1]
+        blocks.radii[n] = spec.radii or (0.0, 0.0, 0.0)
+        blocks.ground[n], blocks.bend[n] = _round(spec), spec.bend
+    if kind == GEAR:
+        tied, freedom = model.geared(joint)[second]
+        blocks.of[n], blocks.code[n] = int(model.joints.column[tied]) + freedom, _freedom_code(model, tied, freedom)
+        blocks.factor[n], blocks.offset[n] = -spec.ratio if second else 1.0, frames.offset[joint]
+
+
+def _fill(table_out: Any, names: tuple[str, ...], numbers: Sequence[tuple[float, ...]]) -> None:
+    """Write some fields of a table, from a tuple for each of its rows."""
+    for name, column in zip(names, zip(*numbers, strict=True), strict=False):
+        table_out[name] = column
+
+
+def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b: int) -> None:
+    """Fill F in a and M in b of a joint's block."""
+    for link, p_out, R_out, p, R in (
+        (a, "p_aF", "R_aF", frames.p_PF[joint], frames.R_PF[joint]),
+        (b, "p_bM", "R_bM", frames.p_CM[joint], frames.R_CM[joint]),
+    ):
+        R_KB = links.R_KB[link].reshape(3, 3)
+        blocks[p_out][n] = links.p_KB[link] + R_KB @ p
+        blocks[R_out][n] = (R_KB @ R).ravel()
+
+
+def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
+    """Where two blocks share freedoms, for the products between them; the first of a pair has the later rows.
+
+    The two blocks of a gear have one row, whose square has their product twice.
+    """
+    row = blocks.row.tolist()
+    users: dict[int, list[tuple[int, int]]] = {}  # of each freedom the loops and its place there
+    both: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    counts = (blocks.nb + blocks.na + blocks.nc).tolist()
+    for high, (first, count) in enumerate(zip(blocks.support.tolist(), counts, strict=True)):
+        for s, k in enumerate(support[first : first + count]):
+            for low, place in users.setdefault(k, []):
+                if row[high] < row[low]:
+                    both.setdefault((low, high), []).append((place, s))
+                else:
+                    both.setdefault((high, low), []).extend([(s, place)] * (2 if row[high] == row[low] else 1))
+        for s, k in enumerate(support[first : first + count]):
+            users[k].append((high, s))
+    found: list[tuple[int, ...]] = []
+    shared: list[tuple[int, int]] = []
+    for (high, low), places in sorted(both.items()):
+        found.append((high, low, len(shared), len(places)))
+        shared.extend(places)
+    pairs = table(PAIR, len(found))
+    _fill(pairs, ("first", "second", "start", "count"), found)
+    return pairs, np.array(shared, np.int64).reshape(-1, 2)
+
+
+# Closed rows that may wait at a link for a better pivot, beyond those that are open there.
+PATIENCE = 64
+_OF_FRONTS = ("a", "b", "fork", "row", "rows")
+MANY = 100  # loops that are never eliminated all at once
+
+
+def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waiting]:
+    """Lay out elimination along the tree: which rows begin at which link, how many may wait, and the room for them."""
+    n, m = len(links), len(rows)
+    begin: list[list[int]] = [[] for _ in range(n)]
+    still_open, below, root = np.zeros(n, int), np.zeros(n, int), np.arange(n)
+    parent = links.parent.tolist()
+    for link in range(1, n):
+        root[link] = link if parent[link] == 0 else root[parent[link]]
+    crossing = np.zeros(n + 1, int)  # rows between two roots: open in the rim from the later root to the earlier one
+    for a, b, fork, row, count in zip(*(blocks[name].tolist() for name in _OF_FRONTS), strict=True):
+        for link, side in ((b, 0), (a, 1)):
+            if link > 0:
+                begin[link] += [2 * (row + i) + side for i in range(count)]
+        below[[a, b]] += count
+        below[fork] -= count if a and b else 0
+        if a and b:
+            still_open[[a, b]] += count
+            still_open[fork] -= 2 * count
+        if a and b and root[a] != root[b]:
+            low, high = sorted((int(root[a]), int(root[b])))
+            crossing[low + 1] += count
+            crossing[high + 1] -= count
+    for link in range(n - 1, 0, -1):
+        below[parent[link]] += below[link]
+        still_open[parent[link]] += still_open[link]
+    fronts = table(FRONT, n)
+    fronts.open[:], fronts.limit[:] = still_open, np.minimum(below, still_open + PATIENCE)
+    sizes = np.array([len(rows_here) for rows_here in begin])
+    fronts.count[:], fronts.first[1:] = sizes, np.cumsum(sizes)[:-1]
+    front = sizes.copy()
+    np.add.at(front, parent[1:], fronts.limit[1:])
+    front = np.minimum(front[1:], below[1:])
+    most = int(np.cumsum(crossing).max(initial=0))
+    fronts.open[0], fronts.limit[0] = most, min(m, most + PATIENCE)
+    rim = min(m, int(fronts.limit[0]) + int(fronts.limit[1:].max(initial=0)))
+    widest = int(front.max(initial=0))
+    columns = int((fronts.limit[1:] * np.maximum(links.nv[1:], 1)).sum())
+    room = Waiting(
+        front=widest, rim=rim, J=columns + m * max(widest, rim), ids=int(fronts.limit[1:].sum()) + m * max(widest, rim),
+        pile=_most_piled(links.parent, fronts.limit),
+    )  # fmt: skip
+    return fronts, np.array([entry for rows_here in begin for entry in rows_here], np.int64), room
+
+
+def _most_piled(parent: np.ndarray, limit: np.ndarray) -> int:
+    """Return how many numbers wait for parents at once, at most."""
+    above, wide = parent.tolist(), limit.tolist()
+    stack: list[int] = []
+    size = most = 0
+    for link in range(len(above) - 1, 0, -1):
+        while stack and above[stack[-1]] == link:
+            size -= wide[stack[-1]] * (6 + wide[stack[-1]])
+            stack.pop()
+        if above[link] > 0:
+            stack.append(link)
+            size += wide[link] * (6 + wide[link])
+            most = max(most, size)
+    return most
+
+
+def cheaper_along(links: Any, blocks: Any, pairs: Any, fronts: Any) -> bool:
+    """Tell whether eliminating rows along the tree takes less than all rows at once.
+
+    By what the two do differently: factoring G and the products between loops, beside carrying rows from front to
+    front.  The weights fit the times of the shipped scenes and of four-bars; where they err, both take about the same.
+    """
+    if len(blocks) > MANY:
+        return True
+    m = int(blocks.rows.sum())
+    climbed = float((blocks.rows * (blocks.nb + blocks.na + blocks.nc) * (12 + blocks.rows / 2)).sum())
+    shared = float((blocks.rows[pairs.first] * blocks.rows[pairs.second] * pairs["count"]).sum())
+    together = m**3 / 6 + shared + 0.1 * climbed
+    wait = fronts.open[1:] + fronts.count[1:]
+    along = float((11 * wait + 0.15 * wait**2 * links.nv[1:]).sum()) + 0.1 * m * int(fronts.open[0]) ** 2
+    return along < together

@@ -1,0 +1,168 @@
+"""Scratch that kernels scribble into, allocated for one structure, and with what each method needs beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim.kernels.tables import (
+    BLOCK_WORK,
+    BODY_WORK,
+    CONTACT_WORK,
+    FORCE_WORK,
+    FREEDOM_WORK,
+    FRONT_WORK,
+    JOINT_WORK,
+    LEVELS,
+    LINK_WORK,
+    NEWTON_WORK,
+    ONE_WORK,
+    PRESS,
+    ROW_WORK,
+    SPAN,
+    SPAN_HEADER,
+    STEPPED,
+    TOLD,
+    TOUCH,
+    TOUCH_WORK,
+    Numbers,
+    Stepper,
+    Tables,
+    Waiting,
+    Work,
+    table,
+)
+from sim.mechanism.methods import METHODS
+from sim.mechanism.structure import Structure
+
+
+def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
+    """Allocate scratch for one structure; the world's poses are filled once.
+
+    row: numbers of a recorded row, where rows are wanted.
+    """
+    blocks, m, c = tables.blocks, sizes.rows, sizes.columns
+    late = len(tables.late)
+    room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
+    if room is None:
+        jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
+        room = Waiting(m, 0, jacobian, 0, 0)
+    work = Work(
+        links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
+        blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
+        touches=tables.touches.copy(), points=table(TOUCH_WORK, len(tables.touches)),
+        near=table(TOUCH, room_near), near_points=table(TOUCH_WORK, room_near), near_poses=np.zeros((2, 12)),
+        near_cores=np.zeros((13, 3)), feedback=np.zeros((sliding + 1, sliding)),
+        feedback_order=np.zeros(sliding, np.int64),
+        bodies=table(BODY_WORK, sizes.bodies), joints=table(JOINT_WORK, sizes.joints),
+        contacts=table(CONTACT_WORK, sizes.contacts),
+        forces=table(FORCE_WORK, len(tables.forces)),
+        one=table(ONE_WORK, 1), coordinate=np.zeros(c), rate=np.zeros(c), torque=np.zeros(c), control=np.zeros(c),
+        stopping=np.zeros(c), rubbing=np.zeros(c),
+        J=np.zeros(room.J), keeps=np.zeros(m, np.int64), G=np.zeros((room.front, room.front)), N=np.zeros((m, m)),
+        fronts=table(FRONT_WORK, sizes.links), ids=np.zeros(room.ids, np.int64), pile=np.zeros(room.pile),
+        K=np.zeros((room.front, 6)), front=np.zeros(room.front, np.int64),
+        rim_G=np.zeros((room.rim, room.rim)), rim_K=np.zeros((room.rim, 6)), rim=np.zeros(room.rim, np.int64),
+        basis=np.zeros((8, 6)),
+        stack=np.zeros(64), late=np.zeros((late + 1, late)), late_order=np.zeros(late, np.int64),
+        jets=np.zeros((64, 3)), moved=np.zeros(sizes.v),
+        saved=np.zeros(sizes.q), stage=np.zeros(sizes.q + sizes.v + 2),
+        spans=table(SPAN, sizes.links), span_q=np.zeros(sizes.q), span_v=np.zeros(sizes.v), span_off=np.zeros(sizes.v),
+        span_most=np.zeros(sizes.v), ranges=np.zeros((c, 5)), rate_ranges=np.zeros((c, 5)), bounds=np.zeros((64, 5)),
+        path=np.zeros(sizes.links, np.int64),
+        row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
+        **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
+    )  # fmt: skip
+    work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
+    work.points.start[:] = tables.touches.slip_W
+    return work
+
+
+def implicit_work(n: int, m: int) -> dict[str, Any]:
+    """Return the members of Work that the implicit method needs: n numbers of a state, m freedoms."""
+    return {
+        "answers": np.zeros(0, np.int64), "newton": table(NEWTON_WORK, 1),
+        "by_q": np.zeros((m + 2, m)), "by_v": np.zeros((m + 2, m)),
+        "turning": np.zeros(m), "real": np.zeros((m, m)), "pair": np.zeros((m, m), np.complex128),
+        "real_order": np.zeros(m, np.int64), "pair_order": np.zeros(m, np.int64), "real_x": np.zeros((3, m)),
+        "pair_x": np.zeros((3, m), np.complex128), "stages": np.zeros((11, n)), "shape": np.ones((2, 2 * m)),
+    }  # fmt: skip
+
+
+def variational_work(sizes: Numbers) -> dict[str, Any]:
+    """Return the members of Work that the variational method needs."""
+    ahead = table(LINK_WORK, sizes.links)
+    ahead.R[:1] = np.eye(3).ravel()
+    return {
+        "ahead_links": ahead, "ahead_freedoms": table(FREEDOM_WORK, sizes.v),
+        "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": np.zeros((sizes.links, 12)),
+        "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
+        "steps": np.zeros((20, sizes.v)),
+    }  # fmt: skip
+
+
+def classical_work(sizes: Numbers) -> dict[str, Any]:
+    """Return the member of Work that the classical method needs where rows bind rates only."""
+    return {"own": np.zeros((5, sizes.q + sizes.v + 2))}
+
+
+def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[str, Any]:
+    """Return the members of Work that time stepping needs.
+
+    room : presses of a step; rows : samples that are kept until they are taken; freedoms : of the tree
+    """
+    shapes, meetings, links = (len(tables.shapes), len(tables.meetings), len(tables.links)) if room else (0, 0, 0)
+    depth, top, tree = np.zeros(links, np.int64), tables.links.v.copy(), np.zeros(freedoms, np.int64)
+    for b in range(1, links):
+        above, first, own = tables.links.parent[b], tables.links.v[b], tables.links.nv[b]
+        depth[b] = depth[above] + own
+        top[b] = top[above] if above > 0 else first
+        tree[first : first + own] = top[b]
+    width = min(2 * int(depth.max(initial=0)), freedoms)
+    end = table(LINK_WORK, links)
+    end.R[:1] = np.eye(3).ravel()
+    looped = freedoms if len(tables.rows) else 0
+    return {
+        "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "reached": np.zeros(shapes),
+        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
+        "rooted": np.zeros(freedoms), "end_links": end,
+        "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
+        "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(TOLD, room * rows),
+        "stepped": table(STEPPED, 1), "press_P": np.zeros((room, 3)), "press_z": np.zeros((room, 3)),
+        "press_d": np.zeros((room, 2)), "press_G": np.zeros((room, 3, 3)),
+        "press_support": np.zeros((room, width), np.int64), "press_U": np.zeros(room * 3 * width),
+        "press_R": np.zeros((room * 3, looped)), "press_p": np.zeros((room, 3)),
+        "press_best": np.zeros((room, 3)),
+        "press_off": np.zeros(room), "press_chosen": np.zeros(room, np.int64), "press_tree": tree,
+        "press_awake": np.zeros((2, freedoms), np.int64), "press_place": np.zeros(freedoms, np.int64),
+        "press_at": np.zeros((room, width), np.int64), "push_step": np.zeros((4, freedoms)),
+        "press_shape": np.zeros((3, freedoms + 1), np.int64), "press_matrix": np.zeros(freedoms * freedoms),
+        "push": np.zeros(freedoms),
+    }  # fmt: skip
+
+
+def make_stepper(sizes: Numbers, guards: int) -> Stepper:
+    """Allocate an integrator for one structure."""
+    n = sizes.q + sizes.v + 2
+    k = np.zeros((16, n))
+    return Stepper(
+        y=np.zeros(n), y_new=np.zeros(n), y_work=np.zeros(n), error=np.zeros(n), k=k, rows=k.reshape(-1),
+        dense=np.zeros((8, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
+        curve=np.zeros(15 * n), span=np.zeros(15 * n), told=np.zeros(SPAN_HEADER + guards), ends=np.zeros(LEVELS + 1),
+        ahead=np.zeros((LEVELS + 3, guards)), open=np.zeros((LEVELS + 1, guards)),
+        clock=np.zeros(18), count=np.zeros(18, np.int64),
+    )  # fmt: skip
+
+
+def with_scratch(work: Work, method: int, structure: Structure) -> Work:
+    """Return `work` with the scratch that steps of a method need, time steps excepted; itself where it has that."""
+    sizes = structure.sizes
+    if method == METHODS["radau"] and len(work.turning) != sizes.v:
+        return work._replace(**implicit_work(sizes.q + sizes.v + 2, sizes.v))
+    if method == METHODS["variational"] and len(work.carried) != sizes.links:
+        return work._replace(**variational_work(sizes))
+    if method == METHODS["rk4"] and structure.binds_rates and not len(work.own):
+        return work._replace(**classical_work(sizes))
+    return work

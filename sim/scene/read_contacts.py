@@ -1,0 +1,130 @@
+"""Contacts: which pairs touch, and by which law."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from dataclasses import dataclass
+
+from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.names import Unreadable, is_pattern
+from sim.scene.nodes import Node, Sequence
+from sim.scene.read_events import Names, condition_of, expand, resolve_name
+from sim.scene.spec import Action, Contact, Event
+
+WORLD = "world"  # all shapes at rest
+
+
+@dataclass(frozen=True)
+class Touchable:
+    """What contacts may name.
+
+    bodies : names, in the scene's order
+    still : shapes of the world that have a name, as `world.ground`
+    bare : bodies without shapes, and `world` if it has none
+    """
+
+    bodies: tuple[str, ...]
+    still: tuple[str, ...]
+    bare: frozenset[str] = frozenset()
+
+
+def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Contact | None:
+    """Return a rule of contact, or None if its block cannot be read (reported)."""
+    block: Block = thing.value
+    if block is BAD:
+        return None
+    node = block.nodes.get("between")
+    if node is None or block.bad("between"):
+        return None
+    if not isinstance(node, Sequence) or len(node.items) != 2:
+        found = str(len(node.items)) if isinstance(node, Sequence) else "one name"
+        block.problem("between", f"expected two sides, found {found}", 'between: ["foot_?", world]')
+        return None
+    path = f"{block.path}.between"
+    named = [_side(item, block, f"{path}[{i}]", known, unreadable) for i, item in enumerate(node.items)]
+    out = expand(block.nodes.get("except"), block.reader, f"{block.path}.except", "body", known.bodies, unreadable)
+    sides = [tuple(name for name in side or () if name not in out) for side in named]
+    for i, side in enumerate(named):
+        if side is not None and not sides[i]:
+            what = "'except' leaves nothing of this side" if side else "this side names nothing"
+            block.problem("between", what, "name a body, a pattern, or world", item=i)
+    if all(sides):
+        _check_pairs(block, sides[0], sides[1], known)
+    said = block.get("friction")
+    friction, combine = (None, said.get("combine")) if isinstance(said, Block) else (said, "geometric")
+    return Contact(
+        name=thing.full, between=(sides[0], sides[1]), friction=friction, combine=combine,
+        restitution=block.get("restitution"), rest_speed=block.get("rest_speed"),
+        active=bool(block.get("active")) and not block.wrote("from", "when"),
+        place=thing.key.place,
+    )  # fmt: skip
+
+
+def build_switches(thing: Thing, names: Names) -> list[Event]:
+    """Return the events that `from`, `until` and `when` of a rule stand for."""
+    block: Block = thing.value
+    if block is BAD:
+        return []
+    if block.wrote("when") and block.wrote("from", "until"):
+        block.problem("when", "'when' beside a time", "give the time inside: t > 1 s and ...")
+    begins, ends = block.get("from"), block.get("until")
+    if begins is not None and ends is not None and begins >= ends:
+        block.problem("until", f"the rule ends at {ends:g} s, before it begins at {begins:g} s")
+    found = []
+    holds = condition_of(block, names)
+    lifted = None
+    if holds is not None:
+        lifted = dataclasses.replace(holds, text=f"not ({holds.text})", tree=ast.UnaryOp(ast.Not(), holds.tree))
+    for kind, word, at, when in (("touch", "begins", begins, holds), ("release", "ends", ends, lifted)):
+        if at is not None or when is not None:
+            action = Action(kind=kind, targets=(thing.full,), place=thing.key.place)
+            found.append(Event(
+                name=f"{thing.full} {word}", at=at, after=(), when=when, key=None, once=when is None, actions=(action,),
+                caption="", place=thing.key.place,
+            ))  # fmt: skip
+    return found
+
+
+def _check_pairs(block: Block, first: tuple[str, ...], second: tuple[str, ...], known: Touchable) -> None:
+    """Report a rule of which no pair can ever touch."""
+    bodies = {name for name in (*first, *second) if name in known.bodies}
+    if not bodies:
+        block.problem("between", "both sides stand still", "name a body on one of them")
+    elif len(bodies) == 1 and set(first) == set(second):
+        what = f"'{first[0]}' on both sides: a body does not touch itself"
+        block.problem("between", what, "name another body, or world")
+
+
+def _side(node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str] | None:
+    """Return the bodies and shapes of the world that one side names, None if some of it means nothing (reported)."""
+    reader, found, clear = block.reader, dict[str, None](), True
+    items = node.items if isinstance(node, Sequence) else [node]
+    for i, item in enumerate(items):
+        at = f"{path}[{i}]" if isinstance(node, Sequence) else path
+        text = reader.text(item, at)
+        names = [] if text is BAD else _named(text, item, block, at, known, unreadable)
+        if names and all(name in known.bare for name in names):
+            reader.problem(item, at, f"'{text}' has no shapes", "what touches is a shape: give it one")
+        clear = clear and bool(names)
+        found.update(dict.fromkeys(names))
+    return list(found) if clear else None
+
+
+def _named(text: str, node: Node, block: Block, path: str, known: Touchable, unreadable: Unreadable) -> list[str]:
+    """Return what one name or pattern means; report it if that is nothing."""
+    reader = block.reader
+    if text == WORLD:
+        return [WORLD]
+    if not text.startswith(f"{WORLD}."):
+        full = reader.scope.full(text)
+        if full not in known.bodies and reader.scope.full(f"{WORLD}.{text}") in known.still and full not in unreadable:
+            reader.problem(node, path, f"no body named '{full}'", f"the shape of the world: {WORLD}.{text}")
+            return []
+        return resolve_name(reader.scope.full(text), node, reader, path, "body", known.bodies, unreadable)
+    name = reader.scope.full(text)
+    lost = unreadable.may_match(name) if is_pattern(name) else name in unreadable
+    if not known.still and not lost:
+        reader.problem(node, path, f"no world shape named '{name}'", "give the shape a name: {name: ground, plane: {}}")
+        return []
+    return resolve_name(name, node, reader, path, "world shape", known.still, unreadable)

@@ -1,0 +1,491 @@
+"""Which points touch, and how: decided anew at every instant at which that may change.
+
+dynamics-filter-1999, "Collisions and Contacts": first impulses, with all that is closed, then the contacts are full
+constraints and give way as forces demand; `sim.contact.contact_problem` is the problem, on both levels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim.assembly.constraint_diagnostics import slips_by_choice
+from sim.contact.analytic_centre import Centre, centred, fully_held
+from sim.contact.contact_problem import acceleration, first
+from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
+from sim.contact.kinetics import Kinetics
+from sim.contact.remembered import CROWD, Contacts
+from sim.contact.slip_directions import NOWHERE, along, creep_straight, let_creep, movable, rows_across
+from sim.contact.solution import ContactSolution, ContactStatus
+from sim.contact.solve import polish, solve_contacts
+from sim.contact.stops import (
+    Bounded,
+    Point,
+    against,
+    at_stops,
+    eased,
+    everywhere,
+    frictions,
+    holds_of,
+    rubbing,
+    with_friction,
+)
+from sim.kernels.system import SETTLE, START
+from sim.kernels.tables import CREEP, OPEN, SLIP, STICK, Status
+from sim.mechanism.finding import closed_points, meetings
+from sim.mechanism.hold import Hold, key_of
+from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.structure import build
+from sim.mechanism.touch import Touch
+from sim.simulation.not_finite import NotFinite
+from sim.simulation.structure_changes import Instant
+
+if TYPE_CHECKING:
+    from sim.mechanism.compiler import Model
+    from sim.simulation.flow import Flow
+
+CLOSED = (STICK, SLIP, CREEP)
+AT_REST = 1e-8  # m/s: normal rate at which it stays
+STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
+LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
+LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
+BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
+NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
+DEEP = 1e-6  # m: an overlap that no step leaves
+TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
+JAMS = 5  # that follow each other at one instant
+AGAIN = 5  # impacts without restitution after an impact that leaves points that close
+SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
+
+
+@dataclass
+class Outcome:
+    """What an instant did at points of contact.
+
+    struck : names of pairs that collided; pairs : of those whose modes changed
+    changed : modes that changed, as text; ended : sequences of collisions that end
+    lost : J
+    failure : why there is no answer, or empty; endless : because decisions follow each other without end
+    change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
+    """
+
+    struck: list[str] = field(default_factory=list)
+    pairs: set[str] = field(default_factory=set)
+    changed: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    lost: float = 0.0
+    change: np.ndarray | None = None
+    impulse: np.ndarray | None = None
+    mechanism: Mechanism | None = None
+    failure: str = ""
+    endless: bool = False
+
+
+class Touching:
+    """The contacts of a run: they read and write what its state remembers of them."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.state = Contacts([rule.active for rule in model.scene.contacts])
+        self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
+
+    def name(self, touch: Point) -> str:
+        """Return the names of the two bodies of a point, or the joint at its stop."""
+        if isinstance(touch, Bounded):
+            return touch.name(self.model)
+        solids, pair = self.model.solids, self.model.pairs[touch.pair]
+        names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
+        return " and ".join(names)
+
+    def switch(self, names: Sequence[str], *, on: bool) -> None:
+        """Switch rules on or off."""
+        for n, rule in enumerate(self.model.scene.contacts):
+            if rule.name in names:
+                self.state.rules[n] = on
+
+    def forget(self, columns: Sequence[int]) -> None:
+        """Forget how freedoms met their stops: their joints are connected anew."""
+        for column in columns:
+            for side in (-1, 1):
+                self.state.hops.forget(key_of(int(column), side)[0])
+
+    def let_go(self, flow: Flow) -> None:
+        """Take all that touches or is held out of the structure, for an instant at which it changes.
+
+        What time steps add to inertia, too: impulses meet the bodies as they are.
+        """
+        if flow.structure.touches or flow.structure.holds or flow.model.step:
+            flow.have_steps_of(0.0)
+            flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
+        self.state.idle, self.state.idle_stops = frozenset(), frozenset()
+
+    # --- one instant ----------------------------------------------------------------------------
+
+    def decide(self, flow: Flow) -> Outcome:
+        """Let points that come together collide, then find which of those that touch stick, slide or part."""
+        out, now, leaving = Outcome(), flow.instant(), self.state.leaving
+        self.state.leaving = frozenset()
+        self.state.ways.note(flow)
+        rules = meetings(now.mechanism, self.state.rules)
+        if flow.time_stepping:
+            out.failure = self._prepare_steps(flow, now, rules)
+            return out
+        bare = _with(now, (), rules)
+        closed, gaps = closed_points(bare.mechanism, rules)
+        stops, more = at_stops(bare.mechanism)
+        rough = with_friction(bare.mechanism)
+        law: list[Point] = [*closed, *stops, *rough]
+        flow.take(bare, bare.v)
+        flow.rub(np.zeros(len(self.model.columns)))
+        self.state.idle, self.state.idle_stops = frozenset(), frozenset()
+        pressed = len(closed) + len(stops)  # friction gives no impulses
+        out.failure = self._overlap(law[:pressed], gaps + more)
+        if out.failure:
+            return out
+        if not law:
+            self._keep((), out)
+            return out
+        held = everywhere(bare.mechanism, [*stops, *rough])
+        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        kinetics = Kinetics(full.mechanism, [*stops, *rough])
+        v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
+        for _ in range(2):  # forces follow the velocities that settling has changed
+            answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
+            if out.failure:
+                return out
+            touches, before = self._held(kinetics, law, v, answer, centre, leaving), v
+            v = self._settle(kinetics, law, touches, v, out)
+            if v is before:
+                break
+        u_n = kinetics.rates(v)[::3]
+        idle = {
+            touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
+        }
+        self.state.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
+        bounded = [one for one in touches if isinstance(one, Bounded)]
+        self.state.idle_stops = frozenset((one.column, one.side) for one in bounded if one.pair in idle)
+        self._keep(touches, out)
+        self._go_on(flow.t, law, out)
+        closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
+        for _ in range(len(rough) + 1):
+            holds, friction = holds_of(bare.mechanism, bounded), rubbing(self.model, bounded)
+            crooked, turn = None, 0
+            while closed is not crooked:
+                flow.take(_with(bare, tuple(closed), rules, holds), v)
+                flow.rub(friction)
+                crooked, closed, turn = closed, creep_straight(flow, closed, last=turn >= TURNS), turn + 1
+            beyond = flow.torques_beyond()
+            chosen = self._chosen_grip(flow)
+            if chosen:
+                out.failure = chosen
+                return out
+            held_before, bounded = bounded, eased(bounded, beyond)
+            if bounded == held_before:
+                break
+        flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
+        return out
+
+    def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
+        """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.
+
+        Returns which bodies are inside one another that may touch from now on, or which joint starts beyond its limits;
+        or nothing.
+        """
+        begin = {pair: rule for pair, rule in rules.items() if pair not in now.structure.meetings}
+        bare = _with(now, (), begin)
+        law, gaps = closed_points(bare.mechanism, begin)
+        stops, more = at_stops(bare.mechanism) if flow.t == 0.0 else ([], [])
+        inside = self._overlap([*law, *stops], [*gaps, *more])
+        if inside:
+            return inside
+        if not flow.model.step:
+            flow.have_steps_of(flow.model.scene.simulate.dt)
+            flow.take(_with(flow.instant(), (), rules), now.v)
+            flow.rub(np.zeros(len(self.model.columns)))
+            flow.foresee()
+        return ""
+
+    def _chosen_grip(self, flow: Flow) -> str:
+        """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
+        for hold in flow.structure.holds:
+            joint = int(self.model.columns.joint[hold.column])
+            if joint not in self.model.constraints or flow.work.joints.determinate[joint] == 1.0:
+                continue
+            if slips_by_choice(flow.mechanism, flow.structure.loops.index(joint)):
+                spec = self.model.constraints[joint]
+                return (
+                    f"constraint {spec.name!r} ({spec.place}) lets go beyond a force (holds) that is not determined "
+                    "here: other rows repeat its own, so its force is one choice among many. Leave out 'holds', or "
+                    "what holds the same again"
+                )
+        return ""
+
+    def _overlap(self, law: Sequence[Point], gaps: Sequence[float]) -> str:
+        """Return which bodies are inside one another, or nothing."""
+        deepest = min(zip(gaps, range(len(law)), strict=True), default=(0.0, 0))
+        if deepest[0] > -DEEP:
+            return ""
+        point = law[deepest[1]]
+        if isinstance(point, Bounded):
+            return f"{point.beyond(self.model, -deepest[0])}: change the pose, the initial value or the limits"
+        return (
+            f"{self.name(point)} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
+            "or leave them out of the contacts (`except`)"
+        )
+
+    def _forces(
+        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray,
+        out: Outcome,
+    ) -> tuple[ContactSolution, Centre, np.ndarray]:  # fmt: skip
+        """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
+        for jams in range(JAMS + 1):
+            flow.take(bare, v)
+            full.mechanism.look(full.q, v)
+            answer, centre = self._hold(flow, kinetics, law, v, out)
+            if out.failure or not answer.painleve.any() or jams == JAMS:
+                break
+            v = self._jam(kinetics, law, v, answer.painleve, out)
+        return answer, centre, v
+
+    def _held(
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, answer: ContactSolution, centre: Centre,
+        leaving: frozenset[tuple[int, int, int]],
+    ) -> list[Point]:  # fmt: skip
+        """Return the points in their modes, with their shares of forces that are not unique.
+
+        A point that carries nothing is left open.  leaving : points whose cones were just left: where no other
+        forces of the same rates have room, they begin to slide, all that have none of it together.
+        """
+        P, n, closed = centre.P, len(centre.P), [touch for touch in law if isinstance(touch, Touch)]
+        k, mode, d = len(closed), answer.mode[:n].copy(), answer.d[:n].copy()
+        mode[~(P[:, 0] > NOTHING * answer.unit[:n]) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
+        sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law[:n]], bool)
+        if leaves.any():
+            leaves |= sticks & centre.bound & centre.chosen
+            mode[leaves] = SLIP
+            d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
+        points = kinetics.mechanism.work.points
+        rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
+        begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
+        G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.ways.creep_on(kinetics, law, v)[:n]
+        vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
+        if vague.any():
+            d[vague] = movable(G, vague, d)
+        d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
+        led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
+        mode = let_creep(G, mode, d, (begins | (rubs & crept)) & ~led)
+        # Forces of least norm go on as that; with friction that follows them, each motion has its own.
+        nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
+        for i, touch in enumerate(closed):  # the direction goes on from where it was
+            start = self.state.ways.started.get(touch.key, np.zeros(3))
+            if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
+                d_W[i] = start
+        touches = [
+            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f), determinate=not chosen)
+            for touch, m, way, f, chosen in zip(closed, mode[:k], d_W, nearest[:k], centre.chosen[:k], strict=True)
+        ]
+        bounded = [one for one in law if isinstance(one, Bounded)]
+        stops = against(bounded[: n - k], nearest[k:], mode[k:])
+        return [*touches, *stops, *frictions(bounded[n - k :], answer, leaving)]
+
+    def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
+        u = kinetics.rates(v)
+        if not (u[::3] < -AT_REST).any():
+            return v
+        said = self.model.scene.simulate
+        collide = resolve_in_turn if said.impact == "sequential" else resolve
+        collision = Collision(
+            G=kinetics.G, u=u, mu=self._of(law, "friction"), e=self._of(law, "restitution"),
+            rest=self._of(law, "rest_speed"), patch=_pairs(law),
+        )  # fmt: skip
+        answer = collide(collision, poisson if said.restitution == "poisson" else newton)
+        P = answer.P.ravel()
+        hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
+        closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
+        out.struck = sorted(set(closing.values()))
+        for pair, name in closing.items():
+            end = self.state.hops.ends(pair, t)
+            if end is not None:
+                self.state.hops.forget(pair)
+                of_pair = np.flatnonzero([touch.pair == pair for touch in law])
+                grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
+                rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
+                left = u + kinetics.rates(kinetics.change(P))
+                P = P + _brought_to_rest(kinetics.G, left, np.eye(len(u))[rows])
+                out.ended.append(f"{name} comes to rest at {end:.9f} s")
+        for _ in range(AGAIN):  # what came to rest, or was not solved to the end, may let others close
+            left = u + kinetics.rates(kinetics.change(P))
+            if not (left[::3] < -AT_REST).any():
+                break
+            P = P + resolve(replace(collision, u=left, e=np.zeros(len(law)))).P.ravel()
+        after: np.ndarray = v + kinetics.change(P)
+        out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
+        out.change = after - v
+        out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
+        return after
+
+    def _settle(
+        self, kinetics: Kinetics, law: Sequence[Point], touches: Sequence[Point], v: np.ndarray, out: Outcome
+    ) -> np.ndarray:
+        """Return v without slow rates of points that are pressed together: their hops are lower than what touches.
+
+        Nor with slow slips of points that stick, or now begin to slide where the forces want.
+        """
+        u = kinetics.rates(v)
+        closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
+        begins = np.abs(self.state.ways.go_on(kinetics, law, v)).sum(axis=1) == 0.0
+        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
+        rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
+        creep = [k for k, touch in enumerate(touches) if touch.mode == CREEP and not still[k]]
+        ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
+        rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
+        if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
+            return v
+        P = _brought_to_rest(kinetics.G, u, rows)
+        after: np.ndarray = v + kinetics.change(P)
+        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
+        return after
+
+    def _jam(
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, driven_in: np.ndarray, out: Outcome
+    ) -> np.ndarray:
+        """Return v after the impulse that stops points which sliding drives into the other body."""
+        u = kinetics.rates(v)
+        answer = jam(
+            Collision(G=kinetics.G, u=u, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)),
+            driven_in,
+        )
+        P = answer.P.ravel()
+        after: np.ndarray = v + kinetics.change(P)
+        out.struck += [f"{self.name(law[k])} jam" for k in np.flatnonzero(driven_in).tolist()]
+        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
+        out.change = after - v if out.change is None else out.change + after - v
+        more = kinetics.impulses(P)
+        out.impulse, out.mechanism = more if out.impulse is None else out.impulse + more, kinetics.mechanism
+        return after
+
+    def _hold(
+        self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome
+    ) -> tuple[ContactSolution, Centre]:
+        """Return what holds, and the forces it is to hold with."""
+        status, vdot = _free(flow)
+        if not np.isfinite(vdot).all():
+            raise NotFinite
+        u = kinetics.rates(v).reshape(-1, 3)
+        modes = np.array([self.state.modes.get(touch.key, OPEN) for touch in law])
+        ways = self.state.ways.go_on(kinetics, law, v)
+        on = np.flatnonzero(np.abs(ways).sum(axis=1))
+        u[on, 1:] = ways[on]
+        a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
+        rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
+        problem = acceleration(
+            kinetics.G, a, self._of(law, "friction"), u_t=u[:, 1:],
+            closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
+            modes=modes if modes.any() else None, slow=STILL, least=resistance,
+            scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
+        )  # fmt: skip
+        held = None if problem.least.any() else fully_held(problem)
+        answer = None if held is None else polish(problem, held)
+        if answer is None or answer.status:
+            answer = solve_contacts(problem)
+        self.state.iterations = answer.iterations
+        if status != Status.OK:
+            out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
+        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
+            names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
+            out.failure = (
+                f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
+                "accelerations. Lower their friction, or let fewer points touch"
+            )
+        pressed = int(np.count_nonzero(problem.least == 0.0))
+        pressed_alone = problem if pressed == len(law) else first(problem, pressed, answer.P)
+        return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
+
+    def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
+        """Note a decision; where too many follow each other in too short a time, say so."""
+        self.state.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        if len(self.state.decisions) == CROWD and t - self.state.decisions[0][0] < SPAN:
+            out.endless = True
+            often = Counter(name for _, pairs in self.state.decisions for name in pairs).most_common(4)
+            out.failure = (
+                f"{CROWD} times within {t - self.state.decisions[0][0]:.1e} s contacts collided or changed, those of "
+                f"{', '.join(name for name, _ in often)} most often: what follows takes no time. Give them less "
+                "restitution, or let fewer bodies touch"
+            )
+
+    def _of(self, law: Sequence[Point], what: str) -> np.ndarray:
+        """Return what a law says of each point; only friction in joints resists without being pressed."""
+        if what == "resistance":
+            return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
+        if what == "friction":  # what resists in a joint has a bound of its own
+            own = (0.0 if isinstance(touch, Bounded) else self.model.friction(touch.pair, touch.rule) for touch in law)
+            return np.array(list(own))
+        rules = self.model.scene.contacts
+        says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
+        return np.array([getattr(one, what) for one in says], float)
+
+    def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
+        modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}
+        known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.state.points.items()}
+        word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}  # a creep is a slide
+        for key in dict.fromkeys([*self.state.modes, *modes]):
+            if modes.get(key, OPEN) != self.state.modes.get(key, OPEN):
+                point, mode = known[key], modes.get(key, OPEN)
+                out.pairs.add(self.name(point))
+                if isinstance(point, Bounded):
+                    out.changed.append(point.told(self.model, mode))
+                else:
+                    out.changed.append(f"{self.name(point)} {word[mode]}")
+        out.changed = [
+            f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
+            for text in dict.fromkeys(out.changed)
+        ]
+        self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
+
+
+def _with(
+    now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], holds: tuple[Hold, ...] = ()
+) -> Instant:  # fmt: skip
+    """Return an instant with these closed points, pairs that may touch and their rules, and freedoms that are held."""
+    then = now.structure
+    structure = build(now.model, now.frames, now.active, then.carrier, touches, rules, holds, like=then)
+    mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
+    mechanism.look(now.q, now.v)
+    return replace(now, structure=structure, mechanism=mechanism)
+
+
+def _pairs(law: Sequence[Point]) -> np.ndarray:
+    return np.array([touch.pair for touch in law])
+
+
+def _shortest_hop(u_n: np.ndarray, a_n: np.ndarray) -> float:
+    """Return how long the first of the points that leave will stay away, as far as can be told [s]."""
+    leaves = (u_n > AT_REST) & (a_n < 0.0)
+    return float(np.min(2.0 * u_n[leaves] / -a_n[leaves], initial=np.inf))
+
+
+def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the impulses (3k,) of least norm along some rows (r, 3k) that stop the rates of these rows."""
+    out: np.ndarray = rows.T @ np.linalg.lstsq(rows @ G @ rows.T, -(rows @ u), rcond=1e-12)[0]
+    return out
+
+
+def _share(mode: int, f: np.ndarray) -> tuple[float, float, float]:
+    """Return a point's share of forces; of one that creeps friction takes what is not normal."""
+    return (0.0, 0.0, float(f[0])) if mode == CREEP else (float(f[1]), float(f[2]), float(f[0]))
+
+
+def _free(flow: Flow) -> tuple[Status, np.ndarray]:
+    """Return vdot of the present state with what holds it now."""
+    y, k = flow.stepper.y.copy(), np.zeros_like(flow.stepper.y)
+    status = Status(flow.ask(START, y, k))
+    if status == Status.OK:
+        status = Status(flow.ask(SETTLE, y, k))
+    n = flow.structure.sizes
+    return status, k[n.q : n.q + n.v].copy()

@@ -1,0 +1,130 @@
+"""How a kernel's row of numbers becomes the datasets of a recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim.kernels.tables import DRAG, SLIP, STICK, TORSION, WRENCH
+from sim.mechanism.compiler import Model
+from sim.mechanism.structure import Structure
+
+BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 22, 8, 9
+
+
+class Rows:
+    """The buffer that kernels fill, and its split into named datasets.
+
+    layout : (7,) where bodies, columns, joints, energies, forces, the raw state and closed points begin in a row.
+    """
+
+    def __init__(self, model: Model, count: int = 128):
+        self.model = model
+        bodies, columns, joints = len(model.bodies) - 1, len(model.columns), len(model.joints)
+        a = 1 + BODY_NUMBERS * bodies
+        b = a + COLUMN_NUMBERS * columns
+        c = b + JOINT_NUMBERS * joints
+        d = c + 8 + FORCE_NUMBERS * len(model.forces)
+        self.layout = np.array([1, a, b, c, c + 8, d, d + 13 * bodies], np.int64)
+        self.buffer = np.zeros((count, d + 13 * bodies))
+
+    def fit(self, structure: Structure) -> None:
+        """Make room for the closed points of a structure; what was in the buffer is gone if that is another room."""
+        width = int(self.layout[6]) + CONTACT_NUMBERS * len(structure.touches)
+        if width != self.buffer.shape[1]:
+            self.buffer = np.zeros((len(self.buffer), width))
+
+    def split(self, rows: np.ndarray, structure: Structure, impact: float, extra: float) -> dict[str, np.ndarray]:
+        """Return dataset name -> values of rows (k, width) of one structure.
+
+        impact, extra: energy lost in impacts and put in at events so far [J].
+        """
+        model = self.model
+        k, bodies, columns, joints = len(rows), len(model.bodies) - 1, len(model.columns), len(model.joints)
+        _, a, b, c, d, e, _ = self.layout
+        body = rows[:, 1:a].reshape(k, bodies, BODY_NUMBERS)
+        column = rows[:, a:b].reshape(k, COLUMN_NUMBERS, columns).copy()
+        joint = rows[:, b:c].reshape(k, joints, JOINT_NUMBERS).copy()
+        present = np.zeros(joints, bool)
+        present[[*structure.carrier[1:], *structure.loops]] = True
+        column[:, :, ~present[model.columns.joint]] = np.nan
+        joint[:, ~present] = np.nan
+        force = self._forces(rows[:, d:e].reshape(k, len(model.forces), FORCE_NUMBERS).copy(), present)
+        kinetic, potential, dissipated, put_in = rows[:, c : c + 4].T
+        return {
+            "time": rows[:, 0].copy(), "position": body[:, :, 0:3], "quat_wxyz": body[:, :, 3:7],
+            "velocity": body[:, :, 7:10], "angular_velocity": body[:, :, 10:13], "com": body[:, :, 13:16],
+            "joints/coordinate": column[:, 0], "joints/rate": column[:, 1], "joints/torque": column[:, 2],
+            "joints/stop_torque": column[:, 3], "joints/friction_torque": column[:, 4],
+            "joints/force": joint[:, :, 0:6], "joints/position": joint[:, :, 6:9], "trust/determinate": joint[:, :, 9],
+            "trust/components": joint[:, :, 10:16], "trust/own_components": joint[:, :, 16:22],
+            "forces/length": force[:, :, 0], "forces/tension": force[:, :, 1], "forces/wrench": force[:, :, 2:8],
+            "energy/kinetic": kinetic, "energy/potential": potential, "energy/dissipated": dissipated,
+            "energy/input": put_in + extra, "energy/impact": np.full(k, impact),
+            "energy/balance": self.balance(rows, impact, extra),
+            "trust/position_residual": rows[:, c + 4], "trust/velocity_residual": rows[:, c + 5],
+            "trust/smallest_singular_value": rows[:, c + 6], "trust/rank": rows[:, c + 7],
+            "trust/rows": np.full(k, structure.sizes.rows),
+        }  # fmt: skip
+
+    def balance(self, rows: np.ndarray, impact: float, extra: float) -> np.ndarray:
+        """Return the energy of all that moves and was lost, less what was put in (k,) [J]; see `split`."""
+        c = self.layout[3]
+        kinetic, potential, dissipated, put_in = rows[:, c : c + 4].T
+        balance: np.ndarray = kinetic + potential + dissipated + impact - (put_in + extra)
+        return balance
+
+    def _forces(self, force: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """Return what forces did (k, forces, numbers), not-a-number for what their kind has not."""
+        kind, column = self.model.forces.kind, self.model.forces.column
+        force[:, (kind == WRENCH) | (kind == DRAG), :2] = np.nan
+        force[:, kind == TORSION, 2:] = np.nan
+        joint = self.model.columns.joint[np.where(kind == TORSION, column, 0)] if len(self.model.columns) else column
+        force[:, (kind == TORSION) & ~present[joint]] = np.nan
+        return force
+
+    def state(self, rows: np.ndarray, structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+        """Return the raw (q, v) of rows of one structure."""
+        first, nq, nv = int(self.layout[5]), structure.sizes.q, structure.sizes.v
+        return rows[:, first : first + nq], rows[:, first + nq : first + nq + nv]
+
+    def contacts(self, rows: np.ndarray, structure: Structure) -> dict[str, np.ndarray]:
+        """Return name -> values of all closed points in rows of one structure, row by row; see `sim.recording`.
+
+        Normal and force are told of the pair's first and second shape, whichever side the features have them on.
+        """
+        touches, solids = structure.touches, self.model.solids
+        k, m = len(rows), len(touches)
+        first = int(self.layout[6])
+        numbers = rows[:, first : first + CONTACT_NUMBERS * m].reshape(k, m, 3, 3)
+        second = [structure.link_of[solids[self.model.pairs[touch.pair].second].body] for touch in touches]
+        sides = np.array([touch.features.link[1] for touch in touches])
+        turned = sides != np.array(second)
+        modes = np.array([min(touch.mode, SLIP) for touch in touches], int)
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        key = np.array([touch.features.key for touch in touches], np.int64).reshape(m, 2)
+        key[turned] = key[turned, ::-1]
+        pair = np.array([touch.pair for touch in touches], int)
+        determinate = np.array([touch.determinate for touch in touches], int)
+        return {
+            "row": np.repeat(np.arange(k), m), "pair": np.tile(pair, k), "determinate": np.tile(determinate, k),
+            "key": np.tile(key, (k, 1)), "mode": np.tile(modes, k),
+            "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
+            "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
+        }  # fmt: skip
+
+    def presses(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
+        """Return the same of points that press in time steps; told: TOLD."""
+        solids = self.model.solids
+        pair = np.array(list(structure.meetings), np.int64)[told.meeting]
+        second = np.array([structure.link_of[solids[self.model.pairs[n].second].body] for n in pair], np.int64)
+        turned = told.side != second
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        key = told.key.copy()
+        key[turned] = key[turned, ::-1]
+        return {
+            "row": np.searchsorted(times, told.t), "pair": pair, "determinate": np.full(len(pair), -1), "key": key,
+            "mode": np.where(told.slides, SLIP, STICK),
+            "point": told.p.copy(), "normal": sign * told.n, "force": sign * told.force,
+        }  # fmt: skip
