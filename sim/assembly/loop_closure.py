@@ -167,7 +167,8 @@ def close_positions(
 ) -> bool:  # fmt: skip
     """Move the freedoms that are not fixed until all loops are closed; tell whether they are.
 
-    The nearest pose is taken, on whatever branch it is: from afar `sim.assembly.continuation` leads to where branches meant.
+    The nearest pose is taken, on whatever branch it is: from afar `sim.assembly.continuation` leads to where
+    branches meant.
 
     wanted: coordinates of loop joints to reach on the way; drives: driven joints stand where their motions are
     standing: points that are to stay where they stand

@@ -1,6 +1,7 @@
 """Where the mechanism starts, and whether it can: loops closed, and what `initial` writes kept.
 
-The drawing is closed first; what is written is then followed from there, on the drawing's branch (`sim.assembly.continuation`).
+The drawing is closed first; what is written is then followed from there, on the drawing's branch
+(`sim.assembly.continuation`).
 What is not named keeps still as far as the kinetic-energy metric allows.  A drawing that is already assembled is not
 moved.
 """

@@ -9,7 +9,7 @@ from sim.contact.slip_directions import Ways
 from sim.contact.stops import Point
 from sim.contact.zeno import Hops
 
-CROWD = 500  # decisions that follow each other without end if they take less than a time; see `sim.simulation.contact_modes`
+CROWD = 500  # decisions that follow each other without end if they take less than `contact_modes.SPAN`
 
 
 @dataclass

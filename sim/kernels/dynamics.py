@@ -2,8 +2,8 @@
 
     kinematics -> forces -> articulated inertias -> constraints -> accelerations
 
-With M^-1 = W^T W, W the pass to the root (`sim.kernels.elimination.articulated`), J' = J W^T and y = W (tau - bias), the
-loops' forces solve (J' J'^T) f = gamma - J' y.  Where many rows make that dense, they are eliminated
+With M^-1 = W^T W, W the pass to the root (`sim.kernels.elimination.articulated`), J' = J W^T and y = W (tau - bias),
+the loops' forces solve (J' J'^T) f = gamma - J' y.  Where many rows make that dense, they are eliminated
 along the tree instead (`sim.kernels.elimination.fronts`).
 """
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _SIM = Path(__file__).resolve().parent.parent
-_SOURCES = [*sorted(_SIM.glob("kernels/*.py")), _SIM / "model.py"]
+_SOURCES = sorted(_SIM.glob("kernels/**/*.py"))
 _FAST = {"contract", "arcp", "nsz"}  # never nnan or ninf: they compile isfinite(nan) to True
 
 _interpret = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -47,7 +47,7 @@ def source_digest() -> str:
 
     digest = hashlib.sha256()
     for path in _SOURCES:
-        digest.update(path.name.encode())
+        digest.update(path.relative_to(_SIM).as_posix().encode())
         digest.update(path.read_bytes())
     digest.update(__version__.encode())
     digest.update(sys.version.encode())

@@ -36,7 +36,7 @@ from sim.kernels.tables import Control, Guards, Tables, Work
     # The others need their addresses only where a scene asks for them.
     RADAU,  # a trial step of the implicit method from y; see `sim.kernels.integrators.radau`
     VARIATIONAL,  # a step of the variational method from y; see `sim.kernels.integrators.variational`
-    CLASSICAL,  # a step of the classical Runge-Kutta method where rows bind rates; see `sim.kernels.integrators.classical`
+    CLASSICAL,  # a step of the classical Runge-Kutta method where rows bind rates; see `classical`
     STEPPING,  # a time step with contacts from y; see `sim.kernels.integrators.stepping`
     PUSH,  # forces of the last time step's contacts onto the links
     TELL,  # these contacts into `work.told`, for a row of time t
@@ -44,7 +44,7 @@ from sim.kernels.tables import Control, Guards, Tables, Work
     # values of formulas that read forces or energies, at coordinates a and rates b, where rows are factorised; see
     # `sim.kernels.feedback`
     FEED,
-    # About contacts, where there are any; see `sim.kernels.unilateral.contact_system`.  What they tell goes into `work`.
+    # About contacts, where there are any; see `sim.kernels.unilateral.contact_system`.  `work` takes what they tell.
     PLACE,  # where closed points are, in the pose that `work` holds
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
     RUB,  # multipliers and vdot where points slide, friction following their forces

@@ -629,7 +629,8 @@ class Work(NamedTuple):
     span_v: Annotated[Any, "f8"]  # (nv,)
     span_off: Annotated[Any, "f8"]  # (nv,) how far rates depart from these
     span_most: Annotated[Any, "f8"]  # (nv,) their largest magnitudes
-    # (columns, 5) intervals of coordinates, see `sim.kernels.guards.intervals`, and their values at the place of reference
+    # (columns, 5) intervals of coordinates, see `sim.kernels.guards.intervals`, and their values at the place of
+    # reference
     ranges: Annotated[Any, "f8", 2]
     rate_ranges: Annotated[Any, "f8", 2]  # (columns, 5) of rates
     bounds: Annotated[Any, "f8", 2]  # (64, 5) stack of them

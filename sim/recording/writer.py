@@ -245,7 +245,7 @@ class Recorder:
         return time.monotonic() - self._kept > FLUSH_PERIOD
 
     def keep_state(self, text: bytes, numbers: bytes, finished: bool = False) -> None:
-        """Keep a state, as `sim.recording.plain_values.packed` gives it, from which the run goes on behind what was recorded.
+        """Keep a state, as `plain_values.packed` gives it, from which the run goes on behind what was recorded.
 
         finished : it is that of the recording when it is finished, and waits in memory until then
         """

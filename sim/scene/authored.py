@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(__file__).resolve().parents[1]
 _inside = 0  # calls of such code that run now, of all threads
 _output: Any = None  # standard output, while they do
 

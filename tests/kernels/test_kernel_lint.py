@@ -11,7 +11,7 @@ from tests.kernels.kernel_lint import breaches, decorator, kernels_of
 pytestmark = pytest.mark.fast
 
 KERNELS = Path(__file__).parents[2] / "sim" / "kernels"
-SOURCES = {path.name: path.read_text(encoding="utf-8") for path in sorted(KERNELS.glob("*.py"))}
+SOURCES = {path.name: path.read_text(encoding="utf-8") for path in sorted(KERNELS.rglob("*.py"))}
 
 
 def test_kernels_keep_their_promises() -> None:

@@ -60,7 +60,8 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         for before, after in (("1e-9", "1.0000000000000002e-06"), ("error < 1e-9", "(error <= 1e-09)"))
     ),
     Judged(
-        "sim/mechanism/lending.py", "poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
+        "sim/mechanism/lending.py",
+        "poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
         "a pose that is like no other: whether M is singular in all poses is seen at any of them",
     ),
     Judged(
@@ -80,7 +81,8 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "at the limit both ways give the same digits",
     ),
     Judged(
-        "sim/assembly/loop_closure.py", "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
+        "sim/assembly/loop_closure.py",
+        "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
         "where parts of a recorded row begin: none is recorded while loops are closed",
     ),
     Judged(
@@ -124,7 +126,8 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
-            "sim/simulation/precompile.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
+            "sim/simulation/precompile.py",
+            "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
             before, after, "kernels are compiled for the types of these numbers, and called with none of them",
         )
         for before, after in (("0", "1"), ("0.0", "1.0"))

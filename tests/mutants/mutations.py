@@ -46,8 +46,8 @@ class Mutant:
 
     @property
     def room(self) -> str:
-        """The folder, or the top of one."""
-        return str(Path(self.file).parent)
+        """The package, or the folder at the top."""
+        return "/".join(Path(self.file).parent.parts[:2])
 
     def made_in(self, source: bytes) -> bytes:
         """Return the source with the mistake."""

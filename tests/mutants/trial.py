@@ -28,7 +28,8 @@ FIRST = 25  # tests that are tried before the others: to import all that reach a
 LONGEST_TEST = 60  # s: a test that takes longer hangs; none of those that are chosen takes as long
 GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which the whole trial hangs
 SLOWER = 4.0  # times: what tests may take beside others
-KERNELS = ("sim/kernels/", "sim/kernels/tables.py")
+KERNELS = ("sim/kernels/",)
+_KERNEL_FOLDERS = sorted({str(path.parent.relative_to(ROOT)) for path in (ROOT / "sim" / "kernels").rglob("*.py")})
 
 
 @dataclass
@@ -133,7 +134,7 @@ def _lend_kernels(folder: Path) -> None:
         (folder / ".kernel_cache" / kept.name).mkdir(mode=0o700, parents=True)
         for mark in filter(Path.is_file, kept.iterdir()):
             shutil.copy2(mark, folder / ".kernel_cache" / kept.name)
-        for sources in ("sim/kernels", "bench", "tests", "tests/kernels"):
+        for sources in (*_KERNEL_FOLDERS, "bench", "tests", "tests/kernels"):
             old, new = (
                 f"{Path(sources).name}_{hashlib.sha1(str(root / sources).encode()).hexdigest()}"
                 for root in (ROOT, folder)

@@ -34,7 +34,8 @@ class LinearError(ValueError):
 class Acting:
     """What acts on one structure at one time.
 
-    laws : (k, columns) torques of controllers that are functions, given q and v (k, ...); see `sim.analysis.linear.laws`
+    laws : (k, columns) torques of controllers that are functions, given q and v (k, ...); see
+    `sim.analysis.linear.laws`
     """
 
     tables: Tables

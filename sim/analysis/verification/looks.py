@@ -246,7 +246,7 @@ def stretch(values: np.ndarray, k: int) -> float:
 
 
 def inside(y: np.ndarray, dense: np.ndarray, theta: np.ndarray | float) -> np.ndarray:
-    """Return states inside a step from y, by its dense output (7, n); see `sim.kernels.integrators.integrate.interpolate`."""
+    """Return states inside a step from y, by its dense output (7, n); see `integrate.interpolate`."""
     out = np.zeros(1)
     for m in range(len(dense) - 1, -1, -1):
         out = (out + dense[m]) * (theta if m % 2 == 0 else 1.0 - theta)

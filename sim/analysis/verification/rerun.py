@@ -39,7 +39,8 @@ class Rerun:
     states : (first row, q, v) of each block of rows
     touches : closed points of contact of all rows, as in a recording; empty where nothing touched
     ended : the sentence with which the run ended before its time; empty where it did not
-    missed, looks : crossings that the run passed by, and at how many places one looked; see `sim.analysis.verification.looks`
+    missed, looks : crossings that the run passed by, and at how many places one looked; see
+    `sim.analysis.verification.looks`
     """
 
     values: dict[str, np.ndarray] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """Which pairs of shapes keep apart through a span of time: conservative advancement along the direction between them.
 
 Across any fixed direction n, the width s(n) of the gap between two supporting planes is a lower bound of the distance
-(`sim.kernels.collision.separation`).  n is taken where the shapes are nearest at the place of reference, and s may fall from
-there by no more than its rate allows,
+(`sim.kernels.collision.separation`).  n is taken where the shapes are nearest at the place of reference, and s may
+fall from there by no more than its rate allows,
 
     ds/dt = n . (v_b - v_a) - dh_a/dt - dh_b/dt,
 

@@ -1,6 +1,7 @@
 """The signed distance of a convex mesh and another shape, and the direction across which it is measured.
 
-As in `sim.kernels.collision.separation`, s(n) is the width of the gap between the supporting planes across n, and its maximum the
+As in `sim.kernels.collision.separation`, s(n) is the width of the gap between the supporting planes across n, and
+its maximum the
 signed distance.  With p a point of the mesh and y(n) the point of the other shape that is farthest against n,
 
     s(n) = n . (y(n) - p)    where n is the normal of a face through p, or between those of two faces whose edge has p.

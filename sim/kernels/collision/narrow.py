@@ -1,8 +1,8 @@
 """Where two shapes touch or are near to touching: up to eight contact points, and the distance of the two.
 
 A contact point is a pair of features near the normal across which the shapes are closest.  Every candidate is
-evaluated by the formula that the engine will use (`sim.kernels.collision.features`), and kept if it lies on both features,
-within the margin, and is not there yet.
+evaluated by the formula that the engine will use (`sim.kernels.collision.features`), and kept if it lies on both
+features, within the margin, and is not there yet.
 """
 
 from __future__ import annotations

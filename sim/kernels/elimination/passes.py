@@ -1,4 +1,4 @@
-"""Solving with rows that were eliminated along the tree: one pass to the root, one back; see `sim.kernels.elimination.fronts`."""
+"""Solving with rows that were eliminated along the tree: one pass to the root, one back; see `fronts`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What may happen within a span of time: bounds of all motion between its ends, and which guards they clear.
 
 Samples of a guard miss whatever crosses twice between two of them.  Here every coordinate and its rate lie between
-bounds that hold through the whole span (`sim.kernels.guards.curves`), and so does what follows from them: at one instant of
+bounds that hold through the whole span (`sim.kernels.guards.curves`), and so does what follows from them: at one
+instant of
 the span, the *place of reference*, poses and velocities are known, and each link's motion differs from that by no more
 than grows outward along the tree (Mirtich 1996; Zhang, Redon, Lee & Kim 2007, for articulated bodies).  Deviations of
 velocities shrink with the span, so that bounds of positions close in with its square.

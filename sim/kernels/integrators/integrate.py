@@ -152,7 +152,7 @@ def asked_step(answers, question, system, t, h, stepper):
 
 @chapter
 def semi_implicit_step(answers, system, h, stepper):
-    """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29)); see `sim.kernels.integrators.inertial`."""
+    """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29)); see `inertial`."""
     return asked_step(answers, LEAP, system, stepper.clock[T], h, stepper)
 
 

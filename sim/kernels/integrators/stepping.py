@@ -10,7 +10,8 @@ so that an open gap closes within the step at most, and u_n >= 0 where bodies to
 open for the share s = gap / (h |u_n*|) of the step, and slides freely for it: friction then is asked of u_t - s u_t*.
 One that would close faster than its rest speed gets Newton's restitution of its speed before the step instead.
 Overlaps are taken back by moving the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press
-like frictionless points; soft stops and friction of joints are rows of the same problem, see `sim.kernels.unilateral.gathering`.
+like frictionless points; soft stops and friction of joints are rows of the same problem, see
+`sim.kernels.unilateral.gathering`.
 Loops and constraints hold throughout: they answer impulses, and turn the velocity in two halves.
 """
 
