@@ -47,7 +47,7 @@ def source_digest() -> str:
 
     digest = hashlib.sha256()
     for path in _SOURCES:
-        digest.update(path.relative_to(_SIM).as_posix().encode())
+        digest.update(path.name.encode())
         digest.update(path.read_bytes())
     digest.update(__version__.encode())
     digest.update(sys.version.encode())
