@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from sim.mechanism.compiler import Model
-from sim.mechanism.layout import Pose
+from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.model import Model
 from sim.scene.problem import Place, Problem
 from sim.scene.spec import Drag, Joint, Scene, Shape, Spring, Value, Wrench
 

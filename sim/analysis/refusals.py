@@ -9,8 +9,8 @@ import numpy as np
 from sim.assembly.unresisted import massless
 from sim.kernels.system import SETTLE, START
 from sim.kernels.tables import Status
-from sim.mechanism.compiler import Model
 from sim.mechanism.mechanism import Mechanism, state_from_bodies
+from sim.mechanism.model import Model
 from sim.mechanism.structure import build, choose_tree
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Event
@@ -18,7 +18,7 @@ from sim.scene.spec import Event
 
 def refused(model: Model) -> list[Problem]:
     """Return why a run of a scene that can be assembled would end where it begins, or at a timed event."""
-    from sim.simulation.messages import SimulationError
+    from sim.simulation.simulation_error import SimulationError
     from sim.simulation.simulator import Simulator
 
     try:

@@ -27,8 +27,9 @@ from sim.assembly.start import massless, shown, start
 from sim.closed_chains.generalised import Generalised, generalise
 from sim.kernels.rows.project import add_freedoms
 from sim.kernels.tables import FREEDOM_ROWS, NV, RATES_ONLY
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.model import Model
 from sim.scene.arguments import scene_of, seconds
 from sim.scene.load import load_checked
 from sim.scene.problem import Problem, SceneError

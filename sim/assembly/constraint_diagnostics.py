@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sim.mechanism.compiler import slips_of
-from sim.mechanism.layout import rotation_of
+from sim.mechanism.frames import rotation_of
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.problem import Problem
 from sim.scene.spec import Constraint

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.mechanism.layout import frame_along
+from sim.mechanism.frames import frame_along
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 

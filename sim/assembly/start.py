@@ -21,11 +21,11 @@ from sim.assembly.standing import Standing, standing_at
 from sim.assembly.unresisted import massless
 from sim.kernels.rows.project import normalise
 from sim.kernels.tables import FREE, LINEAR
-from sim.mechanism.compiler import Model
+from sim.mechanism.frames import Frames
 from sim.mechanism.layout import zero
 from sim.mechanism.mechanism import Mechanism, state_from_bodies
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
-from sim.mechanism.tree import Frames
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene, Value
 

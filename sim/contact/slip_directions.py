@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from sim.contact.not_unique import CUT
 from sim.contact.stops import Point
 from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
 from sim.kernels.unilateral.touches import CLEAR, FAST, STILL, TURNED
-
-if TYPE_CHECKING:
-    from sim.mechanism.touch import Touch
-    from sim.simulation.flow import Flow
+from sim.mechanism.touch import Touch
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
 FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
@@ -36,10 +33,9 @@ class Ways:
     started: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
     creeping: set[tuple[int, int, int]] = field(default_factory=set)
 
-    def note(self, flow: Flow) -> None:
-        """Note how the points of the present structure slide."""
-        points = flow.work.points
-        slide = [(k, touch) for k, touch in enumerate(flow.structure.touches) if touch.mode >= SLIP]
+    def note(self, touches: Sequence[Touch], points: Any) -> None:
+        """Note how the closed points of a structure slide, as last observed."""
+        slide = [(k, touch) for k, touch in enumerate(touches) if touch.mode >= SLIP]
         self.creeping = {touch.key for _, touch in slide if touch.mode == CREEP}
         self.started = {
             touch.key: (points.slip if touch.mode == CREEP else points.start)[k].copy() for k, touch in slide
@@ -100,16 +96,14 @@ def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) 
     return out
 
 
-def creep_straight(flow: Flow, closed: list[Touch], last: bool) -> list[Touch]:
-    """Return the closed points with ways that those that creep do not leave at once; itself where they are so.
+def creep_straight(points: Any, closed: list[Touch], last: bool) -> list[Touch]:
+    """Return closed points, as observed, with ways that those that creep do not leave at once; itself if they are so.
 
     A way that a point would leave by as much as ends a creep becomes that of its friction.  Where friction would push
     it on, or at the last looks, the point slides instead: what ends a creep must not have come to pass at its start.
     """
     creeps = [k for k, touch in enumerate(closed) if touch.mode == CREEP]
-    if creeps:
-        flow.observe()
-    points, out = flow.work.points, list(closed)
+    out = list(closed)
     for k in creeps:
         slip = points.slip[k]
         on, aside = float(slip @ points.t1[k]), float(slip @ points.t2[k])

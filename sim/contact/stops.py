@@ -14,10 +14,10 @@ import numpy as np
 
 from sim.contact.solution import ContactSolution
 from sim.kernels.tables import OPEN, SLIP, SPHERICAL, STICK
-from sim.mechanism.compiler import Model
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.model import Model
 from sim.mechanism.touch import Touch
 
 AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it can give no more

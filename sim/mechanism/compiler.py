@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,9 +24,10 @@ from sim.kernels.tables import (
 )
 from sim.mechanism.force_table import compile_forces
 from sim.mechanism.formula_programs import Names, Programs
-from sim.mechanism.layout import Drawing, Pose, coordinates, motion, rotation_of
+from sim.mechanism.frames import Frames, Pose
+from sim.mechanism.layout import Drawing, coordinates
+from sim.mechanism.model import Model, waits
 from sim.mechanism.solids import Pair, Solid, friction_of, pairs_of, solids_of
-from sim.mechanism.tree import Frames
 from sim.scene.arguments import scene_of
 from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.frozen import freeze
@@ -36,79 +35,6 @@ from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Body, Constraint, Contact, Joint, Limits, Scene
 
 FAR = 1e7  # sizes of the bodies from the origin: farther out, the spacing of floats comes near to the default of rtol
-
-
-@dataclass(frozen=True)
-class Model:
-    """What stays the same during a run: bodies, joints, columns, stops and points, as tables.
-
-    Body 0 is the world.  Every joint that the scene can have is a row of `joints`: declared ones,
-    those that events make, and the free joints of bodies that no other joint may hold.  All arrays are read-only.
-    """
-
-    scene: Scene
-    body_names: tuple[str, ...]
-    joint_names: tuple[str, ...]
-    joint_specs: tuple[Joint | None, ...]  # None: a constraint, or a free joint that the compiler added
-    column_names: tuple[str, ...]
-    bodies: Any  # BODY
-    joints: Any  # JOINT
-    columns: Any  # COLUMN
-    stops: Any  # STOP
-    points: Any  # POINT
-    forces: Any  # FORCE
-    point_names: dict[str, int]
-    free_joint: np.ndarray  # (bodies,) the body's free joint, -1: none
-    constraints: dict[int, Constraint]  # by their rows among the joints, behind those of the scene
-    frames: Frames  # bound in the drawing
-    drawing: Drawing
-    poses: tuple[Pose, ...]  # (bodies,) of frames B in the drawing
-    connected: frozenset[int]  # joints active from the start
-    gravity_W: np.ndarray
-    length: float
-    programs: Programs
-    solids: tuple[Solid, ...] = ()
-    pairs: tuple[Pair, ...] = ()  # of solids that may touch
-    step: float = 0.0  # s: time steps whose ends springs and dampers of joints already feel; 0: none
-
-    @cached_property
-    def one_sided(self) -> bool:
-        """True where forces have bounds: of contacts, of rigid stops, of friction in joints."""
-        return bool(self.pairs) or bool(np.any(self.stops.rigid)) or bool(np.any(self.columns.friction))
-
-    def friction(self, pair: int, rule: int) -> float:
-        """Return Coulomb's coefficient of a pair of shapes that follows a rule of contact."""
-        first, second = (self.solids[n] for n in (self.pairs[pair].first, self.pairs[pair].second))
-        return friction_of(self.scene.contacts[rule], first, second)
-
-    def joint(self, name: str) -> int:
-        """Return the row of a joint by name."""
-        return self.joint_names.index(name)
-
-    def geared(self, joint: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return what a gear ties: two joints, and the freedom of each; a screw ties the two freedoms of one."""
-        spec = self.constraints[joint]
-        first, second = (self.joint(name) for name in (spec.joints * 2)[:2])
-        freedoms = spec.freedoms or (0, 1)
-        return (first, freedoms[0]), (second, freedoms[1])
-
-    def tied(self, joint: int) -> set[int]:
-        """Return the joints without which a constraint binds nothing."""
-        return {self.joint(name) for name in self.constraints[joint].joints} if joint in self.constraints else set()
-
-    @cached_property
-    def waiting(self) -> frozenset[int]:
-        """Constraints that bind only while a contact is closed."""
-        return frozenset(joint for joint, spec in self.constraints.items() if waits(spec))
-
-    def binds(self, joint: int) -> bool:
-        """Tell whether a joint has frames, or an offset, that its bodies' poses do not tell: all but free bodies'."""
-        return self.joint_specs[joint] is not None or int(self.joints.kind[joint]) == GEAR
-
-    def columns_of(self, joint: int) -> slice:
-        """Return the columns of a joint."""
-        first = int(self.joints.column[joint])
-        return slice(first, first + int(self.joints.nv[joint]))
 
 
 def compile(scene: Scene | str | os.PathLike[str]) -> Model:
@@ -193,11 +119,6 @@ def _connected(scene: Scene, constraints: dict[int, Constraint]) -> frozenset[in
     present = {joint.name: i for i, joint in enumerate(scene.joints) if joint.connected}
     bind = {i for i, one in constraints.items() if one.active and all(name in present for name in one.joints)}
     return frozenset(present.values()) | {i for i in bind if not waits(constraints[i])}
-
-
-def waits(spec: Constraint) -> bool:
-    """Tell whether a constraint binds only while a contact is closed."""
-    return spec.type == "rolling" and not spec.keeps
 
 
 def _origins(scene: Scene) -> dict[str, np.ndarray]:
@@ -470,4 +391,4 @@ def relative_pose(model: Model, frames: Frames, joint: int, poses: tuple[Pose, .
     return F.inverse().of(M)
 
 
-__all__ = ["Model", "Pose", "compile", "motion", "relative_pose", "rotation_of"]
+__all__ = ["compile", "relative_pose"]

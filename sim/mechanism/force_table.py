@@ -8,7 +8,7 @@ import numpy as np
 
 from sim.kernels.tables import DRAG, FORCE, SPRING, TORSION, WRENCH, table
 from sim.mechanism.formula_programs import Programs
-from sim.mechanism.layout import Pose
+from sim.mechanism.frames import Pose
 from sim.scene.spec import Drag, Expression, Scene, Spring, TorsionSpring, Wrench
 
 

@@ -7,46 +7,13 @@ the *drawing* of an including file has them placed and posed; its own joints bin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from sim.kernels.tables import CYLINDRICAL, FIXED, KIND, NQ, ROTATIONAL, TRANSLATIONAL, UNIVERSAL
-from sim.mechanism.tree import Frames
+from sim.mechanism.frames import IDENTITY, Frames, Pose, frame_along, rotation_of
 from sim.scene.problem import Problem, SceneError
-from sim.scene.spec import Constraint, Joint, Part, Quat, Scene, Value, Vec3
-
-
-@dataclass(frozen=True)
-class Pose:
-    """p: (3,) m, R: (3, 3)."""
-
-    p: np.ndarray
-    R: np.ndarray
-
-    def of(self, other: Pose) -> Pose:
-        """Return self other: `other` expressed where self is expressed."""
-        return Pose(self.p + self.R @ other.p, self.R @ other.R)
-
-    def inverse(self) -> Pose:
-        """Return the pose of the outer frame in this one."""
-        return Pose(-(self.R.T @ self.p), self.R.T)
-
-
-IDENTITY = Pose(np.zeros(3), np.eye(3))
-
-
-def rotation_of(q: Quat | np.ndarray) -> np.ndarray:
-    """Return the matrix of a quaternion (w, x, y, z) of any length."""
-    w, x, y, z = q
-    s = 2.0 / (w * w + x * x + y * y + z * z)
-    return np.array(
-        [
-            [1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
-            [s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)],
-            [s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)],
-        ]
-    )
+from sim.scene.spec import Constraint, Joint, Part, Scene, Value
 
 
 def _under(constraint: Constraint, d: np.ndarray) -> np.ndarray:
@@ -57,22 +24,6 @@ def _under(constraint: Constraint, d: np.ndarray) -> np.ndarray:
     d = d - (d @ y) * y
     z = np.sign(constraint.bend) * d / np.linalg.norm(d) if np.any(d) else frame_along(y)[:, 0]
     return np.column_stack([np.cross(y, z), y, z])
-
-
-def frame_along(z: Vec3 | np.ndarray, x: Vec3 | np.ndarray | None = None) -> np.ndarray:
-    """Return a rotation whose third column is z, and whose first is x or the nearest coordinate axis.
-
-    Axes along a coordinate axis give matrices of zeros and ones, so that planar motion stays planar.
-    """
-    c = np.asarray(z, float) / np.linalg.norm(z)
-    if x is None:
-        a = np.zeros(3)
-        a[int(np.argmin(np.abs(c)))] = 1.0
-    else:
-        a = np.asarray(x, float)
-    a = a - (a @ c) * c
-    a = a / np.linalg.norm(a)
-    return np.column_stack([a, np.cross(c, a), c])
 
 
 def motion(kind: str, q: tuple[float, ...] | np.ndarray) -> Pose:

@@ -14,11 +14,11 @@ from sim.kernels import dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.rows import constraints
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.tables import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERICAL, Control, Work
-from sim.mechanism.compiler import Model
 from sim.mechanism.dense import crossed, inertia_of, link_jacobians
-from sim.mechanism.layout import Pose, coordinates, motion
+from sim.mechanism.frames import Frames, Pose
+from sim.mechanism.layout import coordinates, motion
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
-from sim.mechanism.tree import Frames
 from sim.mechanism.workspace import make_work
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim.kernels.tables import BALL, FACE, HULL, LINE, table
-from sim.mechanism.layout import rotation_of
+from sim.mechanism.frames import rotation_of
 from sim.scene.hull import plane_of
 from sim.scene.spec import Contact, Hull, Scene, Shape
 

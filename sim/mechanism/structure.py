@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -49,13 +49,12 @@ from sim.kernels.tables import (
     Waiting,
     table,
 )
-from sim.mechanism.tree import Frames, Tree, tree_of
-
-if TYPE_CHECKING:
-    from sim.mechanism.compiler import Model
-    from sim.mechanism.hold import Hold
-    from sim.mechanism.touch import Touch
-    from sim.scene.spec import Constraint
+from sim.mechanism.frames import Frames
+from sim.mechanism.hold import Hold
+from sim.mechanism.model import Model
+from sim.mechanism.touch import Touch
+from sim.mechanism.tree import Tree, tree_of
+from sim.scene.spec import Constraint
 
 
 @dataclass(frozen=True)

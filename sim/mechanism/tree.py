@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,25 +26,9 @@ from sim.kernels.tables import (
     TORSION,
     table,
 )
+from sim.mechanism.frames import Frames
 from sim.mechanism.lending import lent
-
-if TYPE_CHECKING:
-    from sim.mechanism.compiler import Model
-
-
-@dataclass(frozen=True)
-class Frames:
-    """Joint frames that are bound: F in B of the parent, M in B of the child."""
-
-    p_PF: np.ndarray  # (joints, 3) m
-    R_PF: np.ndarray  # (joints, 3, 3)
-    p_CM: np.ndarray  # (joints, 3) m
-    R_CM: np.ndarray  # (joints, 3, 3)
-    offset: np.ndarray  # (joints,) m or rad: of gears, first coordinate - ratio * second
-
-    def copy(self) -> Frames:
-        """Return a copy that an event may bind anew."""
-        return Frames(self.p_PF.copy(), self.R_PF.copy(), self.p_CM.copy(), self.R_CM.copy(), self.offset.copy())
+from sim.mechanism.model import Model
 
 
 class Tree(NamedTuple):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sim.scene.load import load
 from sim.scene.spec import Scene
-
-if TYPE_CHECKING:
-    from sim.mechanism.compiler import Model
 
 
 def scene_of(scene: Any) -> Scene:
@@ -25,15 +22,6 @@ def scene_of(scene: Any) -> Scene:
     if isinstance(own, Scene):
         return own
     raise ValueError(f"scene: found {found(scene)}; expected a path, or a scene that sim.load returned")
-
-
-def model_of(model: Any) -> Model:
-    """Return a model, or raise: it is compiled once, by who will use it again."""
-    from sim.mechanism.compiler import Model
-
-    if not isinstance(model, Model):
-        raise ValueError(f"model: found {found(model)}; expected a model that sim.compile returned")
-    return model
 
 
 def found(value: Any) -> str:

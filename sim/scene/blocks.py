@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
+from sim.scene.expressions import ExpressionError
+from sim.scene.findings import Findings
 from sim.scene.names import join, nearest
 from sim.scene.nodes import Node, Scalar, Sequence
 from sim.scene.problem import Place
-
-if TYPE_CHECKING:
-    from sim.scene.reading import Reader
+from sim.scene.scope import Scope
+from sim.scene.units import Quantity
 
 
 class _Unreadable:
@@ -23,6 +24,43 @@ class _Unreadable:
 BAD: Any = _Unreadable()
 
 
+class Reads(Protocol):
+    """Who reads nodes in a scope: `sim.scene.reading.Reader`, as what it makes of them knows it."""
+
+    scope: Scope
+    findings: Findings
+
+    def within(self, scope: Scope) -> Self:
+        """Return who reads in another scope."""
+
+    def problem(self, where: Place | Node, path: str, what: str, hint: str = "", severity: str = "error") -> None:
+        """Report a mistake."""
+
+    def fail(self, node: Node, path: str, error: ExpressionError) -> Any:
+        """Report an expression that cannot be read."""
+
+    def read(self, node: Node, schema: Any, path: str, place: Place | None = None) -> Any:
+        """Read a node as a schema wants it."""
+
+    def text(self, node: Node, path: str, choices: list[str] | None = None, also: dict[str, str] | None = None) -> Any:
+        """Read a text, one of some where these are given."""
+
+    def number(self, node: Node, schema: Any, path: str) -> Any:
+        """Read a number as a schema wants it."""
+
+    def things(self, node: Node, schema: Any, path: str) -> Any:
+        """Read a map whose keys are names into a list of Things."""
+
+    def fit(self, found: Quantity, node: Node, schema: Any, path: str) -> Any:
+        """Return a quantity as the number that a schema wants."""
+
+    def block(self, node: Node, schema: Any, path: str, place: Place | None = None) -> Any:
+        """Read a map of known keys."""
+
+    def lose_names(self) -> None:
+        """Note that not all names of this file are known."""
+
+
 @dataclass
 class Thing:
     """A named entry of a map, such as one body."""
@@ -30,7 +68,7 @@ class Thing:
     name: str
     key: Scalar
     node: Node
-    reader: Reader
+    reader: Reads
     path: str
     value: Any
 
@@ -53,7 +91,7 @@ class Block:
     keys: dict[str, Scalar]
     place: Place
     path: str
-    reader: Reader
+    reader: Reads
     unknown: list[str] = field(default_factory=list)  # keys that the schema does not have
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -14,13 +14,12 @@ from typing import Any
 
 from sim.scene import formula
 from sim.scene.authored import aside, told
-from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.blocks import BAD, Block, Reads, Thing
 from sim.scene.expressions import ExpressionError
 from sim.scene.library import is_file
 from sim.scene.names import nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.read_events import Names, expand, joints_meant, resolve_name
-from sim.scene.reading import Reader
 from sim.scene.spec import ControllerUse
 from sim.scene.spoken import trusted
 from sim.scene.vocabulary import Schema
@@ -188,7 +187,7 @@ def build_controller(thing: Thing, names: Names, trust: bool) -> ControllerUse |
 
 
 def _parameter(
-    node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names, controlled: Any = ()
+    node: Node, reader: Reads, path: str, meta: Mapping[str, Any], names: Names, controlled: Any = ()
 ) -> Any:
     """Return the value of one parameter in SI, or BAD; controlled: joints that one formula is for."""
     kind = meta["kind"]
@@ -224,14 +223,14 @@ def _parameter(
     return _by_joint(node, reader, path, meta, names, controlled or ())
 
 
-def _several(matched: list[str], node: Node, reader: Reader, path: str) -> Any:
+def _several(matched: list[str], node: Node, reader: Reads, path: str) -> Any:
     if matched:
         reader.problem(node, path, f"{len(matched)} joints match; expected one", ", ".join(matched[:6]))
     return BAD
 
 
 def _by_joint(
-    node: Node, reader: Reader, path: str, meta: Mapping[str, Any], names: Names, controlled: Iterable[str]
+    node: Node, reader: Reads, path: str, meta: Mapping[str, Any], names: Names, controlled: Iterable[str]
 ) -> Any:
     """Return one value for all joints, or joint name to value: numbers, or expressions."""
     formulas = meta["kind"] == "expressions"
@@ -279,7 +278,7 @@ def _of_joint(thing: Thing, joint: str, meta: Mapping[str, Any], names: Names, f
 
 
 def _item(
-    node: Node, unit: str, path: str, reader: Reader, names: Names, formulas: bool, meta: Mapping[str, Any]
+    node: Node, unit: str, path: str, reader: Reads, names: Names, formulas: bool, meta: Mapping[str, Any]
 ) -> Any:
     """Return one number or Expression of the given unit, or BAD."""
     if meta["kind"] == "formulas" and isinstance(node, Scalar) and formula.is_live(node.text):
@@ -297,7 +296,7 @@ def _schema(unit: str, meta: Mapping[str, Any]) -> Schema:
     return {"type": ["number"], "x-unit": unit, **bound}
 
 
-def _formula(node: Scalar, unit: str, path: str, reader: Reader, names: Names) -> Any:
+def _formula(node: Scalar, unit: str, path: str, reader: Reads, names: Names) -> Any:
     """Return an Expression of the given unit, or BAD."""
     text, scope = reader.text(node, path), reader.scope
     if text is BAD:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim.scene import formula
-from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.blocks import BAD, Block, Reads, Thing
 from sim.scene.expressions import ExpressionError
 from sim.scene.names import Unreadable, is_pattern, matching, nearest
 from sim.scene.nodes import Map, Node, Sequence, is_empty
-from sim.scene.reading import Reader
 from sim.scene.spec import Action, Event, Expression, Value, Vec3
 from sim.scene.values import Pose, read_value
 from sim.scene.vocabulary import definition
@@ -63,7 +62,7 @@ def inline_joints(thing: Thing) -> list[Thing]:
     return found
 
 
-def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str, Node, str]]:
+def names_under(node: Node | None, reader: Reads, path: str) -> list[tuple[str, Node, str]]:
     """Return (full name or pattern, node, path) of each name in one name or a list of names."""
     items = node.items if isinstance(node, Sequence) else [node] if node is not None else []
     found: list[tuple[str, Node, str]] = []
@@ -77,7 +76,7 @@ def names_under(node: Node | None, reader: Reader, path: str) -> list[tuple[str,
     return found
 
 
-def either_of(node: Node | None, reader: Reader, path: str) -> list[tuple[Node, str]]:
+def either_of(node: Node | None, reader: Reads, path: str) -> list[tuple[Node, str]]:
     """Return (node, path) of the names in each `either: [...]` that stands in a `cut`; report other maps."""
     found = []
     for i, item in enumerate(node.items if isinstance(node, Sequence) else [node]):
@@ -90,7 +89,7 @@ def either_of(node: Node | None, reader: Reader, path: str) -> list[tuple[Node, 
 
 
 def expand(
-    node: Node | None, reader: Reader, path: str, kind: str, known: tuple[str, ...], unreadable: Unreadable
+    node: Node | None, reader: Reads, path: str, kind: str, known: tuple[str, ...], unreadable: Unreadable
 ) -> list[str]:
     """Return the full names that names and patterns mean; report those that mean nothing."""
     found: dict[str, None] = {}
@@ -109,7 +108,7 @@ def joints_meant(thing: Thing, names: Names) -> list[str]:
 def resolve_name(
     name: str,
     node: Node,
-    reader: Reader,
+    reader: Reads,
     path: str,
     kind: str,
     known: tuple[str, ...],
@@ -212,7 +211,7 @@ def _action(kind: str, block: Block, names: Names, made: list[str]) -> list[Acti
     return [Action(kind=kind, targets=tuple(targets), values=values, place=place)] if targets else []
 
 
-def _cuts(block: Block, reader: Reader, path: str, names: Names) -> list[Action]:
+def _cuts(block: Block, reader: Reads, path: str, names: Names) -> list[Action]:
     """Return what an event cuts: what is named, and groups of which what is connected is meant."""
     node, place = block.nodes["cut"], block.where("cut")
     if is_empty(node) or (isinstance(node, Sequence) and not node.items):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from sim.scene import repeating
 from sim.scene.blame import Doubt
@@ -38,6 +38,10 @@ class Reader:
 
     scope: Scope
     findings: Findings
+
+    def within(self, scope: Scope) -> Self:
+        """Return a reader of this kind in another scope."""
+        return replace(self, scope=scope)
 
     def problem(self, where: Place | Node, path: str, what: str, hint: str = "", severity: str = "error") -> None:
         """Report a mistake."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
+from sim.scene.blocks import Reads
 from sim.scene.expressions import RESERVED, ExpressionError, evaluate
 from sim.scene.names import is_name
 from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.units import UNITS, Quantity
 
-if TYPE_CHECKING:
-    from sim.scene.reading import Reader
-
 MOST_TURNS = 10_000  # of a repeat and those around it together, and of all; more is a mistake, and would take minutes
 
+R = TypeVar("R", bound=Reads)
 Column = Collection[tuple[str, Quantity | str]]  # text and meaning of a loop variable in each turn
 
 
@@ -35,7 +34,7 @@ class _Whole(Collection[tuple[str, Quantity | str]]):
         return item in list(self)
 
 
-def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]]:
+def blocks(node: Node, reader: R, path: str) -> Iterator[tuple[Map, R]]:
     """Yield every block of a `repeat` in every turn: the map without `for`, and a reader in its scope."""
     path = f"{path}.repeat" if path else "repeat"
     items = node.items if isinstance(node, Sequence) else [node]
@@ -68,10 +67,10 @@ def blocks(node: Node, reader: Reader, path: str) -> Iterator[tuple[Map, Reader]
             if reader.findings.turns > MOST_TURNS:
                 break
             turn = dict(zip(columns, values, strict=True))
-            yield body, type(reader)(reader.scope.with_turn(turn, copies), reader.findings)
+            yield body, reader.within(reader.scope.with_turn(turn, copies))
 
 
-def unroll(node: Map, reader: Reader, path: str) -> Iterator[tuple[Scalar, Node, Reader]]:
+def unroll(node: Map, reader: R, path: str) -> Iterator[tuple[Scalar, Node, R]]:
     """Yield the entries of a map of things, those of its repeats in every turn, with the readers of their scopes."""
     for key, value in node.entries:
         if key.text == "repeat":
@@ -81,7 +80,7 @@ def unroll(node: Map, reader: Reader, path: str) -> Iterator[tuple[Scalar, Node,
             yield key, value, reader
 
 
-def loop_columns(node: Node, reader: Reader, path: str) -> dict[str, Column]:
+def loop_columns(node: Node, reader: Reads, path: str) -> dict[str, Column]:
     """Return the values of each loop variable, all as many; none if the loop cannot be read."""
     if not isinstance(node, Map) or not node.entries:
         reader.problem(node, path, "expected loop variables and their values", "for: {s: [l, r], y: [1, -1]}")
@@ -104,7 +103,7 @@ def loop_columns(node: Node, reader: Reader, path: str) -> dict[str, Column]:
     return columns
 
 
-def _variable(key: Scalar, column: Column, reader: Reader, path: str) -> bool:
+def _variable(key: Scalar, column: Column, reader: Reads, path: str) -> bool:
     """Return whether a loop variable may be called so; report if not."""
     name = key.text
     numeric = any(isinstance(meaning, Quantity) for _, meaning in column)
@@ -120,7 +119,7 @@ def _variable(key: Scalar, column: Column, reader: Reader, path: str) -> bool:
     return False
 
 
-def _column(node: Node, reader: Reader, path: str) -> Column | None:
+def _column(node: Node, reader: Reads, path: str) -> Column | None:
     """Return the values of one loop variable: a list, or a range of whole numbers."""
     if isinstance(node, Map):
         return _range(node, reader, path)
@@ -136,7 +135,7 @@ def _column(node: Node, reader: Reader, path: str) -> Column | None:
     return values
 
 
-def _value(item: Scalar, reader: Reader, path: str) -> tuple[str, Quantity | str]:
+def _value(item: Scalar, reader: Reads, path: str) -> tuple[str, Quantity | str]:
     text: Any = item.text
     try:
         text = reader.scope.substitute(item.text)
@@ -148,7 +147,7 @@ def _value(item: Scalar, reader: Reader, path: str) -> tuple[str, Quantity | str
     return text, text
 
 
-def _range(node: Map, reader: Reader, path: str) -> Column | None:
+def _range(node: Map, reader: Reads, path: str) -> Column | None:
     schema = {"type": ["integer", "string"]}
     known = {"from": schema, "to": schema}
     limits = {"type": "object", "properties": known, "required": ["from", "to"], "additionalProperties": False}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.scene.blocks import BAD, Block
+from sim.scene.blocks import BAD, Block, Reads
 from sim.scene.formula import by_freedom
 from sim.scene.nodes import Map, Node, Scalar, Sequence
-from sim.scene.reading import Reader
 from sim.scene.rotation import read_rotation
 from sim.scene.spec import JOINT_FREEDOMS, Quat, Value, Vec3
 from sim.scene.vocabulary import definition
@@ -23,7 +22,7 @@ _KEYS = {
 _CONVENTIONS = "name the convention: " + ", ".join(f"{{{key}: ...}}" for key in _ROTATIONS)
 
 
-def read_value(node: Node, reader: Reader, path: str, kind: str, drawn: Pose | None) -> Value | None:
+def read_value(node: Node, reader: Reads, path: str, kind: str, drawn: Pose | None) -> Value | None:
     """Return the coordinate and rate that a text gives a joint, or None (reported).
 
     Parameters
@@ -101,7 +100,7 @@ def _keys_fit(block: Block, kind: str) -> bool:
     return good
 
 
-def _coordinate(node: Any, reader: Reader, path: str, kind: str, drawn: Pose | None) -> tuple[float, ...] | None:
+def _coordinate(node: Any, reader: Reads, path: str, kind: str, drawn: Pose | None) -> tuple[float, ...] | None:
     """Return q of a joint, or None (reported)."""
     if kind not in ("spherical", "free"):
         return _numbers(node, reader, path, by_freedom("m or rad", kind), kind)
@@ -140,7 +139,7 @@ def _pose(block: Block, kind: str, drawn: Pose | None) -> tuple[float, ...] | No
     return (*position, *rotation)  # type: ignore[misc]
 
 
-def _numbers(node: Any, reader: Reader, path: str, units: tuple[str, ...], kind: str) -> tuple[float, ...] | None:
+def _numbers(node: Any, reader: Reads, path: str, units: tuple[str, ...], kind: str) -> tuple[float, ...] | None:
     """Return one number for each freedom, or None (reported)."""
     if len(units) == 1 and isinstance(node, Scalar):
         nodes: list[Node] = [node]

@@ -45,7 +45,7 @@ from sim.simulation.not_finite import NotFinite
 from sim.simulation.structure_changes import Instant
 
 if TYPE_CHECKING:
-    from sim.mechanism.compiler import Model
+    from sim.mechanism.model import Model
     from sim.simulation.flow import Flow
 
 CLOSED = (STICK, SLIP, CREEP)
@@ -130,7 +130,7 @@ class Touching:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
         out, now, leaving = Outcome(), flow.instant(), self.state.leaving
         self.state.leaving = frozenset()
-        self.state.ways.note(flow)
+        self.state.ways.note(flow.structure.touches, flow.work.points)
         rules = meetings(now.mechanism, self.state.rules)
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
@@ -178,7 +178,10 @@ class Touching:
             while closed is not crooked:
                 flow.take(_with(bare, tuple(closed), rules, holds), v)
                 flow.rub(friction)
-                crooked, closed, turn = closed, creep_straight(flow, closed, last=turn >= TURNS), turn + 1
+                if any(touch.mode == CREEP for touch in closed):
+                    flow.observe()
+                straight = creep_straight(flow.work.points, closed, last=turn >= TURNS)
+                crooked, closed, turn = closed, straight, turn + 1
             beyond = flow.torques_beyond()
             chosen = self._chosen_grip(flow)
             if chosen:

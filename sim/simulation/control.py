@@ -16,15 +16,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sim.kernels.callback import PythonLaw, bounds_checked, compiled_law, read_only
-from sim.mechanism.compiler import Model
 from sim.mechanism.formula_programs import Programs
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.model import Model
 from sim.plugin import Controller, ModelView, StateView
 from sim.scene.authored import aside, told
 from sim.scene.controllers import BUILT_IN, controller_class
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import ControllerUse, Expression
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from sim.simulation.state import Remembered
 
 USUAL_RATE = 100.0  # Hz, of a sampled controller that says none

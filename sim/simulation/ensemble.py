@@ -33,9 +33,9 @@ from sim.kernels.tables import (
     T,
     table,
 )
-from sim.mechanism.compiler import Model
 from sim.mechanism.mechanism import make_control
 from sim.mechanism.methods import METHODS, first_turn
+from sim.mechanism.model import Model, model_of
 from sim.mechanism.workspace import make_stepper, make_work, with_scratch
 from sim.scene import arguments
 from sim.scene.problem import Problem, SceneError
@@ -183,7 +183,7 @@ class Ensemble:
 
     def __init__(self, model: Model, *, threads: int | None = None):
         self.threads = _cores() if threads is None else arguments.whole("threads", threads, 1)
-        model = arguments.model_of(model)
+        model = model_of(model)
         refuse(_events(model))
         refuse(_contacts(model) + _bounded(model))
         self._simulator = Simulator(model)

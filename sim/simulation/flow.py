@@ -58,17 +58,17 @@ from sim.kernels.tables import (
     Work,
     table,
 )
-from sim.mechanism.compiler import Model
 from sim.mechanism.formula_programs import Condition
+from sim.mechanism.frames import Frames
 from sim.mechanism.hold import key_of
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
-from sim.mechanism.tree import Frames
 from sim.mechanism.workspace import make_stepper, make_work, stepping_work, with_scratch
-from sim.simulation.messages import SimulationError, sentence
 from sim.simulation.record_rows import Rows
 from sim.simulation.schedule import Agenda
+from sim.simulation.simulation_error import SimulationError, entangled
 from sim.simulation.state import Connections, Ledger, Push, State
 from sim.simulation.structure_changes import Instant, engage
 
@@ -602,7 +602,7 @@ class Flow:
         status = self.ask(SAMPLE, self.stepper.y, row)
         self.work.stepped.told[0] = told
         if status == Status.ENTANGLED:
-            raise SimulationError(sentence(status, 0, self))
+            raise SimulationError(entangled(self.t, self.model))
         return row
 
     def sample_now(self) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 
 from sim.assembly.start import joint_named
 from sim.mechanism.formula_programs import Condition, Programs
-from sim.mechanism.tree import Frames
+from sim.mechanism.frames import Frames
 from sim.scene.spec import Action, Event
 from sim.simulation.control import ControllerFault
 from sim.simulation.joint_impulses import joint_impulses
-from sim.simulation.messages import SimulationError, late_places
+from sim.simulation.simulation_error import SimulationError, late_places
 from sim.simulation.structure_changes import (
     ChangeError,
     generalised_impulse,
@@ -198,7 +198,7 @@ class Happenings:
             if flow.watched(condition.event)
         ]
         if flow.reads:
-            readers.append((late_places(flow), flow.reads))
+            readers.append((late_places(flow.model), flow.reads))
         for where, reads in readers:
             for joint, component in reads:
                 sure = flow.work.joints.components[joint, :6]
@@ -286,8 +286,8 @@ class Happenings:
             if not flow.follow_forces():
                 return lines
         raise SimulationError(
-            f"t = {flow.t:.9g} s: {late_places(flow)} read forces of contacts, and make these contacts change, without "
-            "end at this instant: weaken what they give"
+            f"t = {flow.t:.9g} s: {late_places(flow.model)} read forces of contacts, and make these contacts change, "
+            "without end at this instant: weaken what they give"
         )
 
     def _decide_once(self) -> list[Happening]:

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from sim.kernels.tables import Status
-from sim.scene.late import late_formulas
-
-if TYPE_CHECKING:
-    from sim.simulation.flow import Flow
-
-
-class SimulationError(RuntimeError):
-    """A run that cannot go on: when, where, why.
-
-    kept : what was recorded up to then, as a sentence; empty when nothing was
-    """
-
-    kept: str = ""
-
-
-def late_places(flow: Flow) -> str:
-    """Return which formulas read forces, as the subject of a sentence."""
-    places = [f"{path} ({formula.place})" for path, formula in late_formulas(flow.model.scene)]
-    return ", ".join(places[:4]) + (", ..." if len(places) > 4 else "")
+from sim.simulation.flow import Flow
+from sim.simulation.simulation_error import entangled
 
 
 def _loops(flow: Flow) -> str:
@@ -166,8 +147,5 @@ def sentence(status: int, index: int, flow: Flow) -> str:
     if status == Status.JAMMED:
         return f"{when}friction and normal forces of sliding points drive each other up without end"
     if status == Status.ENTANGLED:
-        return (
-            f"{when}{late_places(flow)} read forces that depend on what they give, and the two have not one answer "
-            "together here: change how strongly they follow the forces"
-        )
+        return entangled(flow.t, flow.model)
     return f"{when}the run ended with status {Status(status).name}"

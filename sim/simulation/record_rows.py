@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim.kernels.tables import DRAG, SLIP, STICK, TORSION, WRENCH
-from sim.mechanism.compiler import Model
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
 
 BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 22, 8, 9

@@ -16,10 +16,11 @@ import numpy as np
 from sim import __version__
 from sim.kernels.spatial import quaternion_of
 from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
+from sim.mechanism.frames import Frames
 from sim.mechanism.methods import FIXED
+from sim.mechanism.model import Model
 from sim.mechanism.solids import Pair
-from sim.mechanism.tree import Frames
 from sim.recording import (
     BodyEntry,
     ColumnEntry,
@@ -40,7 +41,7 @@ from sim.scene.arguments import keys, positive, scene_of, seconds
 from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
 from sim.simulation.jumps import Happening
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State, StateError
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from sim.assembly.start import Start, check_start
 from sim.kernels.tables import FILLED, HALT, Status
-from sim.mechanism.compiler import Model
 from sim.mechanism.mechanism import Mechanism, make_control
+from sim.mechanism.model import Model, model_of
 from sim.mechanism.structure import build
 from sim.scene import arguments
 from sim.scene.authored import aside
@@ -21,10 +21,11 @@ from sim.simulation import precompile
 from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
 from sim.simulation.jumps import Happening, Happenings
-from sim.simulation.messages import SimulationError, sentence
+from sim.simulation.messages import sentence
 from sim.simulation.named_state import ByName, Named
 from sim.simulation.not_finite import NotFinite, culprit
 from sim.simulation.schedule import Agenda
+from sim.simulation.simulation_error import SimulationError
 from sim.simulation.state import State, check_fits, names_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Simulator:
     touching: Touching  # where the scene has contacts, rigid stops or friction of joints
 
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
-        self.model = model = arguments.model_of(model)
+        self.model = model = model_of(model)
         self.seed = model.scene.simulate.seed if seed is None else arguments.whole("seed", seed, 0)
         self.journal = journal
         precompile.prepare()

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim.kernels.tables import Control, Guards, Stepper, T
+from sim.mechanism.frames import Frames
 from sim.mechanism.methods import Turn
-from sim.mechanism.tree import Frames
 from sim.recording.plain_values import PlainError, from_plain, same, to_plain
 from sim.scene.arguments import found
 from sim.scene.frozen import freeze
 
 if TYPE_CHECKING:
     from sim.contact.remembered import Contacts
-    from sim.mechanism.compiler import Model
     from sim.mechanism.hold import Hold
+    from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
 VERSION = 1  # of what `State.to_plain` writes

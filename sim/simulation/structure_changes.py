@@ -20,11 +20,11 @@ from sim.assembly.standing import NOWHERE, standing_at
 from sim.assembly.start import bring_to, joint_named, set_rates, unkept_rates, unplaceable
 from sim.assembly.unresisted import massless
 from sim.kernels.tables import GEAR, NQ, NV, TORSION, Control
-from sim.mechanism.compiler import Model, bind_gear, relative_pose
-from sim.mechanism.layout import Pose
+from sim.mechanism.compiler import bind_gear, relative_pose
+from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.mechanism import Mechanism, coordinates_of, rates_of
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
-from sim.mechanism.tree import Frames
 from sim.scene.read_joints import DEFAULT_TOLERANCE
 from sim.scene.spec import Value
 from sim.simulation.impulse_solve import strike

@@ -16,10 +16,10 @@ from sim.assembly.start import in_words, start
 from sim.kernels.rows.project import add_freedoms
 from sim.kernels.tables import KIND
 from sim.mechanism.compiler import compile
-from sim.mechanism.layout import Pose, _under, bind, coordinates, frame_along, motion, rotation_of, zero
+from sim.mechanism.frames import Frames, Pose, frame_along, rotation_of
+from sim.mechanism.layout import _under, bind, coordinates, motion, zero
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import Turn, account, first_turn, next_turn
-from sim.mechanism.tree import Frames
 from sim.scene.load import load_text
 
 pytestmark = pytest.mark.fast

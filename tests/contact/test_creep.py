@@ -81,20 +81,21 @@ def begun(angle: float) -> tuple[Flow, list[Touch], np.ndarray]:
 
 def put(flow: Flow, closed: list[Touch]) -> None:
     flow.take(_with(flow.instant(), tuple(closed), flow.structure.meetings), flow.v.copy())
+    flow.observe()
 
 
 @pytest.mark.parametrize("angle", [0.6, -0.3])
 def test_a_way_that_friction_would_leave_at_once_becomes_that_of_friction(angle: float) -> None:
     """What ends a creep is seen when it comes to pass, so it must not have been so from the start."""
     flow, turned, way = begun(angle)
-    assert creep_straight(flow, turned, last=True)[0].mode == SLIP
-    straight = creep_straight(flow, turned, last=False)
+    assert creep_straight(flow.work.points, turned, last=True)[0].mode == SLIP
+    straight = creep_straight(flow.work.points, turned, last=False)
     assert straight[0].mode == CREEP
     assert np.array(straight[0].slip_W) == pytest.approx(way, abs=1e-3)
     put(flow, straight)
-    assert creep_straight(flow, straight, last=False) is straight
+    assert creep_straight(flow.work.points, straight, last=False) is straight
 
 
 def test_a_way_that_friction_hardly_leaves_stays() -> None:
     flow, turned, _ = begun(0.8 * TURNED)
-    assert creep_straight(flow, turned, last=True) is turned
+    assert creep_straight(flow.work.points, turned, last=True) is turned

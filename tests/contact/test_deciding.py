@@ -374,7 +374,7 @@ def test_how_points_slide_is_noted() -> None:
     points = SimpleNamespace(slip=np.arange(12.0).reshape(4, 3), start=-np.arange(12.0).reshape(4, 3))
     touches = [SimpleNamespace(key=(k, 1, 2), mode=mode) for k, mode in enumerate((STICK, SLIP, CREEP, SLIP))]
     on = slip_directions.Ways()
-    on.note(SimpleNamespace(work=SimpleNamespace(points=points), structure=SimpleNamespace(touches=touches)))
+    on.note(touches, points)
     assert on.creeping == {(2, 1, 2)}
     assert {key: value.tolist() for key, value in on.started.items()} == {
         (1, 1, 2): [-3.0, -4.0, -5.0], (2, 1, 2): [6.0, 7.0, 8.0], (3, 1, 2): [-9.0, -10.0, -11.0],

@@ -11,7 +11,7 @@ import pytest
 import sim
 from sim.cli.running import describe
 from sim.scene.load import load_text
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from tests.contact.engine import G0, Run
 
 pytestmark = pytest.mark.contact

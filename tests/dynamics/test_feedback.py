@@ -13,7 +13,7 @@ import pytest
 
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from tests.contact.engine import G0, Run
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]

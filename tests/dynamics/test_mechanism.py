@@ -10,7 +10,7 @@ from sim.assembly.standing import NOWHERE, standing_at
 from sim.assembly.start import start
 from sim.kernels.rows.project import add_freedoms
 from sim.mechanism.compiler import compile
-from sim.mechanism.layout import Pose
+from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism, make_control, state_from_bodies
 from sim.scene.load import load_text
 from tests import dense

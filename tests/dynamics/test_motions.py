@@ -14,7 +14,7 @@ import sim
 from sim.mechanism import structure
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from tests.dynamics.moved_scene import moved_scene
 from tests.peers import needs
 from tests.rotations import matrix_from_vector

@@ -12,7 +12,7 @@ import pytest
 import sim
 from sim.analysis.verification.seen import Seen
 from sim.kernels.rows.project import add_freedoms
-from sim.mechanism.tree import Frames
+from sim.mechanism.frames import Frames
 from sim.scene.load import load_text
 from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, simulator_of

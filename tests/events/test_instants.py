@@ -14,7 +14,7 @@ from sim.analysis.refusals import times_of
 from sim.assembly.start import start
 from sim.kernels.rows.project import add_freedoms
 from sim.mechanism.compiler import compile
-from sim.mechanism.layout import Pose
+from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 from sim.scene.spec import Event

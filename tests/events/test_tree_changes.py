@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.mechanism.layout import Pose
+from sim.mechanism.frames import Pose
 from sim.scene.load import load_text
 from sim.simulation.structure_changes import gap_of
 from tests import reference as ref

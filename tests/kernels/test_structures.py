@@ -11,7 +11,8 @@ import pytest
 
 from sim.assembly.start import first_structure
 from sim.kernels.tables import FREE, FREEDOM_ROWS, HARD_ROWS, LINEAR, NQ, NV, SPHERICAL, UNIVERSAL_ROW
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
+from sim.mechanism.model import Model
 from sim.mechanism.structure import PATIENCE, Structure, _most_piled, choose_tree
 from sim.scene.load import load_text
 from tests.mechanisms import random_mechanism

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from sim.scene.problem import SceneError
-from sim.simulation.messages import SimulationError
+from sim.simulation.simulation_error import SimulationError
 from tests.contact.engine import Run
 
 pytestmark = [pytest.mark.nonholonomic, pytest.mark.contact]

@@ -9,7 +9,8 @@ import pytest
 
 from sim.assembly.start import first_structure
 from sim.kernels.tables import CREEP, SLIP, STICK, TOLD, table
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
 from sim.scene.load import load_text
 from sim.simulation.record_rows import Rows

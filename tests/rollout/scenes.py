@@ -53,7 +53,7 @@ simulate: {duration: 1 s}
 """
 
 
-def model_of(text: str, **settings: object) -> sim.mechanism.compiler.Model:
+def model_of(text: str, **settings: object) -> sim.mechanism.model.Model:
     """Compile a text, or a shipped scene by name, with other settings of `simulate`."""
     scene = load_text(text) if "\n" in text else sim.load(library.find(text))
     return sim.compile(replace(scene, simulate=replace(scene.simulate, **settings)))

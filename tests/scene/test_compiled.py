@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.tables import CYLINDRICAL, DRAG, FREE, SPRING, TORSION, UNIVERSAL, WRENCH
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
+from sim.mechanism.model import Model
 from sim.scene.load import load_text
 from sim.simulation.recorded_runs import layout_of
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from sim.mechanism.layout import frame_along, motion
+from sim.mechanism.frames import frame_along
+from sim.mechanism.layout import motion
 from sim.scene.problem import SceneError
 from tests.scene.examples import by_name, scene_of
 

@@ -179,7 +179,7 @@ def test_a_mirrored_mesh_is_the_other_hand():
     twin = Mirror(axis=1, sides={}).shape(shape)
 
     def world(one):
-        from sim.mechanism.layout import rotation_of
+        from sim.mechanism.frames import rotation_of
 
         return np.array(one.position) + np.array(one.hull.corners) @ rotation_of(one.orientation).T
 

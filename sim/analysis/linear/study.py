@@ -17,7 +17,8 @@ from sim.analysis.linear.stability import Crossing, crossings
 from sim.analysis.linear.steady import Frame, Looker, States, choose_states, freedom_names
 from sim.analysis.linear.symmetry import fields, turns
 from sim.kernels.system import SETTLE, START
-from sim.mechanism.compiler import Model, compile
+from sim.mechanism.compiler import compile
+from sim.mechanism.model import Model
 from sim.scene.spec import Scene
 from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator

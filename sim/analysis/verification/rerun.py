@@ -11,10 +11,10 @@ from sim.analysis.verification.looks import Looks, Over
 from sim.analysis.verification.missed import Missed
 from sim.assembly.loop_closure import close_positions, close_velocities
 from sim.kernels.rows.project import add_freedoms
-from sim.mechanism.compiler import Model
+from sim.mechanism.model import Model
 from sim.simulation.jumps import Happening
-from sim.simulation.messages import SimulationError
 from sim.simulation.recorded_runs import follow
+from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State
 

@@ -11,7 +11,7 @@ from sim.analysis.verification import oracle_joints as jn
 from sim.analysis.verification import oracle_wheels
 from sim.analysis.verification.oracle_joints import Frame, Pair, Side, rotation_of, turn
 from sim.analysis.verification.oracle_motions import jet_of
-from sim.mechanism.compiler import Model
+from sim.mechanism.model import Model
 from sim.recording import Recording
 
 # Rows near an instant of an event may already belong to its other side in a rerun.
