@@ -30,12 +30,12 @@ def refused(model: Model) -> list[Problem]:
             for question in (START, SETTLE):
                 status = 0 if flow.time_stepping else flow.ask(question, y, np.zeros_like(y))
                 if status != Status.OK:
-                    raise simulator._failure(status, int(flow.work.one.worst[0]))
+                    raise simulator.failure(status, int(flow.work.one.worst[0]))
     except SceneError as error:
         return error.problems
     except SimulationError as error:
         return [_told(model, str(error))]
-    return _left_without_inertia(model, simulator.agenda.state.stopped)
+    return _left_without_inertia(model, simulator.now.schedule.stopped)
 
 
 def _told(model: Model, text: str) -> Problem:

@@ -50,12 +50,12 @@ def doctor(*, prepare: bool = False, as_json: bool = False) -> int:
 
 def _compile(quiet: bool) -> None:
     """Compile whatever runs may call, so that none of them waits for it."""
+    from sim.analysis import warm_up
     from sim.kernels import jit
-    from sim.simulation import precompile
 
     if jit.is_partial() and not quiet:
         say("compiling all kernels, once: about two minutes")
-    precompile.everything()
+    warm_up.everything()
 
 
 def _print(findings: list[Finding]) -> None:

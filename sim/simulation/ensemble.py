@@ -443,7 +443,7 @@ def _bounded(model: Model) -> list[Problem]:
 
 def _python(simulator: Simulator) -> list[Problem]:
     """Return a problem for each controller in plain Python."""
-    controllers = simulator.controllers
+    controllers = simulator.now.controllers
     uses = [use for use, _ in controllers.plain] + [sampled.use for sampled in controllers.sampled]
     return [
         Problem(

@@ -614,6 +614,11 @@ class Flow:
         while count[NEXT_SAMPLE] / self.stepper.clock[RATE] <= self.t:
             count[NEXT_SAMPLE] += 1
 
+    @property
+    def filled(self) -> bool:
+        """Tell whether rows were filled that nobody has taken."""
+        return bool(self.stepper.count[FILLED])
+
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
         rows, told = self.rows.buffer[: self.stepper.count[FILLED]], self.work.told[: self.work.stepped.told[0]]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sim.simulation.flow import Flow
+from sim.simulation.flow import Flow
 
 
 class ByName(Mapping[str, Any]):
@@ -46,12 +45,6 @@ class Named:
     length, tension, wrench : of forces that the scene names, as recordings have them
     energy : mapping of kinetic, potential, dissipated, impact, input, balance [J]
     """
-
-    NAMES: ClassVar[tuple[str, ...]] = (
-        "coordinate", "rate", "torque", "stop_torque", "friction_torque", "force", "position", "rotation", "velocity",
-        "angular_velocity", "acceleration", "angular_acceleration", "com", "length", "tension", "wrench", "energy",
-        "connected",
-    )  # fmt: skip
 
     def __init__(self, flow: Flow):
         row = flow.observe()
@@ -184,3 +177,102 @@ class Named:
     def energy(self) -> dict[str, float]:
         """Energies [J]."""
         return self._flow.energies()
+
+
+class ReadByName:
+    """What a run lets read of its present state by name; each read looks at it anew."""
+
+    @property
+    def state(self) -> Named:
+        """Everything about the present state, by name, looked at once."""
+        raise NotImplementedError
+
+    @property
+    def coordinate(self) -> ByName:
+        """Coordinates of joints."""
+        return self.state.coordinate
+
+    @property
+    def rate(self) -> ByName:
+        """Rates of joints."""
+        return self.state.rate
+
+    @property
+    def torque(self) -> ByName:
+        """What controllers, springs, dampers and stops apply to joints."""
+        return self.state.torque
+
+    @property
+    def stop_torque(self) -> ByName:
+        """What stops, soft and rigid ones, give of the torques of joints."""
+        return self.state.stop_torque
+
+    @property
+    def friction_torque(self) -> ByName:
+        """What friction gives of the torques of joints."""
+        return self.state.friction_torque
+
+    @property
+    def force(self) -> ByName:
+        """Moment about the joint and force (6,) of the parent on the child, world axes."""
+        return self.state.force
+
+    @property
+    def position(self) -> ByName:
+        """Body origins, and points by `body.point`."""
+        return self.state.position
+
+    @property
+    def rotation(self) -> ByName:
+        """Body axes to world axes, (3, 3)."""
+        return self.state.rotation
+
+    @property
+    def velocity(self) -> ByName:
+        """Velocities of body origins, and of points by `body.point`."""
+        return self.state.velocity
+
+    @property
+    def angular_velocity(self) -> ByName:
+        """Angular velocities of bodies."""
+        return self.state.angular_velocity
+
+    @property
+    def angular_acceleration(self) -> ByName:
+        """Angular accelerations of bodies."""
+        return self.state.angular_acceleration
+
+    @property
+    def acceleration(self) -> ByName:
+        """Accelerations of body origins."""
+        return self.state.acceleration
+
+    @property
+    def com(self) -> ByName:
+        """Centres of mass of bodies."""
+        return self.state.com
+
+    @property
+    def length(self) -> ByName:
+        """Lengths of springs, angles of torsion springs."""
+        return self.state.length
+
+    @property
+    def tension(self) -> ByName:
+        """Tensions of springs, torques of torsion springs, against growing length or angle."""
+        return self.state.tension
+
+    @property
+    def wrench(self) -> ByName:
+        """Torque and force (6,), world axes, on the body of a wrench, a drag or a spring's `to`."""
+        return self.state.wrench
+
+    @property
+    def connected(self) -> tuple[str, ...]:
+        """Names of the joints that are connected."""
+        return self.state.connected
+
+    @property
+    def energy(self) -> dict[str, float]:
+        """Energies [J]."""
+        return self.state.energy

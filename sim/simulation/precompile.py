@@ -1,10 +1,8 @@
 """Compile the kernels once, by two processes at a time, into the cache that later runs load.
 
-`prepare` compiles what nearly every run needs, `everything` the rest as well: contacts, time steps, the implicit and
-the symplectic method, rollouts, the laws of the shipped controllers.
-
-Kernels are the same machine code for every scene; a small mechanism with a loop and a stop serves to
-find the types of their arguments.  The two begin at different ends, and nothing is compiled twice (`_claimed`).
+Kernels are the same machine code for every scene.  Another process runs small scenes that call them
+(`sim.analysis.warm_up`); meanwhile this one compiles, beginning at another end, what stands behind addresses.  Nothing
+is compiled twice (`claimed`).
 """
 
 from __future__ import annotations
@@ -14,25 +12,14 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sim.kernels import jit
 
-_SCENE = """
-schema: 1
-name: warming
-bodies: {a: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}, b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}}
-joints:
-  top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
-  tie: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
-"""
-
-Task = tuple[Any, tuple[Any, ...]]
+WARM_UP = "sim.analysis.warm_up"  # runs scenes, and so stands above; it is started by name, in a process of its own
 
 _compiling = False  # runs in here prepare nothing
 
@@ -40,176 +27,68 @@ _compiling = False  # runs in here prepare nothing
 def prepare() -> None:
     """Compile what nearly every run needs unless that was done before; a minute on two cores."""
     if jit.is_cold() and not _compiling:
-        with _claimed("complete"), _helped(_assist):
-            _compile(_first(_arguments()))
+        from sim.kernels.guards.spans import spans
+        from sim.kernels.motion import motion
 
-
-def _assist() -> None:
-    """Compile what `prepare` leaves to the other process."""
-    _compile(_second(_arguments()))
-
-
-# What scenes may have: a loop, a stop, a drive, formulas that forces and events read, all shipped controllers.
-_EVERYTHING = """
-schema: 1
-name: everything
-bodies:
-  a: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1], points: {tip: [0, 0, 2]}}
-  b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}
-  c: {mass: 1 kg, com: [1, 0, 1], gyration: [1, 1, 1]}
-  d: {mass: 1 kg, com: [3, 0, 1], gyration: [1, 1, 1]}
-joints:
-  top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
-  ball: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
-  hinge: {type: rotational, parent: b, child: c, position: [1, 0, 1], axis: [0, 1, 0], stiffness: 1 N m/rad}
-  tie: {type: spherical, parent: world, child: c, position: [1, 0, 1]}
-  crank: {type: rotational, parent: world, child: d, position: [3, 0, 1], axis: [0, 1, 0], motion: 0.1*sin(t/1 s)}
-forces:
-  strut: {type: spring, from: a.tip, to: b.com, stiffness: 1 N/m}
-controllers:
-  push: {type: torque, torques: {top: "1 N m*cos(t/1 s)"}}
-  feel: {type: torque, torques: {hinge: "0.1*torque('top')"}}
-  hold: {type: pd, joints: [hinge], kp: 1, kd: 1}
-  stop: {type: limits, joints: [top]}
-  pump: {type: swing_pump, joints: [hinge], amplitude: 0.1}
-  wave: {type: serpenoid, joints: [hinge], amplitude: 0.1, step: 1, kp: 1}
-  paper: {type: snake_paper, joints: [hinge]}
-events:
-  far: {when: "coordinate('top') > 2", cut: tie}
-simulate: {duration: 10 ms}
-"""
-# A block that slides, a ball that bounces and rolls.
-_CONTACTS = """
-schema: 1
-name: contacts
-world: {shapes: [{plane: {}}]}
-bodies:
-  block: {mass: 1 kg, shapes: [{box: {center: [0, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
-  ball: {mass: 1 kg, shapes: [{sphere: {center: [1, 0, 0.1000001], radius: 0.1}}]}
-initial: {block: {velocity: [1, 0, 0]}}
-contacts: {ground: {between: ["*", world], friction: 0.3}}
-simulate: {duration: 1 ms}
-"""
-_SHORT = 1e-3  # s
+        with claimed("complete"), helped("run_without_contacts"):
+            compile_entries(motion, spans)
 
 
 def prepare_contacts() -> None:
-    """Compile the kernels of contacts unless that was done before, by a short run that calls them."""
+    """Compile the kernels of contacts unless that was done before."""
     if jit.lacks_contacts() and not _compiling:
-        with _claimed("contacts"):
-            _touch()
+        from sim.kernels.collision.clearance import clearance
+
+        with claimed("contacts"), helped("run_with_contacts"):
+            compile_entries(clearance)
 
 
 def prepare_steps() -> None:
-    """Compile the kernels of time steps with contacts unless that was done before, by a short run that calls them."""
+    """Compile the kernels of time steps with contacts unless that was done before."""
     if jit.lacks_steps() and not _compiling:
-        with _claimed("steps"), _helped(_press):
-            _step()
+        from sim.kernels.integrators.stepping import stepping
+
+        with claimed("steps"), helped("run_in_steps"):
+            compile_entries(stepping)
 
 
-def everything() -> None:
-    """Compile whatever a run of any scene by any method may call, by calling it; two minutes on two cores.
-
-    Plain Python is compiled at the first call, so that what is called here is what a run calls.
-    """
-    if jit.is_partial():
-        with _claimed("complete", "contacts", "steps", "everything"), _helped(_assist_everything):
-            _compile(_first(_arguments()))
-            _step()
-
-
-def _assist_everything() -> None:
-    """Compile what `everything` leaves to the other process: about as much."""
-    _assist()
-    _press()
-    _touch()
-    _run_methods()
-    _roll_out()
-
-
-def _press() -> None:
-    """Compile what time steps call and nothing else does."""
-    from sim.kernels.unilateral import pressing
-
-    _compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])
-
-
-def _touch() -> None:
-    """Run with contacts, and call the solver of impacts that runs seldom need."""
-    from sim.contact.contact_problem import impact
-    from sim.contact.sweeps import sweep
-    from sim.scene.load import load_text
-    from sim.simulation.recorded_runs import run
-
-    run(load_text(_CONTACTS)).close()
-    sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
-
-
-def _step() -> None:
-    """Run with contacts in time steps."""
-    from dataclasses import replace
-
-    from sim.scene.load import load_text
-    from sim.simulation.recorded_runs import run
-
-    scene = load_text(_CONTACTS)
-    run(replace(scene, simulate=replace(scene.simulate, contact="stepping", dt=_SHORT))).close()
-
-
-def _run_methods() -> None:
-    """Run by the methods that have kernels of their own, and look at what was run."""
-    from dataclasses import replace
-
-    from sim.analysis.report import check, info
-    from sim.scene.load import load_text
-    from sim.simulation.recorded_runs import run
-
-    scene = load_text(_EVERYTHING)
-    for method in ("dop853", "radau", "rk4"):
-        run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=_SHORT).close()
-    check(scene)
-    info(scene, at=_SHORT)
-    scene = load_text(_SCENE)
-    run(replace(scene, simulate=replace(scene.simulate, method="variational", dt=_SHORT)), duration=_SHORT).close()
-
-
-def _roll_out() -> None:
-    """Roll out, with torques and without."""
-    from dataclasses import replace
-
-    from sim.mechanism.compiler import compile
-    from sim.scene.load import load_text
-    from sim.simulation.ensemble import Ensemble
-    from sim.simulation.simulator import Simulator
-
-    model = compile(replace(load_text(_EVERYTHING), events=()))
-    simulator = Simulator(model)
-    state, columns = np.concatenate([simulator.q, simulator.v]), len(model.column_names)
-    for torques in (None, np.zeros((1, 1, columns))):
-        Ensemble(model, threads=1).rollout(state, torques, 1, dt=_SHORT)
+def compile_entries(*entries: jit.Entry) -> None:
+    """Compile kernels behind addresses, and all that they call."""
+    for entry in entries:
+        entry.compile()
 
 
 @contextmanager
-def _helped(task: Callable[[], None]) -> Iterator[None]:
-    """Let another process do a task meanwhile, and do here what it did not."""
+def helped(task: str) -> Iterator[None]:
+    """Let another process do a task of `WARM_UP` meanwhile.
+
+    Raises
+    ------
+    HelperFailed
+        When it did not do it; what it left is compiled where it is called.
+    """
     # In a checkout, the current folder holds sources that need not be those that run here: -P leaves it out.
-    sources = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    sources = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
     helper = subprocess.Popen(
-        [sys.executable, "-P", "-c", f"from sim import warming\nwith warming._claimed(): warming.{task.__name__}()"],
+        [sys.executable, "-P", "-m", WARM_UP, task],
         env={**os.environ, "PYTHONPATH": sources, "NUMBA_CACHE_DIR": str(jit.cache_folder().parent)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         yield
         if helper.wait() != 0:
-            task()
+            raise HelperFailed
     finally:
         helper.kill()
         helper.wait()
 
 
+class HelperFailed(Exception):
+    """The other process did not compile what it should have."""
+
+
 @contextmanager
-def _claimed(*names: str) -> Iterator[None]:
+def claimed(*names: str) -> Iterator[None]:
     """Let this process load what another one compiles, which it waits for; at the end, note what the cache has.
 
     Numba asks its cache before it compiles a kernel and tells it after; in between a byte of a file is locked, until
@@ -240,6 +119,8 @@ def _claimed(*names: str) -> Iterator[None]:
         cache.load_overload, cache.save_overload, _compiling = load_or_claim, save_and_leave, True
         try:
             yield
+        except HelperFailed:  # no cache to rely on: the next run tries again
+            return
         finally:
             cache.load_overload, cache.save_overload, _compiling = load, save, False
     for name in names:
@@ -250,109 +131,3 @@ def _place(kernel: Any) -> int:
     """Return the byte that stands for a kernel, by its name in the cache."""
     name = hashlib.sha256(f"{kernel.cache_path} {kernel._impl.filename_base}".encode())
     return int.from_bytes(name.digest()[:7], "little")
-
-
-def _compile(tasks: list[Task]) -> None:
-    import numba
-
-    for kernel, arguments in tasks:
-        if isinstance(kernel, jit.Entry):
-            kernel.compile()
-        else:
-            kernel.compile(tuple(numba.typeof(argument) for argument in arguments))
-
-
-def _arguments() -> Any:
-    """Return a flow whose arrays have the types that kernels see."""
-    from sim.assembly.start import first_structure
-    from sim.mechanism.compiler import compile
-    from sim.mechanism.mechanism import Mechanism
-    from sim.scene.load import load_text
-    from sim.simulation.control import Controllers
-    from sim.simulation.flow import Flow
-
-    model = compile(load_text(_SCENE))
-    structure = first_structure(model)
-    mechanism = Mechanism.of(model, structure)
-    Controllers(model, mechanism, 0)
-    flow = Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [], None)
-    return flow
-
-
-def _first(flow: Any) -> list[Task]:
-    """Return what the process compiles that asked for it, callees before callers."""
-    from sim.kernels import dynamics, elements, forces, inertia, kinematics, motion, observe, system
-    from sim.kernels.elimination import articulated
-    from sim.kernels.guards import spans
-
-    t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
-    q, v = w.saved, w.moved
-    at = system.address(system.places_of(t, control, w, flow.guards))
-    tree = (t.links, t.freedoms, w.links, w.freedoms)
-    column = (w.coordinate, w.rate, w.torque, w.one)
-    leaves: list[Task] = [
-        (kinematics.poses, (t.links, q, w.links, w.freedoms)),
-        (kinematics.velocities, (t.links, t.freedoms, v, w.links, w.freedoms)),
-        (inertia.link_inertias, (t.links, w.links)), (articulated.articulate, tree),
-        (articulated.inward, tree), (articulated.outward, tree), (forces.link_forces, (w.links,)),
-        (forces.tree_columns, (t.links, q, v, w.coordinate, w.rate)),
-        (forces.loop_columns, (t.blocks, w.blocks, control.turn, w.coordinate, w.rate)),
-        (forces.spring_torques, (t.columns, *column)),
-        (forces.stop_torques, (t.stops, control.engaged, w.coordinate, w.rate, w.stopping, w.torque, w.one)),
-        (forces.rubbing_torques, (t.columns, control.rubbing, w.rate, w.rubbing, w.torque, w.one)),
-        (forces.loop_wrenches, (t.blocks, w.torque, w.blocks, w.links)),
-        (elements.torsion_springs, (t.forces, w.coordinate, w.rate, w.torque, w.forces, w.one)),
-        (elements.spring_energy, (t.forces, t.points, w.coordinate, w.links)),
-        (forces.body_wrenches, (t.links, control.wrench, control.arms, w.links, w.one)),
-        (dynamics.body_poses, (t.links, w.links, w.bodies)), (kinematics.qdot, (t.links, q, v, s.y)),
-        (observe.centres, (t.links, w.links, w.bodies)),
-    ]  # fmt: skip
-    pages: list[Task] = [
-        (elements.point_forces, (at, 0.0)),
-        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
-    ]  # fmt: skip
-    return [*leaves, *pages, (motion.motion, ()), (spans.spans, ())]
-
-
-def _second(flow: Any) -> list[Task]:
-    """Return what the other process compiles meanwhile, callees before callers."""
-    from sim.kernels import dynamics, jets, observe, programs, system
-    from sim.kernels.elimination import fronts, passes
-    from sim.kernels.integrators import advance
-    from sim.kernels.rows import constraints, project
-
-    t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
-    q, v, n = w.saved, w.moved, 1
-    answers = np.zeros(system.QUESTIONS, np.int64)
-    at = system.address(system.places_of(t, control, w, flow.guards))
-    tree = (t.links, t.freedoms, w.links, w.freedoms)
-    rows: list[Task] = [
-        (constraints.block_frames, (t.blocks, w.links, w.blocks)),
-        (constraints.build_rows, (t.blocks, t.rows, n, w.keeps, w.links, w.blocks, w.rows)),
-        (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
-        (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
-        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
-        (constraints.solve_rows, (n, w.G, w.rows)),
-        (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
-        (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
-        (constraints.residuals, (t.blocks, t.rows, w.coordinate, w.blocks, w.rows)),
-        (constraints.slips, (t.blocks, t.rows, w.blocks, w.rows)),
-        (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
-        (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
-        (programs.evaluate, (at, np.zeros(1, np.int64), 0.0, s.y)),
-        (jets.drive, (t.rows, t.codes, t.constants, t.programs, 0.0, w.jets, w.rows)),
-    ]  # fmt: skip
-    along: list[Task] = [
-        (fronts.eliminate_along, (
-            n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.keeps, w.links, w.freedoms,
-            w.blocks, w.rows, w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
-        )),
-        (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
-        (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
-    ]  # fmt: skip
-    more: list[Task] = [(dynamics.factorise, (at, n)), (dynamics.solve_loops, (at,)), (dynamics.answer_rows, (at,))]
-    flowing: list[Task] = [
-        (advance.advance, (answers, at, w.reply, s, flow.rows.buffer, 0.0, n)),
-        (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
-    ]
-    return [*rows, *along, *more, (observe.observation, ()), *flowing]

@@ -40,10 +40,10 @@ from sim.recording.room import look_ahead, row_bytes
 from sim.scene.arguments import keys, positive, scene_of, seconds
 from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
-from sim.simulation.jumps import Happening
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State, StateError
+from sim.simulation.told import EventRecord
 
 LEAST_RTOL, MOST_RTOL = 1e-14, 0.1  # as the schema has them for scenes
 PROGRAM = f"brachiate {__version__}"
@@ -74,7 +74,7 @@ class Journal:
         """Begin an epoch."""
         self.recorder.start_epoch(tree, loops, nq, nv)
 
-    def event(self, happening: Happening) -> None:
+    def event(self, happening: EventRecord) -> None:
         """Record an event between its last two rows."""
         after = self.recorder.count - 1
         self.recorder.event(
@@ -236,7 +236,7 @@ def follow(
             progress(t, span, len(told))
 
     triggers = sorted(triggers, key=lambda item: item[1])
-    known = simulator.agenda.keys()
+    known = simulator.now.agenda.keys()
     for key, at in triggers:
         if key not in known:
             names = ", ".join(map(repr, known)) or "none"
@@ -246,9 +246,9 @@ def follow(
     simulator.advance(simulator.t, tell)
     for key, at in triggers:
         simulator.advance(at, tell)
-        if not simulator.agenda.state.stopped:
+        if not simulator.now.schedule.stopped:
             simulator.trigger(key)
-    if not simulator.agenda.state.stopped:
+    if not simulator.now.schedule.stopped:
         simulator.advance(span, tell)
     simulator.finish()
     if progress is not None:

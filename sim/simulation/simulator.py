@@ -4,59 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sim.assembly.start import Start, check_start
-from sim.kernels.tables import FILLED, HALT, Status
-from sim.mechanism.mechanism import Mechanism, make_control
+from sim.kernels.tables import HALT, Status
 from sim.mechanism.model import Model, model_of
-from sim.mechanism.structure import build
 from sim.scene import arguments
 from sim.scene.authored import aside
 from sim.scene.problem import SceneError
 from sim.simulation import precompile
-from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
-from sim.simulation.jumps import Happening, Happenings
+from sim.simulation.jumps import serve, turn_to_steps
 from sim.simulation.messages import sentence
-from sim.simulation.named_state import ByName, Named
+from sim.simulation.named_state import ByName, Named, ReadByName
 from sim.simulation.not_finite import NotFinite, culprit
-from sim.simulation.schedule import Agenda
+from sim.simulation.present import Present
 from sim.simulation.simulation_error import SimulationError
-from sim.simulation.state import State, check_fits, names_of
+from sim.simulation.state import State
+from sim.simulation.told import Journal, Jump
 
-if TYPE_CHECKING:
-    from sim.simulation.contact_modes import Touching
+T = TypeVar("T")
 
 STEPS_A_CALL = 100  # a kernel call returns after so many steps, so that Ctrl-C and progress work
 
 
-class Journal(Protocol):
-    """Who is told what happens; `sim.simulation.recorded_runs` records it."""
-
-    def rows(self, values: dict[str, np.ndarray], q: np.ndarray, v: np.ndarray) -> None:
-        """Take a block of rows and their raw states."""
-
-    def contacts(self, values: dict[str, np.ndarray]) -> None:
-        """Take the closed points of contact of the next block of rows, where it has any."""
-
-    def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
-        """Begin an epoch."""
-
-    def event(self, happening: Happening) -> None:
-        """Take what happened, after its rows x- and x+."""
-
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
-        """Keep the state from which the run goes on behind what was told, where that is wanted.
-
-        finished : it is that from which a longer run goes on, as steps are shortened from here on, or the run ends
-        """
-
-
-class Simulator:
+class Simulator(ReadByName):
     """A scene that runs.
 
     Half-open in time: an event belongs to (t, until].  If a controller or an event fails, the state is
@@ -79,8 +53,6 @@ class Simulator:
         When it is handed anything but a model.
     """
 
-    touching: Touching  # where the scene has contacts, rigid stops or friction of joints
-
     def __init__(self, model: Model, *, seed: int | None = None, journal: Journal | None = None):
         self.model = model = model_of(model)
         self.seed = model.scene.simulate.seed if seed is None else arguments.whole("seed", seed, 0)
@@ -95,31 +67,12 @@ class Simulator:
 
     def reset(self) -> None:
         """Return to the start, structure and controllers included."""
-        model, start = self.model, self._start
-        mechanism = Mechanism.of(model, start.structure, make_control(model))
-        mechanism.control.turn[:] = start.turn
-        mechanism.look(start.q, start.v)
-        self.controllers = Controllers(model, mechanism, self.seed)
-        self.agenda = Agenda.of(model.scene.events)
-        self.agenda.state.enabled = _enabled(model)
-        self.happenings = Happenings(self)
-        programs = self.controllers.programs
-        conditions = self.happenings.enter_conditions(programs)
-        self._model = replace(model, programs=programs)
-        structure = build(self._model, start.frames, model.connected, start.structure.carrier)
-        control = mechanism.control._replace(enabled=self.controllers.enabled(), fed=np.zeros(len(programs.late())))
-        contacts = None
-        if model.scene.contacts or model.one_sided:
-            from sim.simulation.contact_modes import Touching  # late: other scenes do not wait for it
+        self.now = Present.of(self.model, self.seed, self._start)
 
-            self.touching = Touching(model)
-            contacts = self.touching.state
-        self.flow = Flow(
-            self._model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions, contacts
-        )
-        self.flow.begin(start.q, start.v, self.agenda)
-        self._began = False
-        self._told = math.nan  # time of the last row
+    @property
+    def flow(self) -> Flow:
+        """State and structure of the motion, laid out for kernels."""
+        return self.now.flow
 
     # --- the loop -------------------------------------------------------------------------------
 
@@ -141,57 +94,54 @@ class Simulator:
         try:
             self._advance(until, progress)
         except NotFinite as error:
-            raise self._failure(Status.NOT_FINITE, -1) from error
+            raise self.failure(Status.NOT_FINITE, -1) from error
 
     def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
-        if not self._began:
-            self._began = True
-            self._tell_epoch()
-            self.happenings.at_start()
+        now = self.now
+        if not now.began:
+            self._jump(serve)
         at_end = False  # steps are shortened so that the last one ends there
         while self.t < until:
-            due = min(self.agenda.next_time(), self.controllers.next_sample())
-            stop = float(min(until, due, self.flow.wrench_end(), self.flow.look_again))
+            due = min(now.agenda.next_time(), now.controllers.next_sample())
+            stop = float(min(until, due, now.flow.wrench_end(), now.flow.look_again))
             ahead = stop == until and not at_end
-            status, guard = aside(self.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
+            status, guard = aside(now.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
+            now.crossed = status == Status.GUARD
             self._tell_rows()
-            if status == Status.GUARD:
-                self.happenings.instant()
-            elif status == Status.REACHED:
-                self.happenings.due()
+            if status in (Status.GUARD, Status.REACHED):
+                self._jump(serve)
             elif status != Status.PAUSE and not (
-                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self.happenings.turn_where_steps_are_allowed()
+                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self._jump(turn_to_steps)
             ):
-                raise self._failure(status, guard)
+                raise self.failure(status, guard)
             if ahead:
-                at_end = self.flow.stepper.count[HALT] == 0
+                at_end = now.flow.stepper.count[HALT] == 0
             if self.journal is not None:
                 self.journal.rest(self.snapshot)
-                if (ahead and at_end) or self.agenda.state.stopped:
+                if (ahead and at_end) or now.schedule.stopped:
                     self.journal.rest(self.snapshot, finished=True)
             if progress is not None:
                 progress(self.t)
-            if self.agenda.state.stopped:
+            if now.schedule.stopped:
                 return
+
+    def _jump(self, serve: Callable[[Present, Jump], T]) -> T:
+        """Let an instant change the run, and tell of it, of what it did before it failed, too."""
+        jump = Jump(self.journal is not None)
+        try:
+            return serve(self.now, jump)
+        finally:
+            if self.journal is not None:
+                jump.tell(self.journal)
 
     def finish(self) -> None:
         """Record the last row, where no event did."""
-        if self._began and self.journal is not None and self._told != self.t:
-            self.flow.sample_now()
-            self._tell_rows()
+        if self.now.began and self.journal is not None and self.now.last_row != self.t:
+            self._jump(Present.sample_now)
 
     def snapshot(self) -> State:
         """Return all that is needed to go on from now; see `restore`."""
-        flow = self.flow
-        live = State(
-            names=names_of(self.model), connections=flow.connections(), contacts=flow.contacts,
-            schedule=self.agenda.state, ledger=flow.ledger,
-            controllers={item.use.name: item.state for item in self.controllers.sampled}, pushes=flow.pushes,
-            turns=flow.turns, time_stepping=flow.time_stepping, look_again=flow.look_again, room=flow.room,
-            began=self._began, last_row=self._told, stepper=flow.stepper, work=flow.remembered(), guards=flow.guards,
-            control=flow.control, tables=flow.numbers(),
-        )  # fmt: skip
-        return live.copy().frozen()
+        return self.now.state()
 
     def restore(self, state: State) -> None:
         """Go back, or on, to where a snapshot was taken, in this run or another one of the same scene.
@@ -203,41 +153,18 @@ class Simulator:
         StateError
             When it does not fit this scene.
         """
-        check_fits(state, self.model)
-        state = state.copy()
-        self.agenda.state = state.schedule
-        if state.contacts is not None:
-            self.touching.state = state.contacts
-        for item in self.controllers.sampled:
-            item.state = state.controllers[item.use.name]
-        self._began, self._told = state.began, state.last_row
-        self.flow.put(state)
+        self.now.put(state)
 
-    def _failure(self, status: int, index: int) -> SimulationError:
-        fault = self.controllers.fault()
+    def failure(self, status: int, index: int) -> SimulationError:
+        """Return why the flow ended with a status, and what its index names, as an error to raise."""
+        fault = self.now.controllers.fault()
         if fault is not None:
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
-        return SimulationError(culprit(self.flow, self.controllers) or sentence(status, index, self.flow))
-
-    # --- what is told ---------------------------------------------------------------------------
+        return SimulationError(culprit(self.flow, self.now.controllers) or sentence(status, index, self.flow))
 
     def _tell_rows(self) -> None:
-        if self.flow.stepper.count[FILLED] == 0:
-            return
-        if self.journal is None:
-            self._told = self.flow.drop_rows()
-        else:
-            values, q, v, touches = self.flow.take_rows()
-            self._told = float(values["time"][-1])
-            if touches:
-                self.journal.contacts(touches)
-            self.journal.rows(values, q, v)
-
-    def _tell_epoch(self) -> None:
-        if self.journal is not None:
-            s = self.flow.structure
-            names = self.model.joint_names
-            self.journal.epoch([names[j] for j in s.carrier[1:]], [names[j] for j in s.loops], s.sizes.q, s.sizes.v)
+        if self.flow.filled:
+            self._jump(Present.rows)
 
     # --- what callers do ------------------------------------------------------------------------
 
@@ -249,15 +176,15 @@ class Simulator:
         SimulationError
             When no event waits for this key.
         """
-        known = self.agenda.keys()
+        known = self.now.agenda.keys()
         if key not in known:
             named = ", ".join(map(repr, known)) or "none"
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")
-        self.agenda.state.pressed.append(key)
-        self.agenda.state.keys += 1
-        if not self._began:
+        self.now.schedule.pressed.append(key)
+        self.now.schedule.keys += 1
+        if not self.now.began:
             self.advance(self.t)
-        self.happenings.due()
+        self._jump(serve)
 
     def apply_wrench(
         self, body: str, *, force_W: Any = (0.0, 0.0, 0.0), torque_W: Any = (0.0, 0.0, 0.0), point_W: Any = None,
@@ -287,8 +214,8 @@ class Simulator:
         point_W = None if point_W is None else arguments.three("point_W", point_W, "m")
         duration = arguments.seconds("duration", duration, endless=True)
         self.flow.apply_wrench(self._body(body), force_W, torque_W, point_W, duration)
-        if self._began:
-            self.happenings.due()
+        if self.now.began:
+            self._jump(serve)
 
     def _body(self, name: str) -> int:
         if not isinstance(name, str) or name not in self.model.body_names[1:]:
@@ -316,19 +243,6 @@ class Simulator:
     def state(self) -> Named:
         """Everything about the present state, by name."""
         return Named(self.flow)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in Named.NAMES:
-            return getattr(Named(self.flow), name)
-        raise AttributeError(f"Simulator has no attribute {name!r}")
-
-
-def _enabled(model: Model) -> set[str]:
-    """Return the controllers and constraints that are switched on at the start."""
-    scene = model.scene
-    return {use.name for use in scene.controllers if use.enabled} | {
-        one.name for one in scene.constraints if one.active
-    }
 
 
 __all__ = ["SceneError", "SimulationError", "Simulator"]

@@ -139,6 +139,8 @@ class State:
         Presses that a time step has room for.
     began : bool
         What is due at the start has happened.
+    crossed : bool
+        Guards have crossed zero, and what is due there has not happened.
     last_row : float
         Time of the last row that was told [s], not-a-number before it.
     stepper, work, guards, control
@@ -159,6 +161,7 @@ class State:
     look_again: float
     room: int
     began: bool
+    crossed: bool
     last_row: float
     stepper: Stepper
     work: Mapping[str, np.ndarray]

@@ -165,9 +165,9 @@ def test_a_rod_cut_loose():
     s = simulator("cut_rod", 1e-12)
     recorded = []
     s.advance(0.483333713593 - 1e-9)
-    recorded.append(s.agenda.state.fired.get("loose", 0))
+    recorded.append(s.now.schedule.fired.get("loose", 0))
     s.advance(0.483333713593 + 1e-9)
-    recorded.append(s.agenda.state.fired["loose"])
+    recorded.append(s.now.schedule.fired["loose"])
     assert recorded == [0, 1]
     start = s.position["rod.centre"]
     s.advance(0.483333713593 + 1.158203138121)

@@ -122,7 +122,8 @@ def test_after_compile_nothing_is_compiled(compiled):
 SHARED = """
 import json
 from numba.core import event
-from sim import warming
+from sim.kernels.guards.spans import spans
+from sim.simulation import precompile
 
 class Compiled(event.Listener):
     names = []
@@ -132,11 +133,10 @@ class Compiled(event.Listener):
         pass
 
 event.register("numba:compile", Compiled())
-tasks = warming._first(warming._arguments())[:5]
 print("ready", flush=True)
 input()
-with warming._claimed():
-    warming._compile(tasks)
+with precompile.claimed():
+    precompile.compile_entries(spans)
 print(json.dumps(Compiled.names))
 """
 
@@ -154,21 +154,21 @@ def test_no_kernel_is_compiled_by_two_processes(tmp_path):
         process.stdin.write("\n")
         process.stdin.flush()
     compiled = [name for process in both for name in json.loads(process.communicate(timeout=100)[0])]
-    assert {"poses", "velocities", "link_inertias", "articulate", "inward"} < set(compiled)
+    assert {"put_motion", "spread_out", "path_departs"} < set(compiled)
     assert len(compiled) == len(set(compiled)) == len(list(tmp_path.rglob("*.nbc")))
 
 
 @pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
-def test_what_another_process_left_is_done_here(monkeypatch, tmp_path):
+def test_a_process_that_does_not_help_leaves_no_mark(monkeypatch, tmp_path):
+    """Its kernels are compiled where they are called, and the next run tries again."""
     monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
     done = []
-
-    def task():
-        done.append("task")
-
-    with precompile._claimed("all"), precompile._helped(task):  # the other process knows no such task
+    with precompile.claimed("all"), precompile.helped("no_such_task"):
+        done.append("here")
+    assert done == ["here"] and not (tmp_path / "all").exists()
+    with precompile.claimed("all"):
         assert not (tmp_path / "all").exists()
-    assert done == ["task"] and (tmp_path / "all").exists()
-    with pytest.raises(ZeroDivisionError), precompile._claimed("more"), precompile._helped(task):
+    assert (tmp_path / "all").exists()
+    with pytest.raises(ZeroDivisionError), precompile.claimed("more"), precompile.helped("no_such_task"):
         raise ZeroDivisionError
-    assert done == ["task"] and not (tmp_path / "more").exists()
+    assert not (tmp_path / "more").exists()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.analysis import warm_up
 from sim.cli import checking, doctor, drawing, printed_tables, running, verifying
 from sim.cli.main import main
 from sim.cli.outcome import Refusal
@@ -606,7 +607,7 @@ def test_all_kernels_are_compiled_where_it_is_wished(capsys, monkeypatch, option
     done = []
     monkeypatch.setattr(doctor, "LOOKS", ())
     monkeypatch.setattr(jit, "is_partial", lambda: partial)
-    monkeypatch.setattr(precompile, "everything", lambda: done.append(True))
+    monkeypatch.setattr(warm_up, "everything", lambda: done.append(True))
     assert main(["doctor", *options]) == 0
     assert capsys.readouterr().err == said and len(done) == ("--compile" in options)
 

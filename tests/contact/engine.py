@@ -13,8 +13,8 @@ import sim
 from sim.kernels.tables import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
-from sim.simulation.jumps import Happening
 from sim.simulation.state import State
+from sim.simulation.told import EventRecord
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G0 = 9.81
@@ -28,7 +28,7 @@ class Told:
     """A journal that keeps what happened, each with the rows before and after it."""
 
     def __init__(self) -> None:
-        self.events: list[Happening] = []
+        self.events: list[EventRecord] = []
         self.around: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
         self.rows_: list[dict[str, np.ndarray]] = []
         self.points: list[dict[str, np.ndarray]] = []  # of contact, block by block
@@ -42,7 +42,7 @@ class Told:
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         pass
 
-    def event(self, happening: Happening) -> None:
+    def event(self, happening: EventRecord) -> None:
         self.events.append(happening)
         self.around.append((self.rows_[-2], self.rows_[-1]))
 
@@ -90,7 +90,7 @@ class Run:
         force, n = p.force.reshape(-1, 3).copy(), p.n.reshape(-1, 3).copy()
         normal = np.sum(force * n, axis=1)
         friction = np.linalg.norm(force - normal[:, None] * n, axis=1)
-        names = [self.simulator.touching.name(touch) for touch in touches]
+        names = [self.simulator.now.touching.name(touch) for touch in touches]
         slides = np.array([touch.mode != STICK for touch in touches], bool)
         rubbed = -np.sum((force - normal[:, None] * n) * p.u.reshape(-1, 3), axis=1) * slides
         return Points(names, p.gap.copy(), normal, friction, mu * normal, force, rubbed)

@@ -23,8 +23,8 @@ from scipy.spatial.transform import Rotation
 
 import sim
 from sim.scene.load import load_text
-from sim.simulation.jumps import Happening
 from sim.simulation.state import State
+from sim.simulation.told import EventRecord
 from tests.contact.passing import (
     Flight,
     Path,
@@ -100,7 +100,7 @@ class _First:
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         pass
 
-    def event(self, happening: Happening) -> None:
+    def event(self, happening: EventRecord) -> None:
         raise _Told(happening.time)
 
     def rest(self, take: Callable[[], State], finished: bool = False) -> None:

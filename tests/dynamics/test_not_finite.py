@@ -158,4 +158,4 @@ def test_no_source_is_asked_where_all_is_finite() -> None:
     simulator.advance(0.1)
     from sim.simulation.not_finite import culprit
 
-    assert culprit(simulator.flow, simulator.controllers) == "" and np.isfinite(simulator.q).all()
+    assert culprit(simulator.flow, simulator.now.controllers) == "" and np.isfinite(simulator.q).all()

@@ -217,13 +217,13 @@ def test_sampled_controllers_hold_between_calls_and_remember(tmp_path):
     expected = 1 + (1 + 2 + 3 + 4) * 0.1 / 2 + 5 * 0.05 / 2
     assert simulator.rate["rail"] == pytest.approx(expected, abs=1e-12)
     assert simulator.torque["rail"] == 5.0
-    (item,) = simulator.controllers.sampled
+    (item,) = simulator.now.controllers.sampled
     assert item.state.memory["times"] == pytest.approx([0, 0.1, 0.2, 0.3, 0.4], abs=1e-15)
     assert simulator.energy["balance"] == pytest.approx(0, abs=1e-12)
     simulator.reset()
     simulator.advance(0.45)
     assert simulator.rate["rail"] == pytest.approx(expected, abs=1e-12)
-    (item,) = simulator.controllers.sampled
+    (item,) = simulator.now.controllers.sampled
     assert len(item.state.memory["times"]) == 5
 
 

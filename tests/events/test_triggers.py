@@ -238,7 +238,7 @@ def test_an_event_belongs_to_the_interval_that_ends_with_it():
     assert speed > 0.1
     simulator.advance(0.2)
     simulator.advance(0.3)
-    assert simulator.agenda.state.fired == {"push": 1}
+    assert simulator.now.schedule.fired == {"push": 1}
     early = simulator_of(text)
     early.advance(np.nextafter(0.2, 0))
     assert early.velocity["ball"][2] == 0.0

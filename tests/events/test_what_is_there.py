@@ -137,10 +137,10 @@ def test_a_restored_run_does_not_tell_again():
     simulator.trigger("k")
     kept = simulator.snapshot()
     simulator.restore(kept)
-    assert simulator.agenda.state.told == {("again", "joint 'spare' is not connected, so it is not cut")}
+    assert simulator.now.schedule.told == {("again", "joint 'spare' is not connected, so it is not cut")}
     other = simulator_of(text_of(f"again: {{key: k, once: false, cut: spare, {PUSH}}}", 2))
     other.restore(kept)
-    assert other.agenda.state.told == simulator.agenda.state.told
+    assert other.now.schedule.told == simulator.now.schedule.told
 
 
 # --- cut: {either: [...]} -----------------------------------------------------------------------
@@ -233,10 +233,10 @@ def test_a_mark_is_no_decision_on_contacts():
     """A box that slides on: nothing is solved anew at the marks, and friction goes on as it was."""
     simulator = simulator_of(SLIDING)
     simulator.advance(0.0)
-    decisions = len(simulator.touching.state.decisions)
+    decisions = len(simulator.now.touching.state.decisions)
     simulator.advance(0.4)
-    assert simulator.agenda.state.fired["mark"] == 12
-    assert len(simulator.touching.state.decisions) == decisions
+    assert simulator.now.schedule.fired["mark"] == 12
+    assert len(simulator.now.touching.state.decisions) == decisions
     speed = np.hypot(1.0, 0.5)
     way = np.array([1.0, 0.5, 0.0]) / speed
     assert simulator.velocity["box"] == pytest.approx((speed - 0.2 * 9.81 * 0.4) * way, abs=1e-8)

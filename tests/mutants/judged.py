@@ -124,14 +124,6 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/assembly/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
         "keeps off a division by zero: a step of any such length is cut to what is left",
     ),
-    *(
-        Judged(
-            "sim/simulation/precompile.py",
-            "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
-            before, after, "kernels are compiled for the types of these numbers, and called with none of them",
-        )
-        for before, after in (("0", "1"), ("0.0", "1.0"))
-    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

@@ -207,7 +207,7 @@ def test_after_a_fault_a_run_goes_back_and_on(tmp_path):
 
 
 def _controller(simulator):
-    return simulator.controllers.laws[0][1].args[1]
+    return simulator.now.controllers.laws[0][1].args[1]
 
 
 def test_controllers_do_not_see_each_others_torques(tmp_path):

@@ -12,8 +12,8 @@ from sim.analysis.verification.rerun import Rerun, _direction, _Enough, _Memory,
 from sim.analysis.verification.verdict import Verdict
 from sim.mechanism.compiler import compile
 from sim.scene.load import load_text
-from sim.simulation.jumps import Happening
 from sim.simulation.simulator import Simulator
+from sim.simulation.told import EventRecord
 
 
 def block(first: float, count: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
@@ -35,7 +35,7 @@ def test_rows_are_looked_at_once_their_block_is_there() -> None:
     assert [first for first, _, _ in memory.states] == [0, 1, 3, 7] and len(memory.blocks) == 4
     memory.contacts({"row": np.array([0, 0, 1]), "pair": np.array([4, 5, 6])})
     assert memory.touches[0]["row"].tolist() == [8, 8, 9] and memory.touches[0]["pair"].tolist() == [4, 5, 6]
-    happening = Happening(1.0, "hit", "scene")
+    happening = EventRecord(1.0, "hit", "scene")
     memory.event(happening)
     memory.epoch(["a"], [], 2, 1)
     assert memory.happenings == [happening]

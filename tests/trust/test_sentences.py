@@ -17,7 +17,7 @@ from sim.analysis.verification.missed import Missed
 from sim.analysis.verification.rerun import Rerun
 from sim.analysis.verification.verdict import Moment, Peak, Verdict
 from sim.recording import ColumnEntry, EventEntry, restoring
-from sim.simulation.jumps import Happening
+from sim.simulation.told import EventRecord
 
 pytestmark = pytest.mark.fast
 
@@ -263,8 +263,8 @@ def event(name: str, time: float, kind: str = "scene", **more: Any) -> EventEntr
     return EventEntry(time=time, name=name, kind=kind, **{"energy_lost": 1.0, "impulse": 2.0} | more)
 
 
-def happening(name: str, time: float, kind: str = "scene", **more: Any) -> Happening:
-    return Happening(
+def happening(name: str, time: float, kind: str = "scene", **more: Any) -> EventRecord:
+    return EventRecord(
         **{
             "time": time,
             "name": name,
@@ -429,7 +429,7 @@ def test_what_is_missed_is_a_sentence():
         assert Missed(kind, "gate", 2 / 3, 0.0125001).sentence == sentence
 
 
-def passed(extra: Happening | None, *looked: Missed, found: tuple[Missed, ...] = ()) -> tuple[Verdict, list[float]]:
+def passed(extra: EventRecord | None, *looked: Missed, found: tuple[Missed, ...] = ()) -> tuple[Verdict, list[float]]:
     out, asked = verdict(), []
     events = [Made(name="gate", when="x > 0"), Made(name="clock", when=None)]
 

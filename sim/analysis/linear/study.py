@@ -190,7 +190,7 @@ def _looker(simulator: Simulator) -> tuple[Looker, Laws]:
     flow = simulator.flow
     flow._refresh_wrenches()
     tables = flow.structure.tables
-    laws = Laws(flow, simulator.controllers)
+    laws = Laws(flow, simulator.now.controllers)
     equations = Equations(tables, Acting(tables, flow.control, flow.t, laws if laws.acting else None))
     return Looker(flow, equations), laws
 
@@ -344,7 +344,7 @@ def _notes(simulator: Simulator, laws: Laws, engine: float) -> tuple[str, ...]:
         out.append(f"accelerations differ from the engine's by {engine:.1e} of their size: do not trust this model")
     for name in laws.names:
         out.append(f"controller {name!r} is a function in Python: differentiated by central differences")
-    for item in simulator.controllers.sampled:
+    for item in simulator.now.controllers.sampled:
         out.append(f"controller {item.use.name!r} is sampled: what it holds is held still")
     if flow.structure.holds:
         held = sorted({flow.model.column_names[hold.column] for hold in flow.structure.holds})

@@ -23,7 +23,7 @@ from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.verdict import Moment, Verdict
 from sim.recording import RecordingError
 from sim.recording.format import row_names
-from sim.simulation.jumps import Happening
+from sim.simulation.told import EventRecord
 
 # A rerun that is not equal to the bit may be off by so many error bars, and by this of the largest value.
 BARS, REPEATED = 10.0, 1e-9
@@ -153,7 +153,7 @@ def _same_bits(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
-def compare_events(seen: Seen, verdict: Verdict, same: Rerun) -> Happening | None:
+def compare_events(seen: Seen, verdict: Verdict, same: Rerun) -> EventRecord | None:
     """Whether each event of the recording happens in the rerun as recorded; returns the first that only the rerun has.
 
     What happens after the recording's end does not count.
@@ -174,7 +174,7 @@ def compare_events(seen: Seen, verdict: Verdict, same: Rerun) -> Happening | Non
     return None
 
 
-def tell_missed(seen: Seen, verdict: Verdict, same: Rerun, extra: Happening | None, again: Again) -> None:
+def tell_missed(seen: Seen, verdict: Verdict, same: Rerun, extra: EventRecord | None, again: Again) -> None:
     """What the recorded run passed by: found by looks into its steps, or because a rerun has it.
 
     extra : the first event that only the rerun has; how deep it gets where nobody acts is found in one more
@@ -197,7 +197,7 @@ def tell_missed(seen: Seen, verdict: Verdict, same: Rerun, extra: Happening | No
     verdict.problems.append(f"missed: {at}")
 
 
-def _is_found(seen: Seen, happening: Happening) -> bool:
+def _is_found(seen: Seen, happening: EventRecord) -> bool:
     """Tell whether something happens where a value crosses zero, not at a time or at a key."""
     if happening.kind != "scene":
         return happening.kind in ("impact", "mode")

@@ -12,11 +12,11 @@ from sim.analysis.verification.missed import Missed
 from sim.assembly.loop_closure import close_positions, close_velocities
 from sim.kernels.rows.project import add_freedoms
 from sim.mechanism.model import Model
-from sim.simulation.jumps import Happening
 from sim.simulation.recorded_runs import follow
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State
+from sim.simulation.told import EventRecord
 
 # What a look at one row finds: called with (row, flow) while the flow has the structure of that row.
 Look = Callable[[int, Simulator], None]
@@ -46,7 +46,7 @@ class Rerun:
     values: dict[str, np.ndarray] = field(default_factory=dict)
     states: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
     touches: dict[str, np.ndarray] = field(default_factory=dict)
-    happenings: list[Happening] = field(default_factory=list)
+    happenings: list[EventRecord] = field(default_factory=list)
     ended: str = ""
     missed: list[Missed] = field(default_factory=list)
     looks: int = 0
@@ -64,7 +64,7 @@ class _Memory:
         self.blocks: list[Mapping[str, np.ndarray]] = []
         self.states: list[tuple[int, np.ndarray, np.ndarray]] = []
         self.touches: list[dict[str, np.ndarray]] = []
-        self.happenings: list[Happening] = []
+        self.happenings: list[EventRecord] = []
         self.count, self.last, self.simulator = 0, last, None
         self.wanted, self.look = sorted(rows), look
 
@@ -87,7 +87,7 @@ class _Memory:
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """Nothing: rows are compared by the names of bodies and joints."""
 
-    def event(self, happening: Happening) -> None:
+    def event(self, happening: EventRecord) -> None:
         """Keep an event."""
         self.happenings.append(happening)
 

@@ -1,0 +1,140 @@
+"""Small scenes that call every kernel: what is compiled by running them, other runs load.
+
+``python -m sim.analysis.warm_up TASK`` does one of the tasks below; see `sim.simulation.precompile`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sim.analysis.report import check, info
+from sim.contact.contact_problem import impact
+from sim.contact.sweeps import sweep
+from sim.kernels import jit
+from sim.kernels.collision.clearance import clearance
+from sim.kernels.guards.spans import spans
+from sim.kernels.integrators.stepping import stepping
+from sim.kernels.motion import motion
+from sim.kernels.observe import observation
+from sim.mechanism.compiler import compile
+from sim.scene.load import load_text
+from sim.simulation import precompile
+from sim.simulation.ensemble import Ensemble
+from sim.simulation.recorded_runs import run
+from sim.simulation.simulator import Simulator
+
+# What scenes may have: a loop, a stop, a drive, formulas that forces and events read.
+SCENE = """
+schema: 1
+name: everything
+bodies:
+  a: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1], points: {tip: [0, 0, 2]}}
+  b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}
+  c: {mass: 1 kg, com: [1, 0, 1], gyration: [1, 1, 1]}
+  d: {mass: 1 kg, com: [3, 0, 1], gyration: [1, 1, 1]}
+joints:
+  top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
+  ball: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
+  hinge: {type: rotational, parent: b, child: c, position: [1, 0, 1], axis: [0, 1, 0], stiffness: 1 N m/rad}
+  tie: {type: spherical, parent: world, child: c, position: [1, 0, 1]}
+  crank: {type: rotational, parent: world, child: d, position: [3, 0, 1], axis: [0, 1, 0], motion: 0.1*sin(t/1 s)}
+forces:
+  strut: {type: spring, from: a.tip, to: b.com, stiffness: 1 N/m}
+events:
+  far: {when: "coordinate('top') > 2", cut: tie}
+simulate: {duration: 10 ms}
+"""
+# All shipped controllers.
+CONTROLLERS = """controllers:
+  push: {type: torque, torques: {top: "1 N m*cos(t/1 s)"}}
+  feel: {type: torque, torques: {hinge: "0.1*torque('top')"}}
+  hold: {type: pd, joints: [hinge], kp: 1, kd: 1}
+  stop: {type: limits, joints: [top]}
+  pump: {type: swing_pump, joints: [hinge], amplitude: 0.1}
+  wave: {type: serpenoid, joints: [hinge], amplitude: 0.1, step: 1, kp: 1}
+  paper: {type: snake_paper, joints: [hinge]}
+"""
+# What steps without loops and drives.
+PENDULUM = """
+schema: 1
+name: pendulum
+bodies: {a: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}, b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}}
+joints:
+  top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
+  tie: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
+"""
+# A block that slides, a ball that bounces and rolls.
+CONTACTS = """
+schema: 1
+name: contacts
+world: {shapes: [{plane: {}}]}
+bodies:
+  block: {mass: 1 kg, shapes: [{box: {center: [0, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  ball: {mass: 1 kg, shapes: [{sphere: {center: [1, 0, 0.1000001], radius: 0.1}}]}
+initial: {block: {velocity: [1, 0, 0]}}
+contacts: {ground: {between: ["*", world], friction: 0.3}}
+simulate: {duration: 1 ms}
+"""
+SHORT = 1e-3  # s
+
+
+def run_without_contacts() -> None:
+    """Compile what nearly every run calls."""
+    precompile.compile_entries(observation)
+    run(load_text(SCENE)).close()
+
+
+def run_with_contacts() -> None:
+    """Compile what runs with contacts call, and the solver of impacts that runs seldom need."""
+    run(load_text(CONTACTS)).close()
+    sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)
+
+
+def run_in_steps() -> None:
+    """Compile what runs with contacts in time steps call."""
+    scene = load_text(CONTACTS)
+    run(replace(scene, simulate=replace(scene.simulate, contact="stepping", dt=SHORT))).close()
+
+
+def run_by_all_methods() -> None:
+    """Compile the methods that have kernels of their own, shipped controllers, checks and rollouts."""
+    scene = load_text(SCENE + CONTROLLERS)
+    for method in ("dop853", "radau", "rk4"):
+        run(replace(scene, simulate=replace(scene.simulate, method=method)), duration=SHORT).close()
+    check(scene)
+    info(scene, at=SHORT)
+    loose = load_text(PENDULUM)
+    run(replace(loose, simulate=replace(loose.simulate, method="variational", dt=SHORT)), duration=SHORT).close()
+    model = compile(replace(scene, events=()))
+    simulator = Simulator(model)
+    state, columns = np.concatenate([simulator.q, simulator.v]), len(model.column_names)
+    for torques in (None, np.zeros((1, 1, columns))):
+        Ensemble(model, threads=1).rollout(state, torques, 1, dt=SHORT)
+
+
+def assist() -> None:
+    """Compile what `everything` leaves to the other process: about as much."""
+    run_without_contacts()
+    run_with_contacts()
+    run_by_all_methods()
+
+
+def everything() -> None:
+    """Compile whatever a run of any scene by any method may call, by calling it; two minutes on two cores."""
+    if jit.is_partial():
+        with precompile.claimed("complete", "contacts", "steps", "everything"), precompile.helped("assist"):
+            precompile.compile_entries(motion, spans, stepping, clearance)
+            run_in_steps()
+
+
+TASKS: dict[str, Callable[[], None]] = {
+    task.__name__: task for task in (run_without_contacts, run_with_contacts, run_in_steps, assist)
+}
+
+if __name__ == "__main__":
+    with precompile.claimed():
+        TASKS[sys.argv[1]]()
