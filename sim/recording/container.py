@@ -118,7 +118,7 @@ class Container:
     def put(self, name: str, first: int, values: Any) -> None:
         """Write entries first, first + 1, ... of a dataset."""
         slot = self.slots[name]
-        data = memoryview(np.ascontiguousarray(values, dtype=slot.dtype)).cast("B") if slot.row_bytes else b""
+        data = np.ascontiguousarray(values, dtype=slot.dtype).data.cast("B") if slot.row_bytes else b""
         if len(data) > (slot.length - first) * slot.row_bytes:
             raise ValueError(f"{name} has no room for entries beyond {slot.length}")
         self._write(slot.offset + first * slot.row_bytes, data)
