@@ -14,9 +14,9 @@ import sim
 from bench.figure import Figure, Link, Loop, States
 from bench.mechanism import Body, Joint, Mechanism, Spring
 from render.rotation import matrix
-from sim.kernels.integrators.advance import answer
+from sim.kernels.advance import answer
 from sim.kernels.jit import story_door, unlocked_door
-from sim.kernels.rows.project import add_freedoms, normalise
+from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.system import SLOPE, START, address, ask
 from sim.kernels.tables import KIND, ROTATIONAL, SPHERICAL, SPRING, Status
 from sim.scene import library

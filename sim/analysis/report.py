@@ -25,7 +25,7 @@ from sim.assembly.redundancy import (
 )
 from sim.assembly.start import massless, shown, start
 from sim.closed_chains.generalised import Generalised, generalise
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.tables import FREEDOM_ROWS, NV, RATES_ONLY
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism

@@ -15,7 +15,7 @@ from sim.analysis.report import check, info
 from sim.contact.contact_problem import impact
 from sim.contact.sweeps import sweep
 from sim.kernels import jit
-from sim.kernels.collision.clearance import clearance
+from sim.kernels.guards.clearance import clearance
 from sim.kernels.guards.spans import spans
 from sim.kernels.integrators.stepping import stepping
 from sim.kernels.motion import motion

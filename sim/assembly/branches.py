@@ -9,7 +9,7 @@ import numpy as np
 from sim.assembly.continuation import leg_to, q_of, v_of
 from sim.assembly.loop_closure import RANK, Aim, close_positions, rates_of_loops
 from sim.assembly.standing import Standing
-from sim.kernels.rows.project import add_freedoms, normalise
+from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.tables import FREE, LINEAR, SPHERICAL
 from sim.mechanism.mechanism import Mechanism
 

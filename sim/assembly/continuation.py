@@ -18,7 +18,7 @@ import numpy as np
 
 from sim.assembly.loop_closure import CLOSED, RANK, SHUT, Aim, Bonds, close, root
 from sim.assembly.standing import NOWHERE, Standing
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.tables import FREE, LINEAR, SPHERICAL
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.rotation import from_vector, multiply

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.assembly.standing import NOWHERE, Standing
+from sim.kernels.advance import answer
 from sim.kernels.answers import system_of
-from sim.kernels.integrators.advance import answer
+from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import slips
-from sim.kernels.rows.project import add_freedoms
 from sim.kernels.system import START, address
 from sim.kernels.tables import GUARD, Guards, Status, Tables, table
 from sim.mechanism.mechanism import Mechanism

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.assembly.constraint_diagnostics import repeated
 from sim.assembly.loop_closure import LARGE, acting, close_positions
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.tables import FREEDOM_ROWS, UNIVERSAL_ROW
 from sim.mechanism.mechanism import Mechanism
 

@@ -19,7 +19,7 @@ from sim.assembly.drives import against_motions, motions_without_value, not_allo
 from sim.assembly.loop_closure import SHUT, Aim, Bonds, close_positions, close_velocities
 from sim.assembly.standing import Standing, standing_at
 from sim.assembly.unresisted import massless
-from sim.kernels.rows.project import normalise
+from sim.kernels.project import normalise
 from sim.kernels.tables import FREE, LINEAR
 from sim.mechanism.frames import Frames
 from sim.mechanism.layout import zero

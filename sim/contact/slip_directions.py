@@ -1,4 +1,4 @@
-"""In which direction points slide on, or begin to, and which of them creep; see `sim.kernels.unilateral.touches`."""
+"""In which direction points slide on, or begin to, and which of them creep; see `sim.kernels.rows.touches`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sim.contact.analytic_centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
 from sim.contact.stops import Point
+from sim.kernels.rows.touches import CLEAR, FAST, STILL, TURNED
 from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
-from sim.kernels.unilateral.touches import CLEAR, FAST, STILL, TURNED
 from sim.mechanism.touch import Touch
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell

@@ -58,7 +58,7 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
 
         answers[FEED] = feedback.address
     if len(tables.meetings):
-        from sim.kernels.collision.clearance import clearance
+        from sim.kernels.guards.clearance import clearance
         from sim.kernels.unilateral.contact_system import contact
 
         answers[PLACE:CLEAR_GAPS] = [contact.address] * (CLEAR_GAPS - PLACE)

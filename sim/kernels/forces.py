@@ -12,9 +12,9 @@ from sim.kernels.callback import call_law
 from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import acting_value
 from sim.kernels.rows.constraints import direction, geared, pushes
+from sim.kernels.rows.touches import STILL, going_on
 from sim.kernels.spatial import relative_rotation, rotation_vector
 from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
-from sim.kernels.unilateral.touches import STILL, going_on
 
 
 @door

@@ -7,11 +7,11 @@ import math
 from sim.kernels.accelerations import act, forward_dynamics, respond
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.forces import go_on_rubbing
-from sim.kernels.integrators.inertial import move_on, turn_on
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
+from sim.kernels.project import bring_near, project
 from sim.kernels.rows.constraints import mismatch
-from sim.kernels.rows.project import bring_near, project
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
 from sim.kernels.tables import (
     ARMED,

@@ -30,7 +30,7 @@ from sim.kernels.tables import Control, Guards, Tables, Work
     PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size; -1: no place to end a step
     TURNS,  # remember the angles of loop joints at y
     NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
-    LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.integrators.inertial`
+    LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.inertial`
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
     # The others need their addresses only where a scene asks for them.
@@ -51,7 +51,7 @@ from sim.kernels.tables import Control, Guards, Tables, Work
     GO_ON,  # the next step begins here
     PRESS,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
-    CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.collision.clearance`
+    CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.guards.clearance`
     GLANCE,  # WATCH of those values that are not-a-number, without forces
 ) = range(25)
 QUESTIONS = 25

@@ -74,14 +74,14 @@ class Mechanism:
             self._follow()
             constraints.block_frames(tables.blocks, work.links, work.blocks)
         if len(tables.touches):
-            from sim.kernels.unilateral import touches
+            from sim.kernels.rows import touches
 
             touches.touch_frames(work.touches, work.links, work.points, work.blocks)
         if len(tables.blocks):
             forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
             constraints.build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
             if len(tables.touches):
-                from sim.kernels.unilateral import touches
+                from sim.kernels.rows import touches
 
                 touches.touch_rows(
                     work.touches, tables.blocks, tables.rows, 1, work.keeps, work.links, work.rows, work.points

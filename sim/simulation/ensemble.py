@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.kernels.answers import system_of
-from sim.kernels.integrators.rollouts import roll_out
+from sim.kernels.rollouts import roll_out
 from sim.kernels.system import address
 from sim.kernels.tables import (
     ARMED,

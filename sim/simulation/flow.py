@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.integrators.advance import advance, answer
 from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
 from sim.kernels.tables import (
     ACCEPTED,

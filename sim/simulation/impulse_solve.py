@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim.kernels.advance import answer
 from sim.kernels.answers import system_of
-from sim.kernels.integrators.advance import answer
 from sim.kernels.system import WATCH, address
 from sim.kernels.tables import FORCE, GUARD, Control, Guards, Status, Tables, table
 from sim.mechanism.mechanism import Mechanism, make_control

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.kernels import jets
 from sim.kernels.programs import evaluate
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.system import address
 from sim.kernels.tables import ROW_WORK, STEP_FIXED, H, table
 from sim.mechanism.methods import FIXED

@@ -37,7 +37,7 @@ def prepare() -> None:
 def prepare_contacts() -> None:
     """Compile the kernels of contacts unless that was done before."""
     if jit.lacks_contacts() and not _compiling:
-        from sim.kernels.collision.clearance import clearance
+        from sim.kernels.guards.clearance import clearance
 
         with claimed("contacts"), helped("run_with_contacts"):
             compile_entries(clearance)

@@ -13,7 +13,7 @@ from sim.assembly.continuation import _orders, _parts, ball_in, coordinate, leg_
 from sim.assembly.loop_closure import Aim, Bonds, held, least, rates_of_loops, root
 from sim.assembly.standing import standing_at
 from sim.assembly.start import in_words, start
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.tables import KIND
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Frames, Pose, frame_along, rotation_of

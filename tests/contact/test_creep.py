@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from sim.contact.slip_directions import creep_straight
+from sim.kernels.rows.touches import TURNED
 from sim.kernels.tables import CREEP, SLIP
-from sim.kernels.unilateral.touches import TURNED
 from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation.contact_modes import _with

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.engine import relative_error

@@ -8,7 +8,7 @@ import pytest
 from sim.assembly.loop_closure import opening
 from sim.assembly.standing import NOWHERE, standing_at
 from sim.assembly.start import start
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism, make_control, state_from_bodies

@@ -11,7 +11,7 @@ import pytest
 
 import sim
 from sim.analysis.verification.seen import Seen
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.frames import Frames
 from sim.scene.load import load_text
 from tests import reference as ref

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import sim
 from sim.analysis.refusals import times_of
 from sim.assembly.start import start
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism

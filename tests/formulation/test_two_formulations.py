@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sim
 from sim.assembly.loop_closure import close_positions
 from sim.closed_chains.generalised import choose, generalise
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from tests import reference as ref
 from tests.dynamics.engine import simulator_for, simulator_of
 from tests.dynamics.test_against_reference import with_torques

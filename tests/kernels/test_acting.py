@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import callback, elements, forces
 from sim.kernels.jit import interpreted
+from sim.kernels.rows.touches import STILL
 from sim.kernels.tables import (
     COLUMN,
     DRAG,
@@ -26,7 +27,6 @@ from sim.kernels.tables import (
     WRENCH,
     table,
 )
-from sim.kernels.unilateral.touches import STILL
 from tests.kernels.plain import plain
 from tests.rotations import random_matrix
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.kernels import tables
-from sim.kernels.integrators import advance, choice, integrate
+from sim.kernels import advance, tables
+from sim.kernels.integrators import choice, integrate
 from sim.kernels.integrators.integrate import DOP853, PRESSED, RADAU_IIA, RATTLE, RK4, SEMI_IMPLICIT
 from sim.kernels.system import CLASSICAL, NORM, PROJECT, QUESTIONS, SAMPLE, SETTLE, SLOPE, START, STEPPING, TURNS, WATCH
 from sim.kernels.tables import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels import accelerations, dynamics
-from sim.kernels.rows import project
+from sim.kernels import accelerations, dynamics, project
 from sim.kernels.tables import BODY_WORK, COLUMN, FREEDOM, FREEDOM_WORK, LINK_WORK, ONE, ONE_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.collision import clearance
-from sim.kernels.rows import chosen
+from sim.kernels import chosen
+from sim.kernels.guards import clearance
 from sim.kernels.tables import (
     BLOCK,
     BOX,

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels import feedback
-from sim.kernels.integrators import rollouts
+from sim.kernels import feedback, rollouts
 from sim.kernels.system import FEED, QUESTIONS, SETTLE, TURNS, WATCH
 from sim.kernels.tables import FOLLOWS, FRESH, GUARD, Status, T, table
 from tests.kernels.plain import ask, plain

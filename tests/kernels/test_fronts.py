@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels.integrators.advance import answer
+from sim.kernels.advance import answer
 from sim.kernels.rows import constraints
 from sim.kernels.system import SETTLE, START, address
 from sim.kernels.tables import Status

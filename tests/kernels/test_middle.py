@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels.integrators import inertial
+from sim.kernels import inertial
 from sim.kernels.jit import interpreted
 from tests.dynamics.engine import simulator_of
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.kernels import motion
-from sim.kernels.integrators.advance import answer
+from sim.kernels.advance import answer
 from sim.kernels.motion import JUMP
 from sim.kernels.system import LEAP, NORM, PROJECT, SETTLE, SLOPE, START, TURNS, address
 from sim.kernels.tables import MOVED, SETTLED, Status

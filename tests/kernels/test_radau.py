@@ -11,7 +11,7 @@ from numpy.polynomial import Polynomial
 
 import sim
 from sim.kernels.integrators import radau
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.system import NORM, RADAU, SETTLE, SLOPE, START
 from sim.kernels.tables import FREE, LINK, NEWTON_WORK, ROTATIONAL, SPHERICAL, TRANSLATIONAL, Status, table
 from tests.dynamics.engine import simulator_of

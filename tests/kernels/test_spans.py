@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import BPoly
 
 import sim
-from sim.kernels.integrators.advance import answer
+from sim.kernels.advance import answer
 from sim.kernels.programs import CONSTANT
 from sim.kernels.system import CLEARANCE, WATCH, address
 from sim.kernels.tables import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T

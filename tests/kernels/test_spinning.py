@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.integrators import inertial, spinning
-from sim.kernels.integrators.spinning import FAR, PARTS
+from sim.kernels import inertial, spinning
+from sim.kernels.spinning import FAR, PARTS
 from sim.kernels.tables import BLOCK, FREE, ROTATIONAL, ROW, ROW_WORK, SPHERICAL, TRANSLATIONAL, table
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim.kernels.rows import touches as kernels
 from sim.kernels.tables import (
     BLOCK,
     BLOCK_WORK,
@@ -32,7 +33,6 @@ from sim.kernels.tables import (
     TOUCH_WORK,
     table,
 )
-from sim.kernels.unilateral import touches as kernels
 from tests.contact.solids import meet, random_pair
 from tests.kernels.plain import plain
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import forces, kinematics
+from sim.kernels import forces, kinematics, project
 from sim.kernels.elimination import articulated
-from sim.kernels.rows import project
 from sim.kernels.tables import FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 from tests.kernels.moving import derivative, vee
 from tests.kernels.plain import plain

@@ -7,7 +7,7 @@ import numpy as np
 import sim
 from sim.analysis.linear.steady import freedom_names
 from sim.assembly.loop_closure import close_positions
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.system import SETTLE, START
 from sim.kernels.tables import RATES_ONLY
 from sim.mechanism.mechanism import Mechanism

@@ -53,7 +53,7 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
-            "sim/kernels/integrators/advance.py",
+            "sim/kernels/advance.py",
             "return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)", before, after,
             "keeps off a division by zero: up to an error of 0.01 the eighth root is cut to the same",
         )

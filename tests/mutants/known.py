@@ -183,7 +183,7 @@ MISTAKES = (
         ("tests/nonholonomic/test_thresholds.py::test_friction_follows_a_slip_that_goes_round",),
     ),
     Mistake(
-        "sim/kernels/rows/project.py",
+        "sim/kernels/project.py",
         "length, q_out, v_out) < 1e-6 * length:",
         "length, q_out, v_out) < 1.0 * length:",
         "a mechanism opens silently",

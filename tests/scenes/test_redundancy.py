@@ -9,7 +9,7 @@ import sim
 from sim.analysis import report
 from sim.assembly import redundancy
 from sim.assembly.start import start
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene import library

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.kernels.tables import FREE, SPHERICAL
 from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow

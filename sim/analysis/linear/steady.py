@@ -11,7 +11,7 @@ from sim.analysis.linear.acting import LinearError
 from sim.analysis.linear.equations import RANK, STEP, Equations, null_space
 from sim.analysis.linear.symmetry import broken_by, fields, lone, symmetries
 from sim.assembly.loop_closure import close_positions, close_velocities
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.mechanism import Mechanism
 from sim.simulation.flow import Flow
 from sim.simulation.structure_changes import engage

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.missed import Missed
-from sim.kernels.integrators.advance import answer
+from sim.kernels.advance import answer
 from sim.kernels.system import PROJECT, WATCH, address
 from sim.kernels.tables import ARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP, STEP, Status
 from sim.simulation.flow import ASTRAY

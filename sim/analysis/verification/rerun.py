@@ -10,7 +10,7 @@ import numpy as np
 from sim.analysis.verification.looks import Looks, Over
 from sim.analysis.verification.missed import Missed
 from sim.assembly.loop_closure import close_positions, close_velocities
-from sim.kernels.rows.project import add_freedoms
+from sim.kernels.project import add_freedoms
 from sim.mechanism.model import Model
 from sim.simulation.recorded_runs import follow
 from sim.simulation.simulation_error import SimulationError

@@ -18,11 +18,11 @@ import math
 
 from sim.kernels.accelerations import act, respond
 from sim.kernels.dynamics import drive_power, follow, rows_now
-from sim.kernels.integrators.spinning import product
 from sim.kernels.jit import chapter, entry, kernel
 from sim.kernels.motion import write_slope
-from sim.kernels.rows.project import bring_near, bring_rates
+from sim.kernels.project import bring_near, bring_rates
 from sim.kernels.spatial import rotation_of
+from sim.kernels.spinning import product
 from sim.kernels.system import unpack, vector
 from sim.kernels.tables import FREE, PLANAR, Status
 from sim.kernels.vectors import beyond, cross, minus, times

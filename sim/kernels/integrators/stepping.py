@@ -23,11 +23,11 @@ from sim.kernels.collision.features import place_touch
 from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.elimination.articulated import outward
 from sim.kernels.forces import closing_rate, stop_depth
-from sim.kernels.integrators.inertial import move_on, turn_on
+from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
+from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
-from sim.kernels.rows.project import add_freedoms
 from sim.kernels.system import PUSH, TELL, unpack, vector
 from sim.kernels.tables import SETTLED, Status
 from sim.kernels.unilateral.augmented import bounded

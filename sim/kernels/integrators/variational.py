@@ -43,8 +43,8 @@ from sim.kernels.dynamics import apply_forces, columns, factorise, follow, go_in
 from sim.kernels.forces import loop_columns, tree_columns
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import poses
+from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames, residuals, slips
-from sim.kernels.rows.project import add_freedoms
 from sim.kernels.spatial import multiply, rotation_of
 from sim.kernels.system import unpack, vector
 from sim.kernels.tables import FREE, SETTLED, SPHERICAL, UNIVERSAL_ROW, Status

@@ -210,7 +210,7 @@ def sideways_rate(code, frame, n, w_a, w_b):
 def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
-    Rows of contacts are left to `sim.kernels.unilateral.touches`.
+    Rows of contacts are left to `sim.kernels.rows.touches`.
 
     Driven rows: J v less the wanted rate, and the wanted acceleration besides, from row_work.want.
     link_work.A: accelerations of the links with zero vdot.  row_work.row: (rows, 6) moment at M [m], force [1].

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
 from sim.kernels.collision.narrow import touching_points
 from sim.kernels.dynamics import free_response, go_inward, solve_loops
 from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.lu import factorise_lu, solve_lu
-from sim.kernels.rows.chosen import least_norm, null_vectors, share_out
-from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
-from sim.kernels.tables import DISARMED, GUARD_GAP, PLANE, SLIP, SPHERE, Status
-from sim.kernels.unilateral.touches import (
+from sim.kernels.rows.touches import (
     creeps,
     go_on_sliding,
     held_across,
@@ -30,6 +28,8 @@ from sim.kernels.unilateral.touches import (
     touch_rows,
     turn_friction,
 )
+from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
+from sim.kernels.tables import DISARMED, GUARD_GAP, PLANE, SLIP, SPHERE, Status
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
 # come near yet.  Larger: so many are found that closed ones are left out.

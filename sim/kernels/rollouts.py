@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.advance import advance, begin
 from sim.kernels.guards.crossings import crosses
-from sim.kernels.integrators.advance import advance, begin
 from sim.kernels.jit import chapter, unlocked_door
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
 from sim.kernels.tables import FOLLOWS, FRESH, Status, T

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from sim.kernels.accelerations import respond
 from sim.kernels.dynamics import answer_rows, rows_now
-from sim.kernels.integrators.spinning import is_lone, spin_on
 from sim.kernels.jit import chapter, kernel, story
 from sim.kernels.kinematics import velocities
+from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
-from sim.kernels.rows.project import add_freedoms
 from sim.kernels.spatial import rotation_of
+from sim.kernels.spinning import is_lone, spin_on
 from sim.kernels.system import PLACE, ask, unpack
 from sim.kernels.tables import FREE, Status
 from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
