@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from sim.kernels.dynamics import go_inward, solve_loops
+from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench
 from sim.kernels.jit import kernel, story
-from sim.kernels.rows.constraints import wrench_about
 from sim.kernels.system import unpack
 from sim.kernels.tables import SLIPPING
 

@@ -8,10 +8,10 @@ from sim.kernels.accelerations import act, respond
 from sim.kernels.chosen import null_vectors, share_out
 from sim.kernels.dynamics import body_poses, columns, factorise, follow, move, position_residual, velocity_residual
 from sim.kernels.elements import spring_energy
+from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench, backward, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
-from sim.kernels.rows.constraints import wrench_about
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.system import GAPS, GLANCE, PRESS, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sim.kernels.elimination import articulated, fronts, pivots
-from sim.kernels.elimination.pivots import DELAY, REPEATED, UNFELT
-from sim.kernels.rows.constraints import CUT
+from sim.kernels.elimination.pivots import CUT, DELAY, REPEATED, UNFELT
 from sim.kernels.tables import BLOCK, BLOCK_WORK, FRONT, FRONT_WORK, LINK, LINK_WORK, ONE_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

@@ -371,3 +371,13 @@ def outward_at(b, links, freedoms, link_work, freedom_work):
         for i in range(3):
             vdot_out[t + i] = axis[t + i, 0] * x0 + axis[t + i, 1] * x1 + axis[t + i, 2] * x2
     B_out[b, 0], B_out[b, 1], B_out[b, 2], B_out[b, 3], B_out[b, 4], B_out[b, 5] = a0, a1, a2, e0, e1, e2
+
+
+@part
+def wrench_about(frame, x, row, n, r, link):
+    """Return the wrench of row r about a link's origin: moment, force."""
+    p0, p1, p2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
+    f0, f1, f2 = row[r, 3], row[r, 4], row[r, 5]
+    return (
+        row[r, 0] + p1 * f2 - p2 * f1, row[r, 1] + p2 * f0 - p0 * f2, row[r, 2] + p0 * f1 - p1 * f0, f0, f1, f2,
+    )  # fmt: skip

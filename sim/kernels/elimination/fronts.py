@@ -21,10 +21,20 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.elimination.articulated import add_square, climb, release, rigid
-from sim.kernels.elimination.pivots import DELAY, is_own, lost, own_wrenches, ripest, spent, strongest, unfelt
+from sim.kernels.elimination.articulated import add_square, climb, release, rigid, wrench_about
+from sim.kernels.elimination.pivots import (
+    CUT,
+    DELAY,
+    NOTHING,
+    is_own,
+    lost,
+    own_wrenches,
+    ripest,
+    spent,
+    strongest,
+    unfelt,
+)
 from sim.kernels.jit import kernel, part
-from sim.kernels.rows.constraints import CUT, NOTHING, wrench_about
 
 
 @kernel

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import part
-from sim.kernels.rows.constraints import CUT
 
 # A closed row waits while its pivot is below this share of its joint's mobility, or of the compliance of the link that
 # it would lock.  Smaller: roundoff of weak rows is taken for rank in later ones.  Larger:
@@ -20,6 +19,12 @@ DELAY = 1e-4
 UNFELT = 1e-24
 # Squared share of a wrench that is left beside others, at which it is their sum: roundoff of arms of many lengths.
 REPEATED = 1e-20
+
+# Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
+# Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
+CUT = 1e-12
+# Pivot, relative to the mobility of all masses together, below which a row is held by the tree alone: roundoff squared.
+NOTHING = 1e-26
 
 
 @part

@@ -12,17 +12,13 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.elimination.articulated import climb
+from sim.kernels.elimination.articulated import climb, wrench_about
+from sim.kernels.elimination.pivots import CUT, NOTHING
 from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply, relative_rotation
 from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, CYLINDER, EDGE_ROW, PLANE, RATES_ONLY, UNIVERSAL_ROW
 from sim.kernels.vectors import across, beyond, cross, dot, length, minus, plus, three, times, unit
 
-# Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
-# Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
-CUT = 1e-12
-# Pivot, relative to the mobility of all masses together, below which a row is held by the tree alone: roundoff squared.
-NOTHING = 1e-26
 # m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.
 SLOW = 1e-3
 
@@ -439,16 +435,6 @@ def jacobians(links, freedoms, blocks, link_work, freedom_work, block_work, row_
             )  # fmt: skip
             K = (K[0] + k[0], K[1] + k[1], K[2] + k[2], K[3] + k[3], K[4] + k[4], K[5] + k[5])
             climb(links, freedoms, link_work, freedom_work, fork, 0, K, s, m, J_out)
-
-
-@part
-def wrench_about(frame, x, row, n, r, link):
-    """Return the wrench of row r about a link's origin: moment, force."""
-    p0, p1, p2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
-    f0, f1, f2 = row[r, 3], row[r, 4], row[r, 5]
-    return (
-        row[r, 0] + p1 * f2 - p2 * f1, row[r, 1] + p2 * f0 - p0 * f2, row[r, 2] + p0 * f1 - p1 * f0, f0, f1, f2,
-    )  # fmt: skip
 
 
 @kernel
