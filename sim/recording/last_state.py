@@ -29,7 +29,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class LastState:
-    """A state as JSON and numbers, see `sim.recording.plain_values.packed`, and what was recorded up to it."""
+    """A state as JSON and numbers, see `sim.simulation.plain_values.packed`, and what was recorded up to it."""
 
     text: bytes
     numbers: bytes

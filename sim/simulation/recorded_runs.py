@@ -35,11 +35,11 @@ from sim.recording import (
     ShapeEntry,
     load_recording,
 )
-from sim.recording.plain_values import packed
 from sim.recording.room import look_ahead, row_bytes
 from sim.scene.arguments import keys, positive, scene_of, seconds
 from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
+from sim.simulation.plain_values import packed
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State, StateError

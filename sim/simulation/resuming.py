@@ -10,9 +10,9 @@ from typing import Any
 from sim.mechanism.compiler import compile
 from sim.recording import Layout, Recorder, Recording, RecordingError, load_recording
 from sim.recording.drafts import draft_of
-from sim.recording.plain_values import PlainError, unpacked
 from sim.recording.restoring import restored
 from sim.scene.arguments import seconds
+from sim.simulation.plain_values import PlainError, unpacked
 from sim.simulation.recorded_runs import PROGRAM, Journal, Progress, layout_of, record
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State, StateError

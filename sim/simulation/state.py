@@ -13,9 +13,9 @@ import numpy as np
 from sim.kernels.tables import Control, Guards, Stepper, T
 from sim.mechanism.frames import Frames
 from sim.mechanism.methods import Turn
-from sim.recording.plain_values import PlainError, from_plain, same, to_plain
 from sim.scene.arguments import found
 from sim.scene.frozen import freeze
+from sim.simulation.plain_values import PlainError, from_plain, same, to_plain
 
 if TYPE_CHECKING:
     from sim.contact.remembered import Contacts
@@ -207,7 +207,7 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
     def to_plain(self) -> tuple[str, list[np.ndarray]]:
-        """Return the state as JSON and arrays; see `sim.recording.plain_values`.
+        """Return the state as JSON and arrays; see `sim.simulation.plain_values`.
 
         Raises
         ------

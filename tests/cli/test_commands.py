@@ -63,7 +63,7 @@ def test_help_of_every_verb(verb, capsys):
     ("arguments", "sentence"),
     [
         (["rum"], "sim: no such command 'rum'"),
-        (["run"], "sim run: missing argument 'SCENE'"),
+        (["run"], "give a scene, or --resume RECORDING"),
         (["new", "scene"], "sim new scene: missing argument 'NAME'"),
         (["list", "things"], "sim list: invalid value for '"),
         (["schema", "pdd"], "no controller type named 'pdd'; did you mean 'pd'?"),

@@ -155,7 +155,8 @@ def test_no_kernel_is_compiled_by_two_processes(tmp_path):
         process.stdin.flush()
     compiled = [name for process in both for name in json.loads(process.communicate(timeout=100)[0])]
     assert {"put_motion", "spread_out", "path_departs"} < set(compiled)
-    assert len(compiled) == len(set(compiled)) == len(list(tmp_path.rglob("*.nbc")))
+    own = [name for name in compiled if "<locals>" not in name]  # of numba, some for each kind of number
+    assert len(own) == len(set(own)) <= len(list(tmp_path.rglob("*.nbc")))
 
 
 @pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")

@@ -245,21 +245,21 @@ EVENTS = """
 
 
 def test_events_are_due_at_their_times_after_others_by_keys_and_conditions() -> None:
-    agenda = Agenda(events_of(EVENTS))
+    agenda = Agenda.of(events_of(EVENTS))
 
     def names(t: float, crossed: tuple[str, ...] = ()) -> list[str]:
         return [event.name for event in agenda.take(t, crossed)]
 
     assert agenda.next_time() == 0.1 and agenda.keys() == ("k", "j", "j")
     assert names(0.05) == [] and names(0.1) == ["first", "at_once"]
-    assert agenda.due["follows"] == [0.1 + 0.3] and agenda.next_time() == 0.2
-    assert agenda.fired == {"first": 1, "at_once": 1}
+    assert agenda.state.due["follows"] == [0.1 + 0.3] and agenda.next_time() == 0.2
+    assert agenda.state.fired == {"first": 1, "at_once": 1}
     assert names(0.15, ("seen", "first")) == ["seen"]  # what was spent does not come again
     assert names(0.3) == ["second"] and names(0.4) == ["follows"]
     for count in (1, 2):
-        agenda.pressed += ["j", "k"]
+        agenda.state.pressed += ["j", "k"]
         expected = ["again", "key", "both"] if count == 1 else ["again", "both"]
-        assert names(0.5) == expected and agenda.pressed == [] and agenda.fired["again"] == count
+        assert names(0.5) == expected and agenda.state.pressed == [] and agenda.state.fired["again"] == count
     assert agenda.next_time() == 0.9 and names(1.0) == ["both"] and agenda.next_time() == float("inf")
     by_name = {event.name: event for event in agenda.events}
     assert [agenda.spent(by_name[name]) for name in ("first", "again", "key", "both")] == [True, False, True, False]

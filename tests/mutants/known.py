@@ -100,7 +100,7 @@ MISTAKES = (
     ),
     Mistake(
         "sim/simulation/flow.py",
-        "put_in, dissipated = float(self.stepper.y[-2]) + self.extra,",
+        "put_in, dissipated = float(self.stepper.y[-2]) + self.ledger.extra,",
         "put_in, dissipated = float(self.stepper.y[-2]),",
         "what an event gives is not in the energy put in",
         ("tests/dynamics/test_hard_events.py::test_an_event_is_told_as_the_oracle_says",),

@@ -146,7 +146,7 @@ def test_a_draft_is_locked_while_it_is_written(places):
 def test_a_killed_process_leaves_drafts_that_are_cleared(places):
     folder, temporary = places
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom sim import drafts\n"
+        "import os, sys\nfrom pathlib import Path\nfrom sim.recording import drafts\n"
         "with drafts.replacing(Path(sys.argv[1]) / 'a.h5') as draft, drafts.Folder() as home:\n"
         "    print('there', flush=True)\n    sys.stdin.read()\n"
     )

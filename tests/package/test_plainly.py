@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from sim.recording.plain_values import PlainError, from_plain, packed, same, to_plain, unpacked
+from sim.simulation.plain_values import PlainError, from_plain, packed, same, to_plain, unpacked
 
 pytestmark = pytest.mark.fast
 

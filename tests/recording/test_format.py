@@ -119,7 +119,7 @@ def moving() -> dict[str, np.ndarray]:
         "bindings/child_quat_wxyz": np.array(bindings[6]), "bindings/offset": np.array(bindings[7]),
         "epochs/0/rows": np.array([0, 3]), "epochs/0/q": whole.STATES[0][2], "epochs/0/v": whole.STATES[0][3],
         "epochs/1/rows": np.array([3, 7]), "epochs/1/q": whole.STATES[1][2], "epochs/1/v": whole.STATES[1][3],
-        "rows": np.array(7), "complete": np.array(1, "i1"),
+        "rows": np.array(7), "complete": np.array(1, "i1"), "state/latest": np.array(-1),
     }  # fmt: skip
     return out
 
@@ -179,7 +179,7 @@ def test_a_recording_that_grows_has_room_filled_with_what_stands_for_absent(tmp_
     assert int(found["rows"]) == 7
     for name, values in expected.items():
         got = np.asarray(found[name])
-        if name in ("rows", "complete") or (name.endswith("/rows") and name.startswith("epochs")):
+        if name in ("rows", "complete", "state/latest") or (name.endswith("/rows") and name.startswith("epochs")):
             np.testing.assert_array_equal(got, values, err_msg=name)
             continue
         if name in whole.ROW_FIELDS:
