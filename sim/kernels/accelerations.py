@@ -45,7 +45,7 @@ def respond(system):
     """Multipliers and vdot to what was applied; needs `factorise`.  Returns a status."""
     tables, _, work, _ = unpack(system)
     if tables.one.sliding[0] > 0:
-        return ask(work.answers, RUB, system, 0.0, work.reply, work.reply)
+        return ask(work.answers, RUB, system, 0.0, work.moved, work.moved)
     if tables.one.lends[0]:
         return respond_and_take_back(system)
     free_response(system)

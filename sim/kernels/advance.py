@@ -17,7 +17,6 @@ from sim.kernels.integrators.integrate import (
     dop853_error,
     dop853_step,
     hermite,
-    keeps_rates,
     radau_dense,
     radau_step,
     rattle_step,
@@ -40,6 +39,7 @@ from sim.kernels.tables import (
     FRESH,
     H_BEFORE,
     HALT,
+    KEEPS_RATES,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
@@ -90,7 +90,7 @@ def samples_until(answers, system, stepper, rows_out):
 
 
 @chapter
-def begin(answers, system, reply, stepper):
+def begin(answers, system, reply_out, stepper):
     """Bring the state to the constraints, and find its slope and guards.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
     status = ask(answers, START, system, t, y, stepper.error)
@@ -102,15 +102,15 @@ def begin(answers, system, reply, stepper):
     stepper.count[EVALUATIONS] += 1
     status = ask(answers, SETTLE, system, t, y, stepper.k[0])
     if status == Status.OK:
-        stepper.clock[PASS] = t + reply[1]
+        stepper.clock[PASS] = t + reply_out.ahead[0]
         if stepper.clock[H] <= 0.0:
-            stepper.clock[H] = min(reply[0], stepper.clock[MAX_STEP])
+            stepper.clock[H] = min(reply_out.first_step[0], stepper.clock[MAX_STEP])
         stepper.count[FRESH], stepper.count[FOLLOWS] = 1, -1
     return status
 
 
 @chapter
-def attempt(answers, system, reply, stepper, h):
+def attempt(answers, system, reply_out, stepper, h):
     """One trial step into stepper.y_new.  Returns (status, error in units of the tolerance)."""
     t, method = stepper.clock[T], stepper.count[METHOD]
     error = 0.0
@@ -119,26 +119,26 @@ def attempt(answers, system, reply, stepper, h):
         note_cost(stepper, STEP_COST)
         stepper.count[EVALUATIONS] += 11
         if status == Status.OK:
-            error = dop853_error(answers, system, reply, h, stepper) / stepper.clock[RTOL]
+            error = dop853_error(answers, system, reply_out, h, stepper) / stepper.clock[RTOL]
     elif method == RADAU_IIA:
-        status, error = radau_step(answers, system, reply, t, h, stepper)
+        status, error = radau_step(answers, system, reply_out, t, h, stepper)
         error /= radau_tolerance(stepper.clock[RTOL])
-        stepper.count[EVALUATIONS] += int(reply[2])
-        note_cost(stepper, reply[3])
-        stepper.clock[RADIUS] = reply[4]
+        stepper.count[EVALUATIONS] += reply_out.evaluations[0]
+        note_cost(stepper, reply_out.cost[0])
+        stepper.clock[RADIUS] = reply_out.radius[0]
     elif method == RK4:
-        if keeps_rates(answers):
-            status = asked_step(answers, CLASSICAL, system, t, h, stepper)
+        if stepper.count[KEEPS_RATES] == 1:
+            status = asked_step(answers, CLASSICAL, system, reply_out, t, h, stepper)
         else:
             status = rk4_step(answers, system, t, h, stepper)
         stepper.count[EVALUATIONS] += 3
     elif method == RATTLE:
-        status = rattle_step(answers, system, reply, t, h, stepper)
-        stepper.count[EVALUATIONS] += int(reply[2])
+        status = rattle_step(answers, system, reply_out, t, h, stepper)
+        stepper.count[EVALUATIONS] += reply_out.evaluations[0]
     elif method == PRESSED:
-        status = asked_step(answers, STEPPING, system, t, h, stepper)
+        status = asked_step(answers, STEPPING, system, reply_out, t, h, stepper)
     else:
-        status = semi_implicit_step(answers, system, h, stepper)
+        status = semi_implicit_step(answers, system, reply_out, h, stepper)
     if status == Status.OK:
         for i in range(stepper.y_new.size):
             if not math.isfinite(stepper.y_new[i].real):
@@ -195,7 +195,7 @@ def about(ahead, h):
 
 
 @story
-def step(answers, system, reply, stepper, t_stop):
+def step(answers, system, reply_out, stepper, t_stop):
     """Advance stepper.y_new by one accepted, projected step.  Returns (status, h [s])."""
     clock, count = stepper.clock, stepper.count
     radau = count[METHOD] == RADAU_IIA
@@ -214,15 +214,15 @@ def step(answers, system, reply, stepper, t_stop):
             h = 0.5 * (t_stop - t)
         if h < 4.0 * EPSILON * max(abs(t), 1e-9) and not last:
             return Status.STEP_TOO_SMALL, h
-        status, error = attempt(answers, system, reply, stepper, h)
-        iterations, theta = reply[1], reply[5]
+        status, error = attempt(answers, system, reply_out, stepper, h)
+        iterations, theta = reply_out.iterations[0], reply_out.convergence[0]
         if status == Status.CALLBACK:
             return status, h
         good = status == Status.OK and error <= 1.0
         if good and count[METHOD] != RATTLE:  # whose steps end on the constraints
             status = ask(answers, PROJECT, system, t + h, stepper.y_new, stepper.error)
             if adaptive:
-                error = max(error, reply[0] / clock[RTOL] if reply[0] >= 0.0 else ELSEWHERE)
+                error = max(error, reply_out.moved[0] / clock[RTOL] if reply_out.moved[0] >= 0.0 else ELSEWHERE)
             good = status == Status.OK and error <= 1.0
         if good:
             if adaptive:
@@ -249,11 +249,11 @@ def step(answers, system, reply, stepper, t_stop):
 
 
 @chapter
-def finish(answers, system, reply, stepper, h):
+def finish(answers, system, reply_out, stepper, h):
     """Slope at the end of the step into k[12].  Returns a status."""
     stepper.count[EVALUATIONS] += 1
     status = ask(answers, SETTLE, system, stepper.clock[T] + h, stepper.y_new, stepper.k[12])
-    stepper.clock[PASS] = stepper.clock[T] + h + reply[1]
+    stepper.clock[PASS] = stepper.clock[T] + h + reply_out.ahead[0]
     if status != Status.OK:
         return status
     stepper.count[SMALL] = stepper.count[SMALL] + 1 if h < STALLED else 0
@@ -261,16 +261,16 @@ def finish(answers, system, reply, stepper, h):
 
 
 @story
-def stride(answers, system, reply, stepper, t_stop):
+def stride(answers, system, reply_out, stepper, t_stop):
     """One step, its dense output where it is wanted, and its first guard.  Returns a status.
 
     Leaves the step's end, or its first guard, in clock[END], clock[THETA] and count[CROSSED].
     """
     clock, count = stepper.clock, stepper.count
-    status, h = step(answers, system, reply, stepper, t_stop)
+    status, h = step(answers, system, reply_out, stepper, t_stop)
     if status != Status.OK:
         return status
-    status = finish(answers, system, reply, stepper, h)
+    status = finish(answers, system, reply_out, stepper, h)
     if status != Status.OK:
         return status
     if count[METHOD] == RATTLE:
@@ -288,7 +288,7 @@ def stride(answers, system, reply, stepper, t_stop):
         elif count[METHOD] == RADAU_IIA:
             radau_dense(stepper.y, stepper.y_new, stepper.k, stepper.dense)
         elif count[METHOD] == PRESSED:
-            straight(stepper.y, stepper.y_new, reply[2] > 0.0, stepper.dense)
+            straight(stepper.y, stepper.y_new, reply_out.struck[0] == 1, stepper.dense)
         else:
             hermite(h, stepper.y, stepper.y_new, stepper.k, stepper.dense)
     count[CROSSED] = -1
@@ -300,7 +300,7 @@ def stride(answers, system, reply, stepper, t_stop):
 
 
 @story_door
-def advance(answers, system, reply, stepper, rows_out, t_stop, max_steps):
+def advance(answers, system, reply_out, stepper, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 
     stepper.y and stepper.clock[T] are the state; samples before the end of each step go to rows_out.
@@ -308,7 +308,7 @@ def advance(answers, system, reply, stepper, rows_out, t_stop, max_steps):
     """
     clock, count = stepper.clock, stepper.count
     if not count[FRESH] and not count[WAITING]:
-        status = begin(answers, system, reply, stepper)
+        status = begin(answers, system, reply_out, stepper)
         if status != Status.OK:
             return status, -1
     for _ in range(max_steps):
@@ -318,7 +318,7 @@ def advance(answers, system, reply, stepper, rows_out, t_stop, max_steps):
             if count[HALT] == 1 and clock[T] + NEAR * max(clock[H], clock[STEP], clock[STEP_FIXED]) >= t_stop:
                 count[HALT] = 0
                 return Status.PAUSE, -1
-            status = stride(answers, system, reply, stepper, t_stop)
+            status = stride(answers, system, reply_out, stepper, t_stop)
             if status != Status.OK:
                 return status, -1
             count[WAITING] = 1

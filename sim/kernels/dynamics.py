@@ -66,7 +66,7 @@ def move(system, q, v):
         if tables.one.driven[0]:
             columns(system, q, v)
     if tables.touches.mode.size > 0:
-        ask(work.answers, PLACE, system, 0.0, work.reply, work.reply)
+        ask(work.answers, PLACE, system, 0.0, work.moved, work.moved)
 
 
 @story
@@ -90,7 +90,7 @@ def rows_now(system, tables, work, every):
     """Build all rows, or those that were kept."""
     build_rows(tables.blocks, tables.rows, every, work.keeps, work.links, work.blocks, work.rows)
     if tables.touches.mode.size > 0:
-        ask(work.answers, ROWS, system, float(every), work.reply, work.reply)
+        ask(work.answers, ROWS, system, float(every), work.moved, work.moved)
 
 
 @story

@@ -114,7 +114,7 @@ def look(system, tables, work, v):
     if tables.blocks.rows.size > 0:
         block_frames(tables.blocks, work.links, work.blocks)
     if tables.touches.mode.size > 0:
-        ask(work.answers, PLACE, system, 0.0, work.reply, work.reply)
+        ask(work.answers, PLACE, system, 0.0, work.moved, work.moved)
     if tables.rows.block.size > 0:
         rows_now(system, tables, work, 0)
 

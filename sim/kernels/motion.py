@@ -62,13 +62,13 @@ def motion(question, system, t, a, b):
         return settle(system, tables, control, work, t, q, v, moved, vector(b, nq + nv + 2))
     if question == NORM:
         e = vector(b, nq + nv + 2)
-        work.reply[0] = error_norm(tables.links, tables.one.length[0], y, e, nq)
+        work.reply.error[0] = error_norm(tables.links, tables.one.length[0], y, e, nq)
         if tables.one.driven[0]:
-            work.reply[0] = max(work.reply[0], work_norm(tables.one, y[nq + nv], e[nq + nv]))
+            work.reply.error[0] = max(work.reply.error[0], work_norm(tables.one, y[nq + nv], e[nq + nv]))
         return Status.OK
     if question == LEAP:
         k = vector(b, 16 * y.size)
-        return leap(system, t, k[5 * y.size], y, k[: y.size], k[y.size : 2 * y.size])
+        return leap(system, t, work.reply.h[0], y, k[: y.size], k[y.size : 2 * y.size])
     if question == TURNS:
         if tables.blocks.rows.size > 0:
             columns(system, q, v)
@@ -83,11 +83,11 @@ def motion(question, system, t, a, b):
             return status
         keep_rows(work)
     status = project(system, tables, work, q, v)
-    work.reply[0] = moved_norm(tables.one.length[0], tables.freedoms, work.moved)
+    work.reply.moved[0] = moved_norm(tables.one.length[0], tables.freedoms, work.moved)
     if tables.one.driven[0]:
-        work.reply[0] = max(work.reply[0], JUMP * work.one.jump[0])
+        work.reply.moved[0] = max(work.reply.moved[0], JUMP * work.one.jump[0])
     if status == Status.OK and lands_on_singular(work.one):
-        work.reply[0] = -1.0
+        work.reply.moved[0] = -1.0
     if status == Status.OK and tables.rows.block.size == 0 and tables.touches.mode.size == 0:
         work.one.intact[0] = MOVED
     return status
@@ -176,7 +176,7 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
     if tables.rows.block.size > 0:
         rows_now(system, tables, work, 1)
     if tables.touches.mode.size > 0:
-        ask(work.answers, GO_ON, system, 0.0, work.reply, work.reply)
+        ask(work.answers, GO_ON, system, 0.0, work.moved, work.moved)
     go_on_rubbing(tables.columns, work.rate, work.rubbing, control.rubbing)
     status = Status.OK
     if tables.late.size > 0:
@@ -190,8 +190,8 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
         if row >= 0:
             work.one.worst[0] = row
     write_slope(tables, work, q, v, k_out)
-    work.reply[1] = approach(work.one, t)
-    work.reply[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
+    work.reply.ahead[0] = approach(work.one, t)
+    work.reply.first_step[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
     work.one.intact[0] = SETTLED
     if control.failed[0]:
         return Status.CALLBACK

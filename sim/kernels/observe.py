@@ -280,14 +280,14 @@ def find_forces(system, tables, work, t):
     for c in range(work.contacts.force.shape[0]):
         work.contacts.force[c, 0] = work.contacts.force[c, 1] = work.contacts.force[c, 2] = 0.0
     if work.pressed.h.size > 0:
-        ask(work.answers, PUSH, system, t, work.reply, work.reply)
+        ask(work.answers, PUSH, system, t, work.moved, work.moved)
     count = 0
     if tables.rows.block.size > 0:
         count = null_vectors(system)
     status = respond(system)
     share_out(work.N, count, tables.blocks, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
-        ask(work.answers, PRESS, system, 0.0, work.reply, work.reply)
+        ask(work.answers, PRESS, system, 0.0, work.moved, work.moved)
     drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     return status, count
@@ -425,7 +425,7 @@ def observation(question, system, t, a, b):
         status = observe(system, tables, work, t, q, v)
     if question == SAMPLE:
         if work.pressed.h.size > 0:
-            ask(work.answers, TELL, system, t, work.reply, work.reply)
+            ask(work.answers, TELL, system, t, work.moved, work.moved)
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
         values = vector(b, guards.table.kind.size)

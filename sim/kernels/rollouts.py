@@ -35,7 +35,7 @@ def finite(y):
 
 
 @chapter
-def set_out(answers, system, reply, stepper, guards, control):
+def set_out(answers, system, reply_out, stepper, guards, control):
     """Begin: loop joints within half a turn, stops touched that are pressed, loops closed.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
     if not finite(y):
@@ -45,15 +45,15 @@ def set_out(answers, system, reply, stepper, guards, control):
     for g in range(stepper.guard_old.size):
         if stepper.guard_old[g] > 0.0:
             touch(g, guards, control)
-    status = begin(answers, system, reply, stepper)
+    status = begin(answers, system, reply_out, stepper)
     return status if finite(y) or status != Status.OK else Status.NOT_FINITE
 
 
 @chapter
-def go_on(answers, system, reply, stepper, guards, control, row_out, t_stop):
+def go_on(answers, system, reply_out, stepper, guards, control, row_out, t_stop):
     """Flow to t_stop, touching and leaving stops on the way.  Returns a status."""
     while True:
-        status, _ = advance(answers, system, reply, stepper, row_out, t_stop, STEPS_A_CALL)
+        status, _ = advance(answers, system, reply_out, stepper, row_out, t_stop, STEPS_A_CALL)
         if status == Status.REACHED:
             return Status.OK
         if status == Status.GUARD:
@@ -97,12 +97,12 @@ def write(y, s, k, q_out, v_out):
 
 
 @chapter
-def follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_out, v_out):
+def follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, q_out, v_out):
     """Follow state s, which stands in stepper.y, sample by sample.  Returns (status, last sample reached or -1)."""
     _, control, work, guards = unpack(system)
     if torques.shape[1] > 0:
         hold(torques, s, 0, control)
-    status = set_out(answers, system, reply, stepper, guards, control)
+    status = set_out(answers, system, reply_out, stepper, guards, control)
     if status != Status.OK:
         return status, -1
     write(stepper.y, s, 0, q_out, v_out)
@@ -111,7 +111,7 @@ def follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_ou
             status = slope_anew(answers, system, stepper)
         if status == Status.OK:
             work.one.intact[0] = 0  # as between two calls of a run, so that its bits are the same
-            status = go_on(answers, system, reply, stepper, guards, control, row_out, t + k * dt)
+            status = go_on(answers, system, reply_out, stepper, guards, control, row_out, t + k * dt)
         if status != Status.OK:
             return status, k - 1
         write(stepper.y, s, k, q_out, v_out)
@@ -120,7 +120,7 @@ def follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_ou
 
 @unlocked_door
 def roll_out(
-    answers, system, reply, stepper, fresh, memory_out, row_out, states, torques, t, dt, first, end, q_out, v_out,
+    answers, system, reply_out, stepper, fresh, memory_out, row_out, states, torques, t, dt, first, end, q_out, v_out,
     status_out, reached_out,
 ):  # fmt: skip
     """Follow the states from `first` to before `end`, sampled every dt [s] from t on.
@@ -135,7 +135,7 @@ def roll_out(
             memory_out[i] = fresh[i]
         for i in range(states.shape[1]):
             stepper.y[i] = states[s, i]
-        status, reached = follow_one(answers, system, reply, stepper, row_out, torques, t, dt, s, q_out, v_out)
+        status, reached = follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, q_out, v_out)
         for k in range(reached + 1, q_out.shape[1]):
             for i in range(q_out.shape[2]):
                 q_out[s, k, i] = math.nan

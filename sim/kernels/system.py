@@ -29,7 +29,7 @@ from sim.kernels.tables import Control, Guards, Tables, Work
     SETTLE,
     PROJECT,  # bring y to the constraints.  Reply: how far it was moved, in units of size; -1: no place to end a step
     TURNS,  # remember the angles of loop joints at y
-    NORM,  # reply: mean square of the error b of y in units of size, whatever the origin and the axes
+    NORM,  # reply.error: mean square of the error b of y in units of size, whatever the origin and the axes
     LEAP,  # a semi-implicit step from y: v first, then q with it; see `sim.kernels.inertial`
     WATCH,  # values of the guards at y into b
     SAMPLE,  # the recorded row of y into b
@@ -64,7 +64,7 @@ class System(NamedTuple):
 
     answers: Any  # (25,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
-    reply: Any  # (6,) what a question is answered with besides what it fills
+    reply: Any  # (1,) REPLY: what goes with a question beside the arrays, and with its answer
 
 
 @cache

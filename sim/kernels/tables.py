@@ -517,8 +517,30 @@ NEWTON_WORK = np.dtype(
 ) = range(18)  # fmt: skip
 (
     ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
-    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT,
-) = range(18)  # fmt: skip
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT, KEEPS_RATES,
+) = range(19)  # fmt: skip
+
+
+# What goes with a question to the mechanism beside the arrays that it fills, and with its answer; each field has one
+# meaning, whatever the question.
+REPLY = np.dtype(
+    [
+        ("h", "f8"), ("rtol", "f8"),  # of a trial step that is asked for: s; tolerance
+        ("follows", "i8"),  # 1: it follows an implicit step, 0: it is tried again from the same state, -1: neither
+        ("error", "f8"),  # mean square of an error in units of size
+        # By projection: how far positions moved, or how far rates of drives were off, in units of size; -1: this is no
+        # place to stop
+        ("moved", "f8"),
+        ("first_step", "f8"),  # s, that a slope suggests
+        ("ahead", "f8"),  # s, until a position that is to be passed amid a step
+        ("iterations", "i8"), ("evaluations", "i8"),  # of a trial step; of slopes
+        ("cost", "f8"),  # of it, in evaluations
+        ("radius", "f8"),  # 1/s, spectral radius of the Jacobian
+        ("convergence", "f8"),  # rate of Newton's iteration
+        ("struck", "i8"),  # 1: bodies came together within a time step
+    ],
+    align=True,
+)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -622,7 +644,7 @@ class Work(NamedTuple):
     saved: Annotated[Any, "f8"]  # (nq,)
     stage: Annotated[Any, "f8"]  # (nq + nv + 2,) a state inside a step, brought near the constraints
     row: Annotated[Any, "f8"]  # (numbers of a recorded row,)
-    reply: Annotated[Any, "f8"]  # (6,) what a question is answered with besides what it fills
+    reply: Annotated[Any, REPLY]  # (1,) what goes with a question beside the arrays, and with its answer
     # Of spans of time in which guards are looked for.
     spans: Annotated[Any, SPAN]  # (links,)
     span_q: Annotated[Any, "f8"]  # (nq,) at the place of reference
@@ -720,10 +742,11 @@ class Stepper(NamedTuple):
     # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
     # step and error of the implicit step before; see `sim.kernels.integrators.choice` for the rest
     clock: Any
-    # (18,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # (19,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
     # (1), was tried from here (0), or neither (-1); see `sim.kernels.integrators.choice`;
-    # spans that the last step was looked at in; 1: pause once before the time that is asked for shortens steps
+    # spans that the last step was looked at in; 1: pause once before the time that is asked for shortens steps;
+    # 1: rows bind rates only, and the classical method keeps to them
     count: Any
 
 

@@ -19,6 +19,7 @@ from sim.kernels.tables import (
     NEWTON_WORK,
     ONE_WORK,
     PRESS,
+    REPLY,
     ROW_WORK,
     SPAN,
     SPAN_HEADER,
@@ -71,7 +72,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
         spans=table(SPAN, sizes.links), span_q=np.zeros(sizes.q), span_v=np.zeros(sizes.v), span_off=np.zeros(sizes.v),
         span_most=np.zeros(sizes.v), ranges=np.zeros((c, 5)), rate_ranges=np.zeros((c, 5)), bounds=np.zeros((64, 5)),
         path=np.zeros(sizes.links, np.int64),
-        row=np.zeros(row), reply=np.zeros(6), **implicit_work(0, 0),
+        row=np.zeros(row), reply=table(REPLY, 1), **implicit_work(0, 0),
         **variational_work(Numbers(0, 0, 0, 0, 0, 0, 0, 0, 0)), own=np.zeros((0, 0)), **stepping_work(tables, 0, 0, 0),
     )  # fmt: skip
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
@@ -152,7 +153,7 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
         dense=np.zeros((8, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         curve=np.zeros(15 * n), span=np.zeros(15 * n), told=np.zeros(SPAN_HEADER + guards), ends=np.zeros(LEVELS + 1),
         ahead=np.zeros((LEVELS + 3, guards)), open=np.zeros((LEVELS + 1, guards)),
-        clock=np.zeros(18), count=np.zeros(18, np.int64),
+        clock=np.zeros(18), count=np.zeros(19, np.int64),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from sim.kernels.tables import (
     DISARMED,
     GUARD,
     GUARD_STOP,
+    KEEPS_RATES,
     MAX_STEP,
     METHOD,
     NEXT_SAMPLE,
@@ -353,6 +354,7 @@ class Worker:
         clock[STEP_FIXED], clock[RATE] = settings.step, 1.0
         count[AUTO], count[NEXT_SAMPLE] = int(settings.method == "auto"), NEVER
         count[METHOD] = METHODS[first_turn(settings.start, settings.method).method]
+        count[KEEPS_RATES] = int(len(self.work.own) > 0)
         self.control.acts[0] = int(settings.acts)
         return self.memory.copy()
 

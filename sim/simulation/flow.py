@@ -34,6 +34,7 @@ from sim.kernels.tables import (
     GUARD_STOP,
     HALT,
     HYSTERESIS,
+    KEEPS_RATES,
     LEAST_HYSTERESIS,
     MAX_STEP,
     METHOD,
@@ -183,6 +184,7 @@ class Flow:
             self.mechanism.work = self.work
             self._state_laws()
             self._system = None
+        self.stepper.count[KEEPS_RATES] = int(len(self.work.own) > 0)
 
     def _state_laws(self) -> None:
         """Write what time steps need to know of each meeting."""
@@ -365,7 +367,7 @@ class Flow:
             return
         y, n, stepped = self.stepper.y.copy(), len(self.stepper.y), self.work.stepped.copy()
         rows = np.zeros(16 * n)
-        rows[5 * n] = self.stepper.clock[STEP_FIXED]
+        self.work.reply.h[0] = self.stepper.clock[STEP_FIXED]
         for question, out in ((START, self.stepper.error.copy()), (SETTLE, rows[:n]), (STEPPING, rows)):
             if self.ask(question, y, out) != Status.OK:
                 break  # what is wrong is told by the step itself

@@ -36,6 +36,7 @@ from sim.kernels.tables import (
     RADIUS,
     RATE,
     REJECTED,
+    REPLY,
     RETRY,
     RTOL,
     SMALL,
@@ -51,6 +52,7 @@ from sim.kernels.tables import (
     H,
     Status,
     T,
+    table,
 )
 from tests.kernels.plain import ask, plain
 
@@ -64,7 +66,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     rng = np.random.default_rng(1)
     k = rng.normal(size=(16, n))
     s = SimpleNamespace(
-        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(18), count=np.zeros(17, int),
+        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(18), count=np.zeros(19, int),
         guard_old=np.full(guards, -1.0),
     )  # fmt: skip
     for name in ("y", "y_new", "y_work", "error"):
@@ -79,7 +81,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
 
 
 COUNTED = {
-    "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "METHOD",
+    "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "METHOD", "KEEPS_RATES", "HALT",
     "NEXT_SAMPLE", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
 }  # fmt: skip
 
@@ -152,20 +154,20 @@ class Trials:
 
     def __init__(self, s: SimpleNamespace, *answers: tuple, theta: float = 0.0, projected: int = Status.OK):
         self.s, self.answers, self.theta, self.projected = s, list(answers), theta, projected
-        self.reply, self.lengths, self.brought = np.zeros(6), [], []
+        self.reply, self.lengths, self.brought = table(REPLY, 1), [], []
         self.moved = 0.0
 
     def attempt(self, answers, system, reply, stepper, h):
         self.lengths.append(float(h))
         status, error, *moved = self.answers.pop(0)
         self.moved = moved[0] if moved else 0.0
-        reply[1], reply[5] = 1.0, self.theta
+        reply.iterations, reply.convergence = 1, self.theta
         return status, error
 
     def project(self, question, system, t, y, scratch):
         assert y is self.s.y_new and scratch is self.s.error
         self.brought.append(t)
-        self.reply[:] = self.moved, 50.0, 51.0, 52.0, 53.0, 54.0  # what the step replied is gone
+        self.reply.moved = self.moved
         return self.projected
 
     def step(self, t_stop: float = 100.0) -> tuple[int, float]:
@@ -332,7 +334,8 @@ TOLD = {"dop853_step": Status.OK, "rk4_step": Status.OK, "semi_implicit_step": S
 def test_each_method_makes_its_step_and_counts_what_it_costs(
     method: int, made: object, evaluations: int, cost: float, radius: float, error: float, status: int
 ) -> None:
-    s, calls, reply = stepper(method), [], np.array([0.0, 5.0, 7.0, 8.5, 33.0, 0.1])
+    s, calls, reply = stepper(method), [], table(REPLY, 1)
+    reply.iterations, reply.evaluations, reply.cost, reply.radius, reply.convergence = 5, 7, 8.5, 33.0, 0.1
 
     def told(name):
         def make(*arguments):
@@ -359,11 +362,9 @@ def test_each_method_makes_its_step_and_counts_what_it_costs(
 
 
 def test_where_rows_bind_rates_the_classical_method_keeps_to_them() -> None:
-    s, calls = stepper(RK4), []
-    answers = [0] * QUESTIONS
-    answers[CLASSICAL] = 1
+    s, calls, answers = stepper(RK4, KEEPS_RATES=1), [], [0] * QUESTIONS
     run = plain(advance.attempt, asked_step=lambda *a: calls.append(a[1]) or Status.OK, rk4_step=None)
-    assert run(answers, None, np.zeros(6), s, 0.1) == (Status.OK, 0.0)
+    assert run(answers, None, table(REPLY, 1), s, 0.1) == (Status.OK, 0.0)
     assert calls == [CLASSICAL] and s.count[EVALUATIONS] == 3
 
 
@@ -374,7 +375,7 @@ class System:
     """y'' = -4 y with the work y' put in, as a mechanism answers; `log` tells what was asked."""
 
     def __init__(self, first: float = 0.01, ahead: float = -1.0, statuses: dict[int, int] | None = None):
-        self.reply, self.log, self.statuses = np.zeros(6), [], statuses or {}
+        self.reply, self.log, self.statuses = table(REPLY, 1), [], statuses or {}
         self.first, self.ahead = first, ahead
         self.answers = [None] * QUESTIONS
         for question in (START, SLOPE, SETTLE, PROJECT, TURNS, NORM, WATCH, CLASSICAL, SAMPLE):
@@ -389,15 +390,15 @@ class System:
         if question in (SLOPE, SETTLE):
             b[:] = self.slope(t, a)
             if question == SETTLE:
-                self.reply[:2] = self.first, self.ahead
+                self.reply.first_step, self.reply.ahead = self.first, self.ahead
         elif question == NORM:
-            self.reply[0] = np.mean(b**2)
+            self.reply.error = np.mean(b**2)
         elif question == WATCH:
             b[:] = -1.0
         elif question == SAMPLE:
             b[:] = [t, *a]
         else:
-            self.reply[0] = 0.0
+            self.reply.moved = 0.0
         return self.statuses.get(question, Status.OK)
 
 
@@ -448,8 +449,8 @@ def test_a_thousand_tiny_steps_are_a_stall(h: float, small: int, status: int, af
 @pytest.mark.parametrize("due", [True, False])
 def test_a_stride_is_interpolated_where_somebody_looks(method: int, guards: int, due: bool) -> None:
     s = stepper(method, guards=guards, NEXT_SAMPLE=305 if due else 311, AUTO=1, CROSSED=7)
-    before, calls, reply = s.y_new.copy(), [], np.zeros(6)
-    reply[2] = 1.0
+    before, calls, reply = s.y_new.copy(), [], table(REPLY, 1)
+    reply.struck = 1
 
     def made(name, result=None):
         return lambda *arguments: calls.append((name, arguments)) or result
@@ -653,9 +654,9 @@ def test_costs_add_up() -> None:
 
 def test_another_method_begins_anew() -> None:
     s = stepper()
-    s.clock[:], s.count[:] = np.arange(18) + 100.0, np.arange(17) + 200
+    s.clock[:], s.count[:] = np.arange(18) + 100.0, np.arange(19) + 200
     plain(choice.change)(s, RADAU_IIA, 5.0)
-    clock, count = np.arange(18) + 100.0, np.arange(17) + 200
+    clock, count = np.arange(18) + 100.0, np.arange(19) + 200
     clock[[WINDOW, WINDOW_COST, SPENT, H_BEFORE]] = 5.0, 0.0, 0.0, 0.0
     count[[METHOD, FOLLOWS, STIFF, CALM, TRIAL]] = RADAU_IIA, -1, 0, 0, 0
     np.testing.assert_array_equal(s.clock, clock)

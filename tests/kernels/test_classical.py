@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels.integrators import classical
 from sim.kernels.system import CLASSICAL
-from sim.kernels.tables import FREE, LINK, PLANAR, ROTATIONAL, Status, table
+from sim.kernels.tables import FREE, LINK, PLANAR, REPLY, ROTATIONAL, Status, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -100,7 +100,7 @@ def problem(near: int = 0) -> tuple:
     one = SimpleNamespace(nq=[Q], nv=[V])
     work = SimpleNamespace(
         one=SimpleNamespace(intact=np.ones(1, int), near=[near]), own=np.full((5, n), 9.0), stage=np.full(n, 9.0),
-        rows="row work", keeps="keeps",
+        rows="row work", keeps="keeps", reply=table(REPLY, 1),
     )  # fmt: skip
     return SimpleNamespace(one=one, links=links(), rows="rows"), SimpleNamespace(failed=[0]), work, None
 
@@ -108,7 +108,7 @@ def problem(near: int = 0) -> tuple:
 def run(system: tuple, t: float, y: np.ndarray, h: float, stage_slope) -> tuple[int, np.ndarray]:
     n = len(y)
     rows = np.full(16 * n, 7.0)
-    rows[:n], rows[5 * n] = rate_of(t, y[:Q], y[Q:-2]), h
+    rows[:n], system[2].reply.h = rate_of(t, y[:Q], y[Q:-2]), h
     take = getattr(classical.classical, "function", classical.classical)
     step = plain(take, unpack=lambda system: system, vector=lambda at, size: at[:size], stage_slope=stage_slope)
     before = y.copy()

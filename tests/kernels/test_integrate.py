@@ -13,8 +13,8 @@ from scipy.integrate._ivp import dop853_coefficients as published
 from scipy.interpolate import CubicHermiteSpline
 
 from sim.kernels.integrators import dop853, integrate
-from sim.kernels.system import CLASSICAL, LEAP, NORM, QUESTIONS, RADAU, SLOPE, STEPPING, VARIATIONAL, WATCH
-from sim.kernels.tables import FOLLOWS, RTOL, Status, T
+from sim.kernels.system import CLASSICAL, LEAP, NORM, QUESTIONS, RADAU, SLOPE, STEPPING, VARIATIONAL
+from sim.kernels.tables import FOLLOWS, REPLY, RTOL, Status, T, table
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast
@@ -35,7 +35,7 @@ def stepper(seed: int = 1) -> SimpleNamespace:
     out = SimpleNamespace(k=k, rows=k.reshape(-1), dense=rng.normal(size=(8, N)), clock=rng.normal(size=18))
     for name in ("y", "y_new", "y_work", "error"):
         setattr(out, name, rng.normal(size=N))
-    out.dense[7], out.count = 0.0, np.arange(17) + 40
+    out.dense[7], out.count = 0.0, np.arange(19) + 40
     return out
 
 
@@ -48,7 +48,7 @@ def answers(reply: np.ndarray, scale: np.ndarray) -> list:
         return Status.OK
 
     def tell_norm(question, system, t, y, error):
-        reply[0] = np.mean((error / scale) ** 2)
+        reply.error = np.mean((error / scale) ** 2)
         return Status.OK
 
     out[SLOPE], out[NORM] = tell_slope, tell_norm
@@ -64,7 +64,7 @@ def test_the_tableau_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("h", [0.3, 0.9])
 def test_a_step_its_error_and_its_dense_output_are_those_of_scipy(h: float) -> None:
-    s, t, reply, scale = stepper(), 0.7, np.zeros(6), np.array([0.2, 1.3, 0.7, 3.0])
+    s, t, reply, scale = stepper(), 0.7, table(REPLY, 1), np.array([0.2, 1.3, 0.7, 3.0])
     s.k[0] = slope(t, s.y)
     theirs = DOP853(slope, t, s.y.copy(), t + h, first_step=h, max_step=h, rtol=1e6, atol=1e6)
     theirs.step()
@@ -83,7 +83,7 @@ def test_a_step_its_error_and_its_dense_output_are_those_of_scipy(h: float) -> N
 
 
 def test_a_motion_without_error_has_none() -> None:
-    s, reply = stepper(), np.zeros(6)
+    s, reply = stepper(), table(REPLY, 1)
     s.k[:] = 0.0
     assert plain(integrate.dop853_error, ask=ask)(answers(reply, np.ones(N)), None, reply, 0.1, s) == 0.0
 
@@ -175,7 +175,7 @@ def asked_of(name: str, question: int, *arguments):
     seen = []
 
     def tell(question, system, t, y, rows):
-        seen.append((question, t, y.copy(), rows.copy()))
+        seen.append((question, t, y.copy()))
         rows[N : 5 * N] = np.arange(4 * N) + 0.5
         return Status.NOT_SOLVED
 
@@ -191,24 +191,24 @@ FILLED = np.arange(N) + 0.5  # what is put into k[1]
 
 @pytest.mark.parametrize("question", [CLASSICAL, STEPPING, LEAP])
 def test_a_step_behind_an_address_is_told_its_length_and_fills_the_end(question: int) -> None:
-    s = stepper()
+    s, reply = stepper(), table(REPLY, 1)
     y = s.y.copy()
     if question == LEAP:
-        status, (_, t, told, rows) = asked_of("semi_implicit_step", question, None, 0.3, s)
+        status, (_, t, told) = asked_of("semi_implicit_step", question, None, reply, 0.3, s)
         assert t == s.clock[T]
     else:
-        status, (_, t, told, rows) = asked_of("asked_step", question, question, None, 0.7, 0.3, s)
+        status, (_, t, told) = asked_of("asked_step", question, question, None, reply, 0.7, 0.3, s)
         assert t == 0.7
-    assert status == Status.NOT_SOLVED and rows[5 * N] == 0.3
+    assert status == Status.NOT_SOLVED and reply.h[0] == 0.3
     np.testing.assert_array_equal(told, y)
     np.testing.assert_array_equal(s.y_new, FILLED)
 
 
 def test_a_variational_step_is_told_what_went_before_and_leaves_the_works() -> None:
-    s = stepper()
+    s, reply = stepper(), table(REPLY, 1)
     s.count[FOLLOWS] = -1
-    status, (_, t, told, rows) = asked_of("rattle_step", VARIATIONAL, None, np.zeros(6), 0.7, 0.3, s)
-    assert (status, t) == (Status.NOT_SOLVED, 0.7) and rows[5 * N : 5 * N + 2].tolist() == [0.3, -1.0]
+    status, (_, t, told) = asked_of("rattle_step", VARIATIONAL, None, reply, 0.7, 0.3, s)
+    assert (status, t) == (Status.NOT_SOLVED, 0.7) and (reply.h[0], reply.follows[0]) == (0.3, -1)
     np.testing.assert_array_equal(told, s.y)
     np.testing.assert_array_equal(s.y_new, [*FILLED[:-2], *s.y[-2:]])
 
@@ -216,16 +216,10 @@ def test_a_variational_step_is_told_what_went_before_and_leaves_the_works() -> N
 def test_an_implicit_step_is_told_the_tolerance_and_ends_at_its_last_stage() -> None:
     s = stepper()
     s.count[FOLLOWS], s.clock[RTOL] = 1, 3e-7
-    reply = np.array([2.25, 0.0, 0.0, 0.0, 0.0, 0.0])
-    (status, error), (_, t, told, rows) = asked_of("radau_step", RADAU, None, reply, 0.7, 0.3, s)
+    reply = table(REPLY, 1)
+    reply.error = 2.25
+    (status, error), (_, t, told) = asked_of("radau_step", RADAU, None, reply, 0.7, 0.3, s)
     assert (status, error, t) == (Status.NOT_SOLVED, 1.5, 0.7)
-    assert rows[5 * N : 5 * N + 3].tolist() == [0.3, 1.0, 3e-7] and s.count[FOLLOWS] == 0
+    assert (reply.h[0], reply.follows[0], reply.rtol[0]) == (0.3, 1, 3e-7) and s.count[FOLLOWS] == 0
     np.testing.assert_array_equal(told, s.y)
     np.testing.assert_allclose(s.y_new, s.y + FILLED + 2 * N, rtol=1e-15)
-
-
-def test_rates_are_kept_where_somebody_answers_for_it() -> None:
-    answers = np.arange(QUESTIONS)
-    assert plain(integrate.keeps_rates)(answers)
-    answers[CLASSICAL] = answers[WATCH]
-    assert not plain(integrate.keeps_rates)(answers)

@@ -200,7 +200,7 @@ def test_positions_and_rates_are_brought_back_the_shortest_way(along: bool, monk
     gap = abs(off[nq + wheel] - 0.7) / (1.0 + 0.7)
     assert flow.work.one.jump[0] == pytest.approx(gap, rel=1e-6)
     expected = max(np.sqrt(np.mean((change / size) ** 2)), JUMP * gap)
-    assert flow.work.reply[0] == pytest.approx(expected, rel=1e-5)
+    assert flow.work.reply.moved[0] == pytest.approx(expected, rel=1e-5)
     at = dense(flow, moved)
     assert np.abs(at.phi).max() < 1e-13 * max(length, 1.0)
     assert np.abs(at.slip).max() < 1e-12
@@ -222,9 +222,9 @@ def test_a_step_may_not_end_where_the_constraints_have_just_become_singular(
                                  (30 * least, 2 * least, True)):  # fmt: skip
         flow.work.one.widest, flow.work.one.sigma = widest, before
         assert ask(flow, PROJECT, y.copy(), k) == Status.OK
-        assert (flow.work.reply[0] >= 0.0) == ends
+        assert (flow.work.reply.moved[0] >= 0.0) == ends
         if not ends:
-            assert flow.work.reply[0] == -1.0
+            assert flow.work.reply.moved[0] == -1.0
 
 
 def test_without_rows_what_was_moved_and_factorised_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,8 +273,8 @@ def test_errors_of_states_count_the_work_of_drives(along: bool, monkeypatch: pyt
         assert ask(flow, NORM, y, e) == Status.OK
         own = plain(motion.error_norm)(tables.links, tables.one.length[0], y, e, nq)
         energy = tables.one.length[0] ** 2 / tables.one.mobility[0]
-        assert flow.work.reply[0] == pytest.approx(max(own, (e_w / (3.0 + energy)) ** 2), rel=1e-12)
-        assert flow.work.reply[0] > 0.0
+        assert flow.work.reply.error[0] == pytest.approx(max(own, (e_w / (3.0 + energy)) ** 2), rel=1e-12)
+        assert flow.work.reply.error[0] > 0.0
 
 
 def test_turns_of_loops_are_remembered_at_the_end_of_a_step(along: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +295,7 @@ def test_a_leap_brings_velocities_first(along: bool, monkeypatch: pytest.MonkeyP
     for h in (1e-3, 5e-4):
         slopes = np.zeros(16 * len(y))
         slopes[: len(y)] = k
-        slopes[5 * len(y)] = h
+        flow.work.reply.h = h
         assert ask(flow, LEAP, y, slopes) == Status.OK
         out = slopes[len(y) : 2 * len(y)]
         off.append(np.abs(out[nq : nq + n] - y[nq : nq + n] - h * first).max())

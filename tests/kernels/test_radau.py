@@ -13,7 +13,7 @@ import sim
 from sim.kernels.integrators import radau
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import NORM, RADAU, SETTLE, SLOPE, START
-from sim.kernels.tables import FREE, LINK, NEWTON_WORK, ROTATIONAL, SPHERICAL, TRANSLATIONAL, Status, table
+from sim.kernels.tables import FREE, LINK, NEWTON_WORK, REPLY, ROTATIONAL, SPHERICAL, TRANSLATIONAL, Status, table
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 
@@ -252,10 +252,10 @@ def trial(
     newton.radius[0] = 77.0
     one = SimpleNamespace(nq=[n - m - 2], nv=[m], length=[0.4])
     tables, control = SimpleNamespace(one=one, links="l"), SimpleNamespace(failed=[failed])
-    work = SimpleNamespace(newton=newton, stages=np.zeros((11, n)), reply=np.zeros(6))
+    work = SimpleNamespace(newton=newton, stages=np.zeros((11, n)), reply=table(REPLY, 1))
     system = (tables, control, work, None)
     rows = np.zeros(16 * n)
-    rows[5 * n : 5 * n + 3] = h, follows, 1e-5
+    work.reply.h, work.reply.follows, work.reply.rtol = h, follows, 1e-5
     rows[4 * n : 5 * n] = 3.0
 
     def factorise_pair(system, h):
@@ -292,20 +292,26 @@ def trial(
     return run(RADAU, system, 0.7, np.zeros(n), rows), calls, system
 
 
+def told(reply: np.ndarray) -> list[float]:
+    """Return what a trial step is answered with."""
+    names = ("error", "iterations", "evaluations", "cost", "radius", "convergence")
+    return [float(reply[name][0]) for name in names]
+
+
 LOOK, GO, STEP = ("linearise", 0.7), ("iterate", 0.7, 0.1, 1e-5), ("factorise", 0.1)
 
 
 def test_a_step_of_the_same_length_keeps_jacobian_and_factors() -> None:
     status, calls, (_, _, work, _) = trial(replies=[(Status.OK, 3)])
     assert status == Status.OK and calls == [GO, ("estimate", False)]
-    assert work.reply.tolist() == [6.25, 3, 9, 9 + (3 * 9.0 * 9.0) / (600.0 * 3.0), 77.0, 0.01]
+    assert told(work.reply) == [6.25, 3, 9, 9 + (3 * 9.0 * 9.0) / (600.0 * 3.0), 77.0, 0.01]
     assert work.newton.stale[0] == 0
 
 
 def test_a_step_of_another_length_keeps_the_jacobian() -> None:
     status, calls, (_, _, work, _) = trial(h=0.2, replies=[(Status.OK, 2)])
     assert status == Status.OK and calls == [("factorise", 0.2), ("iterate", 0.7, 0.2, 1e-5), ("estimate", False)]
-    assert work.reply[3] == pytest.approx(6 + (5.0 / 3.0 * 27.0 + 2 * 9.0 * 9.0) / (600.0 * 3.0), rel=1e-14)
+    assert work.reply.cost[0] == pytest.approx(6 + (5.0 / 3.0 * 27.0 + 2 * 9.0 * 9.0) / (600.0 * 3.0), rel=1e-14)
 
 
 def test_a_jacobian_that_is_stale_is_found_first() -> None:
@@ -330,7 +336,7 @@ def test_where_an_old_jacobian_does_not_do_a_new_one_is_tried() -> None:
     assert status == Status.OK and calls == [GO, LOOK, STEP, GO, ("estimate", False)]
     status, calls, (_, _, work, _) = trial(replies=[(Status.NOT_SOLVED, 4), (Status.NOT_SOLVED, 5)])
     assert status == Status.NOT_SOLVED and calls == [GO, LOOK, STEP, GO]
-    assert work.reply[:3].tolist() == [math.inf, 5, 27]
+    assert told(work.reply)[:3] == [math.inf, 5, 27]
 
 
 def test_where_a_new_jacobian_does_not_do_the_step_is_not_solved() -> None:
@@ -351,7 +357,7 @@ def test_what_goes_wrong_is_told() -> None:
     status, calls, _ = trial(stale=1, found=Status.NOT_FINITE, replies=[])
     assert status == Status.NOT_FINITE and calls == [LOOK]
     status, _, (_, _, work, _) = trial(replies=[(Status.OK, 2)], estimated=Status.NOT_FINITE)
-    assert status == Status.NOT_FINITE and work.reply[0] == math.inf
+    assert status == Status.NOT_FINITE and work.reply.error[0] == math.inf
     status, calls, _ = trial(replies=[(Status.OK, 2)], failed=1)
     assert status == Status.CALLBACK
 
@@ -477,10 +483,11 @@ class Dense:
 
 def asked(flow, t: float, h: float, follows: float) -> np.ndarray:
     """Make a trial step; returns what was replied."""
-    y, k, n = flow.stepper.y, flow.stepper.k, len(flow.stepper.y)
+    y, k = flow.stepper.y, flow.stepper.k
     flow.stepper.clock[0] = t
     assert flow.ask(START, y, flow.stepper.error) == flow.ask(SETTLE, y, k[0]) == Status.OK
-    flow.stepper.rows[5 * n : 5 * n + 3] = h, follows, 1e-11
+    asks = flow.work.reply
+    asks.h, asks.follows, asks.rtol = h, follows, 1e-11
     assert flow.ask(RADAU, y, flow.stepper.rows) == Status.OK
     return flow.work.reply.copy()
 
@@ -512,13 +519,15 @@ def test_trial_steps_solve_the_collocation_equations_and_estimate_their_error() 
             error = filtered @ (beside.slope(t, y + error) + missing)
         close = 2e-4 if follows <= 0.0 else 1e-2  # differences; the state has moved on since
         np.testing.assert_allclose(k[4], error, rtol=0, atol=close * np.abs(error).max())
-        assert flow.ask(NORM, y, k[4].copy()) == Status.OK and flow.work.reply[0] == pytest.approx(reply[0], rel=1e-12)
-        iterations, evaluations = reply[1:3]
+        assert flow.ask(NORM, y, k[4].copy()) == Status.OK and flow.work.reply.error[0] == pytest.approx(
+            reply.error[0], rel=1e-12
+        )
+        iterations, evaluations = reply.iterations[0], reply.evaluations[0]
         looked = 2 * m if number == 0 else 0
         assert evaluations == looked + 3 * iterations + (follows <= 0.0) and 2 <= iterations <= 7
         products = 5.0 / 3.0 * m**3 + iterations * 9.0 * m**2
-        assert reply[3] == pytest.approx(evaluations + products / (600.0 * m), rel=1e-14)
-        assert 0.0 < reply[5] < 0.03 and reply[4] == flow.work.newton.radius[0] > 0.0
+        assert reply.cost[0] == pytest.approx(evaluations + products / (600.0 * m), rel=1e-14)
+        assert 0.0 < reply.convergence[0] < 0.03 and reply.radius[0] == flow.work.newton.radius[0] > 0.0
         assert flow.work.newton.h_old[0] == (0.015 if follows > 0.0 else 0.0)
 
 

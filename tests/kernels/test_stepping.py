@@ -18,6 +18,7 @@ from sim.kernels.tables import (
     LINK_WORK,
     MEETING,
     PRESS,
+    REPLY,
     STEPPED,
     STOP,
     TOLD,
@@ -264,15 +265,15 @@ def test_what_strikes_is_noted_and_what_only_presses_is_added_up() -> None:
     stepped = table(STEPPED, 1)
     stepped.before, stepped.taken, stepped.struck = 7, 0.5, 5
     work = SimpleNamespace(
-        presses=press, pressed=old, press_P=P, press_z=z, stepped=stepped, reply=np.full(4, 8.0)
+        presses=press, pressed=old, press_P=P, press_z=z, stepped=stepped, reply=table(REPLY, 1)
     )  # fmt: skip
     plain(kernels.note_struck)(work, 6)
     assert press.struck.tolist() == [1, 0, 0, 0, 0, 0, 7]
-    assert stepped.struck[0] == 1 and work.reply.tolist() == [8.0, 8.0, 1.0, 8.0]
+    assert stepped.struck[0] == work.reply.struck[0] == 1
     assert stepped.taken[0] == pytest.approx(0.5 - 0.5 * 3.0 * (-0.1 + 0.04) - 0.5 * 2.0 * (-1.0 + 0.04), rel=1e-13)
     P[0, 0] = 0.0
     plain(kernels.note_struck)(work, 6)
-    assert stepped.struck[0] == 0 and work.reply[2] == 0.0
+    assert stepped.struck[0] == 0 and work.reply.struck[0] == 0
 
 
 def test_a_stop_presses_where_it_is_among_the_first() -> None:

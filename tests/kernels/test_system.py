@@ -39,21 +39,21 @@ def test_questions_are_answered_by_who_knows(extra: str | None) -> None:
             **{extra: np.ones((1, *room[extra].shape[1:])).astype(room[extra].dtype).view(type(room[extra]))}
         )
         name, module, count = {
-            "turning": ("RADAU", "radau", 1), "carried": ("VARIATIONAL", "variational", 1),
-            "own": ("CLASSICAL", "classical", 1), "presses": ("STEPPING", "stepping", 3),
+            "turning": ("RADAU", "integrators.radau", 1), "carried": ("VARIATIONAL", "integrators.variational", 1),
+            "own": ("CLASSICAL", "integrators.classical", 1), "presses": ("STEPPING", "integrators.stepping", 3),
         }[extra]  # fmt: skip
         first = getattr(system, name)
-        asked |= {key: of(module, module) for key in _names(range(first, first + count))}
+        asked |= {key: of(module, module.partition(".")[2]) for key in _names(range(first, first + count))}
     elif extra == "table":
         guards = guards._replace(table=table(GUARD, 1))
-        asked["CLEARANCE"] = of("spans", "spans")
+        asked["CLEARANCE"] = of("guards.spans", "spans")
     elif extra == "late":
         tables = tables._replace(late=np.zeros(1, np.int64))
         asked["FEED"] = of("feedback", "feedback")
     elif extra == "meetings":
         tables = tables._replace(meetings=table(MEETING, 1))
-        asked |= dict.fromkeys(CONTACT, of("contact", "contact"))
-        asked["CLEAR_GAPS"] = of("clearance", "clearance")
+        asked |= dict.fromkeys(CONTACT, of("unilateral.contact_system", "contact"))
+        asked["CLEAR_GAPS"] = of("guards.clearance", "clearance")
     told = answers.system_of(tables, control, work, guards)
     for number, key in enumerate(_names(range(system.QUESTIONS))):
         assert told.answers[number] == asked.get(key, observation.address), key

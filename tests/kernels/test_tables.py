@@ -65,7 +65,7 @@ CODES = {
     "T H RTOL MAX_STEP STEP_FIXED RATE STEP END THETA PASS H_BEFORE ERROR_BEFORE RADIUS WINDOW WINDOW_COST "
     "EXPLICIT_COST SPENT RETRY": range(18),
     "ACCEPTED REJECTED EVALUATIONS NEXT_SAMPLE FILLED METHOD FRESH SMALL WAITING CROSSED FOLLOWS AUTO STIFF CALM "
-    "TRIAL FAILURES LOOKS": range(17),
+    "TRIAL FAILURES LOOKS HALT KEEPS_RATES": range(19),
 }
 
 
@@ -182,7 +182,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
     "rate": (19,), "torque": (19,), "control": (19,), "stopping": (19,), "rubbing": (19,), "J": (41,), "keeps": (7,),
     "G": (31, 31), "fronts": (5,), "ids": (43,), "pile": (47,), "K": (31, 6), "front": (31,), "rim_G": (37, 37),
     "rim_K": (37, 6), "rim": (37,), "basis": (8, 6), "N": (7, 7), "stack": (64,), "late": (2, 1), "late_order": (1,),
-    "jets": (64, 3), "moved": (13,), "saved": (17,), "stage": (32,), "row": (101,), "reply": (6,), "spans": (5,),
+    "jets": (64, 3), "moved": (13,), "saved": (17,), "stage": (32,), "row": (101,), "reply": (1,), "spans": (5,),
     "span_q": (17,), "span_v": (13,), "span_off": (13,), "span_most": (13,), "ranges": (19, 5), "rate_ranges": (19, 5),
     "bounds": (64, 5), "path": (5,),
 }  # fmt: skip
@@ -262,7 +262,7 @@ def test_a_stepper_has_room_for_a_state_and_its_guards() -> None:
     assert shapes(make_stepper(SIZES, 9)._asdict()) == {
         "y": (32,), "y_new": (32,), "y_work": (32,), "error": (32,), "k": (16, 32), "rows": (512,), "dense": (8, 32),
         "guard_old": (9,), "guard_new": (9,), "guard_mid": (9,), "curve": (480,), "span": (480,), "told": (12,),
-        "ends": (41,), "ahead": (43, 9), "open": (41, 9), "clock": (18,), "count": (17,),
+        "ends": (41,), "ahead": (43, 9), "open": (41, 9), "clock": (18,), "count": (19,),
     }  # fmt: skip
     stepper = make_stepper(SIZES, 9)
     stepper.k[1, 2] = 4.0

@@ -10,7 +10,7 @@ import pytest
 
 from sim.kernels.integrators import variational
 from sim.kernels.system import VARIATIONAL
-from sim.kernels.tables import FREEDOM, LINK, ROTATIONAL, ROW, ROW_WORK, SETTLED, TRANSLATIONAL, Status, table
+from sim.kernels.tables import FREEDOM, LINK, REPLY, ROTATIONAL, ROW, ROW_WORK, SETTLED, TRANSLATIONAL, Status, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -44,7 +44,7 @@ def system_of(acts: tuple[int, int] = (1, 0), failed: int = 0, rows: int = ROWS)
         moved=np.full(NV, 9.0), rows=row_work, one=SimpleNamespace(intact=np.array([7])), torque=np.array([3.0, 5.0,
             11.0]),
         steps=np.zeros((20, NV)), coordinate=rng.normal(size=3), start=np.zeros(3), rate=None, blocks="block work",
-        ahead_links="ahead", reply=np.zeros(6),
+        ahead_links="ahead", reply=table(REPLY, 1),
     )  # fmt: skip
     return tables, control, work, None
 
@@ -313,7 +313,7 @@ def test_a_step_goes_from_its_start_to_its_end(follows: float, ends: str) -> Non
         return status.get("arrive", Status.OK), 4
 
     y, rows = np.arange(1.0, n + 1.0), np.arange(16.0 * n)
-    rows[5 * n : 5 * n + 2] = H, follows
+    system[2].reply.h, system[2].reply.follows = H, follows
     run = plain(
         getattr(variational.variational, "function", variational.variational), unpack=identity, leave=leave,
         guess=guess,
@@ -328,6 +328,7 @@ def test_a_step_goes_from_its_start_to_its_end(follows: float, ends: str) -> Non
             expected += [("keep",), ("arrive", T + H, H, [1.0] * NQ, [2.0] * NV)]
     assert log == expected
     reached = ends not in ("leave", "go")
-    assert system[2].reply[1:3].tolist() == [0.0 if ends == "leave" else 7.0, 5.0 if reached else 1.0]
+    reply = system[2].reply
+    assert (reply.iterations[0], reply.evaluations[0]) == (0 if ends == "leave" else 7, 5 if reached else 1)
     assert found == {"well": Status.OK, "law": Status.CALLBACK}.get(ends, Status.NOT_SOLVED)
     np.testing.assert_array_equal(rows[n : 2 * n], [*[1.0] * NQ, *[2.0] * NV, n + NQ + NV, n + NQ + NV + 1.0])

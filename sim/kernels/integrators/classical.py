@@ -126,7 +126,7 @@ def classical(question, system, t, a, b):
     links, nq, nv = tables.links, tables.one.nq[0], tables.one.nv[0]
     n = nq + nv + 2
     y, k, own, at = vector(a, n), vector(b, 16 * n), work.own, work.stage
-    h, y_new = k[5 * n], k[n : 2 * n]
+    h, y_new = work.reply.h[0], k[n : 2 * n]
     for i in range(n):
         own[0, i], own[1, i] = y[i], k[i]
     into_child(links, y[:nq], own[0, nq : nq + nv])

@@ -12,7 +12,7 @@ import math
 
 from sim.kernels.integrators.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.system import CLASSICAL, LEAP, NORM, RADAU, SLOPE, VARIATIONAL, WATCH, ask
+from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, VARIATIONAL, ask
 from sim.kernels.tables import FOLLOWS, RTOL, Status, T
 
 DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
@@ -64,10 +64,10 @@ def dop853_error(answers, system, reply, h, stepper):
     """Error in units of size: the third- and fifth-order estimates combined, of a step without its end slope."""
     weigh(E5, 12, stepper.k, stepper.error)
     ask(answers, NORM, system, 0.0, stepper.y_new, stepper.error)
-    five = reply[0]
+    five = reply.error[0]
     weigh(E3, 12, stepper.k, stepper.error)
     ask(answers, NORM, system, 0.0, stepper.y_new, stepper.error)
-    three = reply[0]
+    three = reply.error[0]
     if five == 0.0 and three == 0.0:
         return 0.0
     return abs(h) * five / math.sqrt(five + 0.01 * three)
@@ -131,39 +131,29 @@ def rk4_step(answers, system, t, h, stepper):
 
 
 @chapter
-def keeps_rates(answers):
-    """Tell whether there are rows that bind rates only, and steps of the classical method that keep to them."""
-    return answers[CLASSICAL] != answers[WATCH]
-
-
-@chapter
-def asked_step(answers, question, system, t, h, stepper):
+def asked_step(answers, question, system, reply_out, t, h, stepper):
     """Ask for a step of a method that is solved behind an address, into y_new; k[0] is the slope at the start.
 
     CLASSICAL, LEAP or STEPPING.  Returns a status.
     """
-    n = stepper.y.size
-    stepper.rows[5 * n] = h
+    reply_out.h[0] = h
     status = ask(answers, question, system, t, stepper.y, stepper.rows)
-    for i in range(n):
+    for i in range(stepper.y.size):
         stepper.y_new[i] = stepper.k[1, i]
     return status
 
 
 @chapter
-def semi_implicit_step(answers, system, h, stepper):
+def semi_implicit_step(answers, system, reply_out, h, stepper):
     """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29)); see `inertial`."""
-    return asked_step(answers, LEAP, system, stepper.clock[T], h, stepper)
+    return asked_step(answers, LEAP, system, reply_out, stepper.clock[T], h, stepper)
 
 
 @chapter
-def rattle_step(answers, system, reply, t, h, stepper):
-    """Solve a variational step into y_new; k[0] is the slope at the start.  Returns a status.
-
-    reply[1:]: iterations, evaluations.
-    """
+def rattle_step(answers, system, reply_out, t, h, stepper):
+    """Solve a variational step into y_new; k[0] is the slope at the start.  Returns a status."""
     n = stepper.y.size
-    stepper.rows[5 * n], stepper.rows[5 * n + 1] = h, stepper.count[FOLLOWS]
+    reply_out.h[0], reply_out.follows[0] = h, stepper.count[FOLLOWS]
     status = ask(answers, VARIATIONAL, system, t, stepper.y, stepper.rows)
     for i in range(n - 2):
         stepper.y_new[i] = stepper.k[1, i]
@@ -192,19 +182,14 @@ def trapezoid(h, y, k, y_out):
 
 
 @chapter
-def radau_step(answers, system, reply, t, h, stepper):
-    """Solve the stages, and make the step into y_new.  Returns (status, error in units of size).
-
-    reply[1:]: iterations, evaluations, cost in evaluations, spectral radius, rate of convergence.
-    """
-    wish = 5 * stepper.y.size
-    stepper.rows[wish], stepper.rows[wish + 1] = h, stepper.count[FOLLOWS]
-    stepper.rows[wish + 2] = stepper.clock[RTOL]
+def radau_step(answers, system, reply_out, t, h, stepper):
+    """Solve the stages, and make the step into y_new.  Returns (status, error in units of size)."""
+    reply_out.h[0], reply_out.follows[0], reply_out.rtol[0] = h, stepper.count[FOLLOWS], stepper.clock[RTOL]
     status = ask(answers, RADAU, system, t, stepper.y, stepper.rows)
     stepper.count[FOLLOWS] = 0
     for i in range(stepper.y.size):
         stepper.y_new[i] = stepper.y[i] + stepper.k[3, i]
-    return status, math.sqrt(reply[0])
+    return status, math.sqrt(reply_out.error[0])
 
 
 @kernel

@@ -337,7 +337,7 @@ def radau(question, system, t, a, b):
     tables, control, work, _ = unpack(system)
     n, m = tables.one.nq[0] + tables.one.nv[0] + 2, tables.one.nv[0]
     y, k, newton = vector(a, n), vector(b, 16 * n), work.newton
-    h, follows, rtol = k[5 * n], k[5 * n + 1], k[5 * n + 2]
+    h, follows, rtol = work.reply.h[0], work.reply.follows[0], work.reply.rtol[0]
     take_over(follows, newton, n, k, work.stages[6:9])
     status, iterations = Status.NOT_SOLVED, 0
     if not newton.stale[0] or newton.linearised[0]:
@@ -353,19 +353,18 @@ def radau(question, system, t, a, b):
             status = factorise_pair(system, h)
         if status == Status.OK:
             status, iterations = iterate(system, t, h, y, k, rtol)
-    work.reply[0] = math.inf
+    work.reply.error[0] = math.inf
     if status == Status.OK:
         if newton.theta[0] > KEEP:
             newton.stale[0] = 1
         status = estimate(system, t, h, y, k, follows <= 0.0)
         if status == Status.OK:
-            work.reply[0] = error_norm(tables.links, tables.one.length[0], y, k[4 * n : 5 * n], tables.one.nq[0])
-    work.reply[1] = iterations
-    work.reply[2] = newton.evaluations[0]
+            work.reply.error[0] = error_norm(tables.links, tables.one.length[0], y, k[4 * n : 5 * n], tables.one.nq[0])
+    work.reply.iterations[0], work.reply.evaluations[0] = iterations, newton.evaluations[0]
     # multiplications of both factorisations, and of the solutions with them
     products = newton.factors[0] * 5.0 / 3.0 * m**3 + newton.solves[0] * 9.0 * m**2
-    work.reply[3] = newton.evaluations[0] + products / (OPERATIONS * m)
-    work.reply[4], work.reply[5] = newton.radius[0], newton.theta[0]
+    work.reply.cost[0] = newton.evaluations[0] + products / (OPERATIONS * m)
+    work.reply.radius[0], work.reply.convergence[0] = newton.radius[0], newton.theta[0]
     if control.failed[0]:
         return Status.CALLBACK
     return status

@@ -71,7 +71,7 @@ def stepping(question, system, t, a, b):
         return Status.OK
     n = tables.one.nq[0] + tables.one.nv[0] + 2
     rows = vector(b, 16 * n)
-    return step_pressed(system, t, rows[5 * n], vector(a, n), rows[:n], rows[n : 2 * n])
+    return step_pressed(system, t, work.reply.h[0], vector(a, n), rows[:n], rows[n : 2 * n])
 
 
 @story
@@ -333,7 +333,7 @@ def note_struck(work, points):
             work.presses.struck[k] = stepped.struck[0] = 1
         else:
             stepped.taken[0] += taken_at(work.presses, work.press_P, work.press_z, k)
-    work.reply[2] = stepped.struck[0]
+    work.reply.struck[0] = stepped.struck[0]
 
 
 @kernel

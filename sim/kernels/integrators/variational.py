@@ -438,18 +438,18 @@ def variational(question, system, t, a, b):
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     n = nq + nv + 2
     y, k = vector(a, n), vector(b, 16 * n)
-    h, q1, v1 = k[5 * n], k[n : n + nq], k[n + nq : n + nq + nv]
+    h, q1, v1 = work.reply.h[0], k[n : n + nq], k[n + nq : n + nq + nv]
     status = leave(system, t, h, y[:nq], y[nq : nq + nv])
     follow(system, t + h)
-    guess(tables.links, h, k[5 * n + 1] > 0.0, y, k[nq : nq + nv], k[2 * n : 3 * n], q1, v1)
+    guess(tables.links, h, work.reply.follows[0] == 1, y, k[nq : nq + nv], k[2 * n : 3 * n], q1, v1)
     passes = 0
     if status == Status.OK:
         status, passes = go(system, h, y[:nq], q1, v1)
-    work.reply[1], passes = passes, 0
+    work.reply.iterations[0], passes = passes, 0
     if status == Status.OK:
         keep_momenta(system)
         status, passes = arrive(system, t + h, h, q1, v1)
-    work.reply[2] = 1 + passes
+    work.reply.evaluations[0] = 1 + passes
     if control.failed[0]:
         return Status.CALLBACK
     return status
