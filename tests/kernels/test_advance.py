@@ -81,7 +81,8 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
 
 
 COUNTED = {
-    "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "METHOD", "KEEPS_RATES", "HALT",
+    "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "HALT",
+    "KEEPS_RATES", "METHOD",
     "NEXT_SAMPLE", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
 }  # fmt: skip
 
