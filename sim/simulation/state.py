@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -245,6 +247,39 @@ class State:
             return cls(**held)
         except (PlainError, TypeError, KeyError, AttributeError) as error:
             raise StateError(f"this is no state of a run: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file of its own, which holds JSON and arrays in HDF5.
+
+        Raises
+        ------
+        StateError
+            Where the file cannot be written, or a controller remembers what cannot be.
+        """
+        from sim.recording.errors import RecordingError  # late: most runs write no such file
+        from sim.recording.state_file import write_state
+
+        try:
+            write_state(Path(path), *self.to_plain())
+        except RecordingError as error:
+            raise StateError(str(error)) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> State:
+        """Return the state that a file holds, for `Simulator.restore`.
+
+        Raises
+        ------
+        StateError
+            Where there is no such file, or it holds none.
+        """
+        from sim.recording.errors import RecordingError
+        from sim.recording.state_file import read_state
+
+        try:
+            return cls.from_plain(*read_state(Path(path)))
+        except RecordingError as error:
+            raise StateError(str(error)) from error
 
 
 _TUPLES: dict[str, Any] = {"stepper": Stepper, "guards": Guards, "control": Control}
