@@ -143,7 +143,7 @@ class Actions:
         fresh = after.active - now.active
         total.bound += tuple(sorted(joint for joint in fresh if here.model.binds(joint)))
         self._forget(fresh)
-        here.flow.adopt(after, v, here.agenda)
+        here.flow.take(after, v)
         if tree:
             self.jump.told.append(here.epoch())
 
@@ -189,7 +189,7 @@ class Actions:
                 now.mechanism, now.q, now.v, there, here.touching.state.rules if here.model.scene.contacts else ()
             )
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
-            flow.adopt(now, now.v, here.agenda)
+            flow.take(now, now.v)
         elif action.kind == "impulse":
             for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):
                 self._strike(name, linear, angular, point, total)
@@ -220,7 +220,7 @@ class Actions:
         arm = p_W - now.mechanism.work.links.x[now.structure.link_of[n]]
         outside = np.concatenate([np.asarray(angular, float) + np.cross(arm, linear), np.asarray(linear, float)])
         total.carry(joint_impulses(now.mechanism, blow.v - now.v, blow.impulse, {n: outside}))
-        here.flow.adopt(now, blow.v, here.agenda)
+        here.flow.take(now, blow.v)
 
 
 def _rotor_energy(after: Any, connect: set[int]) -> float:

@@ -13,7 +13,6 @@ import pytest
 from sim.cli import doctor
 from sim.cli.main import main
 from sim.kernels import jit
-from sim.simulation import precompile
 
 
 def test_everything_is_looked_at(engine, capsys, monkeypatch):
@@ -157,19 +156,3 @@ def test_no_kernel_is_compiled_by_two_processes(tmp_path):
     assert {"put_motion", "spread_out", "path_departs"} < set(compiled)
     own = [name for name in compiled if "<locals>" not in name]  # of numba, some for each kind of number
     assert len(own) == len(set(own)) <= len(list(tmp_path.rglob("*.nbc")))
-
-
-@pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
-def test_a_process_that_does_not_help_leaves_no_mark(monkeypatch, tmp_path):
-    """Its kernels are compiled where they are called, and the next run tries again."""
-    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path)
-    done = []
-    with precompile.claimed("all"), precompile.helped("no_such_task"):
-        done.append("here")
-    assert done == ["here"] and not (tmp_path / "all").exists()
-    with precompile.claimed("all"):
-        assert not (tmp_path / "all").exists()
-    assert (tmp_path / "all").exists()
-    with pytest.raises(ZeroDivisionError), precompile.claimed("more"), precompile.helped("no_such_task"):
-        raise ZeroDivisionError
-    assert not (tmp_path / "more").exists()

@@ -124,6 +124,123 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/assembly/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
         "keeps off a division by zero: a step of any such length is cut to what is left",
     ),
+    Judged(
+        "sim/simulation/ensemble.py",
+        'self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rollout")',
+        "1", "2", "how many threads share out the work of all workers, which is the same whoever does it",
+    ),
+    *(
+        Judged("sim/analysis/warm_up.py", line, before, after, "what is called to be compiled: no result of it is read")
+        for line, changes in (
+            (
+                "sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)",
+                (("1.0", "2.0"), ("0.0", "1.0"), ("-1.0", "(1.0)"), ("1", "2")),
+            ),
+            ("for torques in (None, np.zeros((1, 1, columns))):", (("1", "2"),)),
+            ("Ensemble(model, threads=1).rollout(state, torques, 1, dt=SHORT)", (("1", "2"),)),
+            ("SHORT = 1e-3  # s", (("1e-3", "0.002"),)),
+        )
+        for before, after in changes
+    ),
+    *(
+        Judged(
+            "sim/contact/not_unique.py",
+            "while length > 1e-6 and value_of(y + length * step) > start + 1e-4 * length * fall:", before, after,
+            "how much each step of an iteration has to gain; where it ends is what its residual says",
+        )
+        for before, after in (
+            ("1e-4", "0.0002"), ("1e-4 * length", "(0.0001 / length)"), ("start + 1e-4 * length * fall", "(start)"),
+            ("start + 1e-4 * length * fall", "(start - 0.0001 * length * fall)"),
+            ("length > 1e-6", "(length >= 1e-06)"),
+        )
+    ),
+    Judged(
+        "sim/contact/not_unique.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "size > mu * x[:, 0]",
+        "(size >= mu * x[:, 0])", "at the limit, a kink, the slope of either side steers the next step as well",
+    ),
+    Judged(
+        "sim/contact/analytic_centre.py",
+        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
+        "length > SHORTEST", "(length >= SHORTEST)", "halves of one are never that number",
+    ),
+    Judged(
+        "sim/contact/analytic_centre.py", "if length <= SHORTEST:", "length <= SHORTEST", "(length < SHORTEST)",
+        "halves of one are never that number",
+    ),
+    Judged(
+        "sim/contact/analytic_centre.py",
+        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
+        "value_of(x + null @ (length * step)) <= now + 0.1 * length * fall",
+        "(value_of(x + null @ (length * step)) < now + 0.1 * length * fall)",
+        "a step gains exactly that by chance alone, and half of it leads to the same centre",
+    ),
+    Judged(
+        "sim/contact/homotopy.py", "while log_soft > HARD and path.solves < SOLVES:", "log_soft > HARD",
+        "(log_soft >= HARD)", "a step ends at that number to the last bit by chance alone",
+    ),
+    Judged(
+        "sim/mechanism/solids.py", 'return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0', "a + b", "(a)",
+        "keeps off a division of nothing by nothing: where a alone is nothing, so is the product",
+    ),
+    Judged(
+        "sim/contact/impact.py",
+        "shift = np.where(collision.bounce > 0.0, s * collision.bounce * collision.approach, 0.0)",
+        "collision.bounce > 0.0", "(collision.bounce >= 0.0)", "what is left out is a product with zero",
+    ),
+    *(
+        Judged(
+            "sim/kernels/collision/separation.py",
+            "if flat and height <= 0.0 and (is_solid(core, 0) or is_solid(core, 1)):",
+            before, after, "a quicker way that is not taken: what is climbed from there is as high already",
+        )
+        for before, after in (
+            ("is_solid(core, 0) or is_solid(core, 1)", "(is_solid(core, 0) and is_solid(core, 1))"),
+            ("is_solid(core, 0) or is_solid(core, 1)", "(is_solid(core, 0))"),
+        )
+    ),
+    *(
+        Judged(
+            "sim/kernels/collision/separation.py", "for j in range(i + 1, 13):", "i + 1", after,
+            "pairs of axes that were tried already, or one with itself, which crosses nothing",
+        )
+        for after in ("(i - 1)", "(i)")
+    ),
+    Judged(
+        "sim/contact/homotopy.py", "before = np.append(np.zeros(3 * problem.points), -1.0)", "1.0", "2.0",
+        "a direction, of which only counts to which side it is",
+    ),
+    *(
+        Judged("sim/contact/homotopy.py", line, before, after, "a number is exactly that by chance alone")
+        for line, before, after in (
+            ("return out if out @ before >= 0.0 else -out", "out @ before >= 0.0", "(out @ before > 0.0)"),
+            ("while length > SHORTEST:", "length > SHORTEST", "(length >= SHORTEST)"),
+            ("if piece.merit <= ON_PATH:", "piece.merit <= ON_PATH", "(piece.merit < ON_PATH)"),
+            (
+                "return (P, log_soft) if Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH else None",
+                "Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH",
+                "(Piece.at(self.problem, self.share, P, log_soft).merit < ON_PATH)",
+            ),
+            (
+                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "np.abs(P / self.unit).max() < FAR",
+                "(np.abs(P / self.unit).max() <= FAR)",
+            ),
+            (
+                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "log_soft > SOFTEST",
+                "(log_soft >= SOFTEST)",
+            ),
+            (
+                "if old is None or gone @ old > -0.9 * np.linalg.norm(gone):",
+                "gone @ old > -0.9 * np.linalg.norm(gone)",
+                "(gone @ old >= -0.9 * np.linalg.norm(gone))",
+            ),
+        )
+    ),
+    Judged(
+        "sim/simulation/contact_modes.py",
+        "still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))",
+        "np.hypot(u[1::3], u[2::3]) <= STILL", "(np.hypot(u[1::3], u[2::3]) < STILL)",
+        "a slip is exactly that by chance alone",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

@@ -81,6 +81,8 @@ def test_what_is_no_state_is_refused_in_a_sentence(tmp_path: Path, how: str) -> 
 def test_a_state_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(sim.StateError, match="there is no file"):
         sim.State.load(tmp_path / "none.h5")
-    state = sim.Simulator(sim.compile(load_text("schema: 1\nbodies: {a: {mass: 1, com: [0, 0, 1], gyration: [1, 1, 1]}}"))).snapshot()
+    state = sim.Simulator(
+        sim.compile(load_text("schema: 1\nbodies: {a: {mass: 1, com: [0, 0, 1], gyration: [1, 1, 1]}}"))
+    ).snapshot()
     with pytest.raises(sim.StateError, match="cannot be written"):
         state.save(tmp_path / "no folder" / "a.h5")
