@@ -9,7 +9,7 @@ from sim.contact.contact_problem import Mode, acceleration, impact
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts
-from tests.contact.random_problems import Bodies
+from tests.contact.random_problems import Bodies, random_bodies
 from tests.contact.set_ups import G0, UP, box_inertia, corners, on_floor, rod, row_of_balls
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -352,3 +352,11 @@ def test_nothing_closing_needs_no_impulse() -> None:
     body = ball((1.0, 0.0, 0.0))
     found = solve_contacts(impact(body.G, body.u, np.array([0.5])))
     assert not found.P.any() and found.iterations == 0
+
+
+def test_the_scale_of_a_collision_is_its_largest_speed_however_small() -> None:
+    body = random_bodies(3, 2)
+    for size in (1e-5, 3.0):
+        u = size * np.array([-0.5, 0.2, 0.1, 0.3, -1.0, 0.4])
+        one = Collision(G=body.G, u=u, mu=np.full(2, 0.3), e=np.zeros(2))
+        assert one.problem(0.1 * u).rate == pytest.approx(size, rel=1e-12)

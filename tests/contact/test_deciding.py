@@ -522,7 +522,7 @@ def test_changes_of_modes_are_told_and_counted(run: sim.Simulator) -> None:
         ["floor and cart leaves", "wall and arm leaves", "hinge leaves its upper stop"],
         {"floor and cart", "wall and arm", "hinge at its upper stop"},
     )
-    assert list(touch.modes.values()) == [SLIP] and len(touch.touches) == 1
+    assert list(touch.state.modes.values()) == [SLIP] and len(touch.state.points) == 1
 
 
 def test_decisions_that_follow_each_other_without_end_are_told(run: sim.Simulator) -> None:
@@ -535,25 +535,25 @@ def test_decisions_that_follow_each_other_without_end_are_told(run: sim.Simulato
             assert out.endless == (endless and n == 499) and bool(out.failure) == out.endless
         if endless:
             assert out.failure.startswith(
-                "500 times within 9.9e-05 s contacts collided or changed, those of a and b, q, p"
+                "500 times within 9.9e-05 s contacts collided or changed, those of a and b, q, p0, p1 most often: "
             )
     touch = Touching(run.model)
     touch._go_on(1.0, [Bounded(columns(run)["rail"], 0, 1.0)], Outcome())
-    assert touch.decisions[0] == (1.0, ("rail",))
+    assert touch.state.decisions[0] == (1.0, ("rail",))
 
 
 def test_rules_are_switched_and_joints_forgotten(run: sim.Simulator) -> None:
     touch = Touching(run.model)
-    assert touch.active == [True, True, False]
+    assert touch.state.rules == [True, True, False]
     touch.switch(["first", "third"], on=True)
-    assert touch.active == [True, True, True]
+    assert touch.state.rules == [True, True, True]
     touch.switch(["second", "third"], on=False)
-    assert touch.active == [True, False, False]
+    assert touch.state.rules == [True, False, False]
     for column in (4, 5):
         for side in (-1, 0, 1):
-            touch.hops.ends(key_of(column, side)[0], 1.0)
+            touch.state.hops.ends(key_of(column, side)[0], 1.0)
     touch.forget([5])
-    assert sorted(touch.hops.times) == sorted([key_of(4, side)[0] for side in (-1, 0, 1)] + [key_of(5, 0)[0]])
+    assert sorted(touch.state.hops.times) == sorted([key_of(4, side)[0] for side in (-1, 0, 1)] + [key_of(5, 0)[0]])
     assert touch.slow == pytest.approx(np.sqrt(2e-10 * 9.81), rel=1e-3)
 
 

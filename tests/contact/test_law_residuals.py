@@ -14,13 +14,14 @@ from tests.contact.random_problems import random_bodies
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
 
+@pytest.mark.parametrize("size", [1.0, 1e-4])
 @pytest.mark.parametrize("seed", range(6))
-def test_residuals_of_impulses_that_break_the_law(seed: int) -> None:
+def test_residuals_of_impulses_that_break_the_law(seed: int, size: float) -> None:
     rng, k = np.random.default_rng(seed), 5
     made = random_bodies(seed, k)
     least = rng.uniform(0.0, 0.1, k)
     problem = impact(made.G, made.u, np.full(k, 0.4), least=least, patch=made.patch)
-    P, z = rng.normal(size=(k, 3)), rng.normal(size=(k, 3))
+    P, z = rng.normal(size=(k, 3)), size * rng.normal(size=(k, 3))
     mode = np.array([Mode.STICK, Mode.SLIP, Mode.SLIP, Mode.STICK, Mode.OPEN])
     d = np.zeros((k, 2))
     d[1], d[2] = (0.6, 0.8), (-1.0, 0.0)

@@ -147,7 +147,7 @@ def armed_with(simulator: sim.Simulator, values: np.ndarray, status: int = Statu
         return int(status)
 
     simulator.flow.ask = ask  # type: ignore[method-assign]
-    simulator.flow.arm(simulator.agenda)
+    simulator.flow.arm(simulator.now.agenda)
     del simulator.flow.ask
     return asked
 
@@ -182,7 +182,7 @@ def test_points_and_stops_that_rest_and_carry_nothing_may_get_a_fifth_of_their_d
     watched: sim.Simulator,
 ) -> None:
     flow, values = watched.flow, np.full(25, -1.0)
-    flow.idle, flow.idle_stops = frozenset({1, 3}), frozenset({(0, 1), (1, -1)})
+    flow.contacts.idle, flow.contacts.idle_stops = frozenset({1, 3}), frozenset({(0, 1), (1, -1)})
     values[[4, 5, 12, 14]] = 0.0, 4e-10, -1e-10, 2e-9
     armed_with(watched, values)
     allowed = flow.guards.table.allowed
@@ -220,18 +220,18 @@ def test_guards_that_crossed_zero_are_events_soft_stops_or_else(watched: sim.Sim
 
     for zero in (False, True):
         assert crossed(zero=zero) == ([], [], False)
-        assert crossed(0, 1, zero=zero) == (["high", "loaded"], [], False) and not flow.leaving
+        assert crossed(0, 1, zero=zero) == (["high", "loaded"], [], False) and not flow.contacts.leaving
         assert crossed(2, zero=zero) == ([], [], False)  # which is not armed
         assert crossed(0, 7, 8, zero=zero) == (["high"], [4, 5], False)
         assert crossed(7, 4, zero=zero) == ([], [4], True)  # a rigid stop
-        assert crossed(12, zero=zero) == ([], [], True) and not flow.leaving
+        assert crossed(12, zero=zero) == ([], [], True) and not flow.contacts.leaving
         assert crossed(16, zero=zero) == ([], [], True)
-        assert flow.leaving == {flow.structure.touches[0].key}
-        assert crossed(18, 10, zero=zero) == ([], [], True) and not flow.leaving
-        assert crossed(21, zero=zero)[2] and [key[1:] for key in flow.leaving] != []
-        assert flow.leaving.isdisjoint({touch.key for touch in flow.structure.touches})
-    both = flow.leaving
-    assert crossed(16, 22)[2] and flow.leaving == both | {flow.structure.touches[0].key}
+        assert flow.contacts.leaving == {flow.structure.touches[0].key}
+        assert crossed(18, 10, zero=zero) == ([], [], True) and not flow.contacts.leaving
+        assert crossed(21, zero=zero)[2] and [key[1:] for key in flow.contacts.leaving] != []
+        assert flow.contacts.leaving.isdisjoint({touch.key for touch in flow.structure.touches})
+    both = flow.contacts.leaving
+    assert crossed(16, 22)[2] and flow.contacts.leaving == both | {flow.structure.touches[0].key}
     old[:], new[:] = 0.0, 0.0
     assert flow.crossed() == ([], [], False)  # from zero on it has to go beyond
     old[:], new[:] = 0.5, 1.0
@@ -244,7 +244,7 @@ def test_conditions_that_fired_wait_until_they_are_clearly_false(watched: sim.Si
     assert [flow.watched(name) for name in ("high", "loaded", "now")] == [True, True, False]
     flow.wait_to_leave(["loaded"])
     assert [flow.watched(name) for name in ("high", "loaded", "now")] == [True, False, False]
-    flow.arm(watched.agenda)
+    flow.arm(watched.now.agenda)
     assert not flow.watched("loaded")  # still
     flow.leave(np.array([-1.0, 3.0, -1.0]))
     assert table.peak[:3].tolist() == [0.0, 3.0, 0.0] and not flow.watched("loaded")

@@ -474,6 +474,9 @@ def test_a_stride_is_interpolated_where_somebody_looks(method: int, guards: int,
         assert told[dense][2:4] == (3.0, 0.1)
     if looked and method == PRESSED:
         assert bool(told[dense][2]) is True
+        reply.struck = 0
+        assert run([], None, reply, s, 50.0) == Status.OK and bool(dict(calls)[dense][2]) is False
+        return
     assert s.clock[STEP] == 0.1 and s.count[CROSSED] == (1 if guards else -1)
     assert s.clock[END] == pytest.approx(3.025 if guards else 3.1, abs=1e-15)
     assert s.clock[THETA] == (0.25 if guards else 0.0)

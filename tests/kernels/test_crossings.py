@@ -88,6 +88,9 @@ class Step:
         high = low + told[SPAN_SECONDS] / H
         assert span[0] == pytest.approx(low, abs=1e-12) and span[14] == pytest.approx(high, abs=1e-12)
         assert told[SPAN_ARMED] == 0.0 or told[SPAN_AT] != 0.5
+        assert told[SPAN_AT] in (0.0, 0.5, 1.0)
+        if low < 1e-12 and self.spans and self.spans[-1] == (low, high, 0.5):  # its start comes before its end
+            assert told[SPAN_AT] != 1.0
         self.spans.append((low, high, float(told[SPAN_AT])))
         for g, f in enumerate(self.guards):
             verdict = told[SPAN_HEADER + g]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from math import sqrt
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sim
+from sim.analysis.linear import stability
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from tests.dynamics.shipped import SCENES
@@ -107,6 +110,17 @@ joints:
 @pytest.mark.parametrize("values", [np.arange(0.0, 2.01, 0.25), np.arange(0.1, 2.0, 0.3), [0.0, 2.0]])
 def test_what_touches_zero_and_goes_back_is_no_crossing(values: list[float], sign: int) -> None:
     assert crossings(rod(f"stiffness: <9.81 + {sign} * (p - 1.0) ** 2>"), values) == []
+
+
+def test_a_touch_of_zero_is_looked_for_a_little_beside_it() -> None:
+    """A thousandth of the way to both neighbours."""
+    asked: list[float] = []
+    locus: Any = SimpleNamespace(count=lambda p: asked.append(p) or int(p == 5.0))
+    assert stability._without_touches(locus, [1.0, 5.0, 7.0]) == [1.0, 7.0]
+    beside = stability.BESIDE
+    assert asked[3:] == [5.0 - beside * 4.0, 5.0 + beside * 2.0] and 0.0 < beside < 0.1
+    locus.count = lambda p: int(4.0 < p < 6.0)
+    assert stability._without_touches(locus, [1.0, 5.0, 7.0]) == [1.0, 5.0, 7.0]
 
 
 def test_a_rod_bent_beyond_its_buckling_load_is_stable_on_both_sides() -> None:
