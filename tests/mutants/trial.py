@@ -30,6 +30,7 @@ LONGEST_TEST = 60  # s: a test that takes longer hangs; none of those that are c
 GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which the whole trial hangs
 SLOWER = 4.0  # times: what tests may take beside others
 KERNELS = ("sim/kernels/",)
+WHOLE = "\n-- all of it --"  # what a session ends with that nothing has ended before, such as a mistake that exits
 _KERNEL_FOLDERS = sorted({str(path.parent.relative_to(ROOT)) for path in (ROOT / "sim" / "kernels").rglob("*.py")})
 
 
@@ -83,7 +84,7 @@ class Copy:
                 return "(import)"  # not even what all tests have in common could be read
             return self.first_failure(left, interpreted, budget) if left else ""
         failed = re.search(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - |$)", text, re.MULTILINE)
-        if code in (0, 5):
+        if code in (0, 5) and text.endswith(WHOLE):
             return ""
         return failed.group(1) if failed and "::" in failed.group(1) else "(import)"
 
@@ -228,6 +229,8 @@ def _run(folder: Path, tests: Sequence[str], interpreted: bool, output: int) -> 
 
         options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
         code = int(pytest.main([*options, f"--timeout={LONGEST_TEST}", "-W", "ignore::pytest.PytestWarning", *tests]))
+        sys.stdout.flush()
+        os.write(output, WHOLE.encode())
     finally:
         try:
             sys.stdout.flush()

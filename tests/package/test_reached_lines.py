@@ -35,3 +35,5 @@ def test_a_session_ends_nothing_of_the_process_that_began_it() -> None:
         file.write_text("import atexit\n\n\ndef test_leaves():\n    atexit._run_exitfuncs()\n")
         assert Copy(Path(name)).first_failure(["test_leaving.py"], interpreted=False, budget=20.0) == ""
         assert file.exists()
+        file.write_text("import os\n\n\ndef test_leaves():\n    os._exit(0)\n")
+        assert Copy(Path(name)).first_failure(["test_leaving.py"], interpreted=False, budget=20.0) != ""

@@ -141,7 +141,7 @@ def test_a_controller_is_told_of_the_model(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + TEXT, encoding="utf-8")
     (tmp_path / "scene.yaml").write_text(text, encoding="utf-8")
     simulator = sim.Simulator(sim.compile(sim.load(tmp_path / "scene.yaml", trust=True)), seed=31)
-    view = simulator.controllers.sampled[0].controller.view
+    view = simulator.now.controllers.sampled[0].controller.view
     assert view.joint_names == ("hub", "pin", "ball", "tube") and view.seed == 31
     assert dict(view.types) == {"hub": "rotational", "pin": "rotational", "ball": "spherical", "tube": "cylindrical"}
     assert {name: (part.start, part.stop) for name, part in view.columns.items()} == {
