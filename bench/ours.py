@@ -18,7 +18,7 @@ from sim.kernels.advance import answer
 from sim.kernels.jit import story_door, unlocked_door
 from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.system import SLOPE, START, address, ask
-from sim.kernels.tables import KIND, ROTATIONAL, SPHERICAL, SPRING, Status
+from sim.kernels.tables import SPRING, Status
 from sim.scene import library
 from sim.scene.spec import Scene
 
@@ -26,8 +26,6 @@ SPREAD = 0.5  # rad, m and 1/s: standard deviation of random coordinates about t
 CLOSED = 1e-14  # m
 SELDOM = 1e-9  # Hz: a rate at which one row is recorded, the first
 DRAWS = 100  # poses tried for each state; some random poses are too far from any closed one
-
-_KINDS = {code: name for name, code in KIND.items()}
 
 
 @story_door
@@ -217,7 +215,7 @@ class _Telling:
         for body in order:
             joint = int(self.structure.carrier[body])
             above = int(self.model.joints.parent[joint])
-            if _KINDS[int(self.model.joints.kind[joint])] == "fixed" and above:
+            if self.model.type_of(joint).name == "fixed" and above:
                 self.index[body] = self.index[above]
                 self.united[list(self.united)[self.index[above] - 1]].append(body)
             else:
@@ -260,7 +258,7 @@ class _Telling:
         parent, child = int(model.joints.parent[j]), int(model.joints.child[j])
         name, at = model.joint_names[j], model.body_names[child]
         R = np.eye(3) if parent == 0 else self.state.rotation[model.body_names[parent]]
-        kind = _KINDS[int(model.joints.kind[j])]
+        kind = model.type_of(j).name
         torque = float(self.state.torque[name]) if kind == "rotational" else 0.0
         return Joint(
             re.sub(r"\W", "_", name), kind, self.index[parent], self.index[child],
@@ -312,7 +310,7 @@ class Engine:
         xx, yy, zz, xy, xz, yz = row.inertia_K
         return Link(
             name=re.sub(r"\W", "_", self.model.body_names[row.body]), parent=int(row.parent),
-            kind=_KINDS[int(row.kind)], q=int(row.q), v=int(row.v),
+            kind=self.model.type_of(int(row.joint)).name if i else "fixed", q=int(row.q), v=int(row.v),
             position=np.array(row.p_PF), rotation=np.array(row.R_PF).reshape(3, 3),
             mass=float(row.mass), com=np.array(row.com_K), inertia=np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
         )  # fmt: skip
@@ -320,8 +318,9 @@ class Engine:
     def _loop(self, i: int) -> Loop:
         row = self.flow.structure.tables.blocks[i]
         # Of a hinge the point suffices where the tree keeps its axis, as in planar mechanisms.
-        if row.kind not in (SPHERICAL, ROTATIONAL):
-            raise ValueError(f"peers are told of points that loops hold, not of {_KINDS[int(row.kind)]} joints")
+        kind = self.model.type_of(int(row.joint)).name
+        if kind not in ("spherical", "rotational"):
+            raise ValueError(f"peers are told of points that loops hold, not of {kind} joints")
         name = re.sub(r"\W", "_", self.model.joint_names[row.joint])
         return Loop(name, int(row.a), np.array(row.p_aF), int(row.b), np.array(row.p_bM))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.joints import JOINT_TYPES
 from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
@@ -22,8 +23,6 @@ TURN = 2.0 * math.pi * (1.0 + 1e-9)
 NEAR_HALF = math.radians(160.0)  # of a rotation in space: from here on its vector may soon change its sign
 HUGE = 10.0  # of the distances in a scene: a shape with a larger radius hides all of it
 AWAY = 2.0  # of the size of both bodies: a joint that is farther from either turns them about nothing
-TURNING = {"rotational": (0,), "cylindrical": (1,), "universal": (0, 1), "planar": (2,)}  # freedoms in rad
-ABOUT_A_POINT = ("rotational", "universal", "spherical")
 _UNIT = re.compile(r"(?<![A-Za-z_])(deg|rad|mrad|pi|asin|acos|atan2)(?![A-Za-z_])")
 
 
@@ -49,7 +48,7 @@ def _beyond_a_turn(scene: Scene) -> Iterator[Problem]:
     types = {joint.name: joint.type for joint in scene.joints}
     hint = "a number without a unit is in radians: 90 degrees are '90 deg'"
     for where, path, joint, values in _angles(scene):
-        for k in TURNING.get(types.get(joint, ""), ()):
+        for k in JOINT_TYPES[types.get(joint, "free")].angles:
             if k < len(values) and abs(values[k]) > TURN:
                 found = f"{values[k]:.6g} rad are {abs(values[k]) / (2 * math.pi):.3g} turns of {joint!r}"
                 yield _warning(where, path, found, hint)
@@ -82,7 +81,8 @@ def _angles(scene: Scene) -> Iterator[tuple[Place | None, str, str, tuple[float,
 def _limits_in_degrees(scene: Scene) -> Iterator[Problem]:
     """Limits of angles beyond a turn that are written without a unit."""
     for joint in scene.joints:
-        turning = (0,) if joint.type == "spherical" else TURNING.get(joint.type, ())
+        kind = JOINT_TYPES[joint.type]
+        turning = (0,) if kind.limits == "ball" else kind.angles
         for k, (low, high) in enumerate(joint.limits.ranges if joint.limits else ()):
             place = joint.places.get("limits", joint.place)
             largest = max((abs(x) for x in (low, high) if math.isfinite(x)), default=0.0)
@@ -105,7 +105,7 @@ def _about_half_a_turn(model: Model, mechanism: Mechanism) -> Iterator[Problem]:
     """Springs of spherical joints, by controllers too, that begin about half a turn from where they are free."""
     scene, coordinate = model.scene, mechanism.work.coordinate
     present = {int(j) for j in mechanism.structure.carrier[1:]} | set(mechanism.structure.loops)
-    spherical = {joint.name for joint in scene.joints if joint.type == "spherical"}
+    spherical = {joint.name for joint in scene.joints if JOINT_TYPES[joint.type].limits == "ball"}
     hint = "at half a turn the direction of a rotation jumps: let it be drawn nearer to where it is held"
 
     def away(joint: str, target: np.ndarray) -> float:
@@ -195,9 +195,10 @@ def _far_joints(model: Model) -> Iterator[Problem]:
     for joint in _drawn(model):
         j = model.joint(joint.name)
         a, b = int(model.joints.parent[j]), int(model.joints.child[j])
-        if joint.type not in ABOUT_A_POINT or not a or not b:
+        kind = JOINT_TYPES[joint.type]
+        if not kind.about_a_point or not a or not b:
             continue
-        axis = axes[j] if joint.type == "rotational" else None
+        axis = axes[j] if kind.freedoms == 1 else None
         (near_a, size_a), (near_b, size_b) = (_distance(parts[n], places[j], axis, joint.name) for n in (a, b))
         if min(near_a, near_b) > AWAY * max(size_a, size_b) and max(size_a, size_b) > 0.0:
             yield _warning(
@@ -287,7 +288,7 @@ def _never_touching(model: Model) -> Iterator[Problem]:
     held = {
         frozenset((int(joints.parent[j]), int(joints.child[j]))): spec.name
         for j, spec in enumerate(model.joint_specs)
-        if spec is not None and spec.type != "free" and j in model.connected and spec.name not in cut
+        if spec is not None and not JOINT_TYPES[spec.type].own_frames and j in model.connected and spec.name not in cut
     }
     for number, rule in enumerate(scene.contacts):
         pairs = [(model.solids[p.first].body, model.solids[p.second].body) for p in model.pairs if number in p.rules]

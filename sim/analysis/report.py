@@ -26,7 +26,7 @@ from sim.assembly.redundancy import (
 from sim.assembly.start import massless, shown, start
 from sim.closed_chains.generalised import Generalised, generalise
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import FREEDOM_ROWS, NV, RATES_ONLY
+from sim.kernels.tables import RATES_ONLY
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
@@ -65,7 +65,7 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
     tables, length = structure.tables, model.length
     nv = structure.sizes.v
     loops = len(structure.loops)
-    own = [NV[int(model.joints.kind[j])] for j in structure.loops]
+    own = [0 if j in model.constraints else model.type_of(j).freedoms for j in structure.loops]
     bound = [j in model.constraints for j in structure.loops]
     rows = np.cumsum([0, *(int(tables.blocks.rows[n]) if bound[n] else 6 for n in range(loops))])
     J = np.zeros((rows[-1], nv + sum(own)))
@@ -78,7 +78,7 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
             J[r, :nv], J_dot_v[r] = mechanism.jacobian()[k], -work.rows.gamma[k]
             continue
         J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
-        codes = FREEDOM_ROWS[int(tables.blocks.kind[n])]
+        codes = model.type_of(structure.loops[n]).free
         for i, code in enumerate(codes):
             e = mechanism.direction(code, n)
             rate = work.rate[int(tables.blocks.column[n]) + i]
@@ -285,8 +285,8 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
 
 def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loop]]:
     """Return the counts of `counts` that are numbers, and what is known of every loop, at a pose."""
-    kinds = mechanism.model.joints.kind[list(mechanism.structure.loops)]
-    own = sum(NV[int(kind)] for kind in kinds)
+    model = mechanism.model
+    own = sum(model.type_of(joint).freedoms for joint in mechanism.structure.loops if joint not in model.constraints)
     n_j, hard = mechanism.structure.sizes.v + own, int(mechanism.locked().sum())
     here = acting_by_loop(mechanism, q)
     # Where every row acts here, more cannot act nearby.

@@ -10,7 +10,6 @@ from sim.assembly.continuation import leg_to, q_of, v_of
 from sim.assembly.loop_closure import RANK, Aim, close_positions, rates_of_loops
 from sim.assembly.standing import Standing
 from sim.kernels.project import add_freedoms, normalise
-from sim.kernels.tables import FREE, LINEAR, SPHERICAL
 from sim.mechanism.mechanism import Mechanism
 
 SEEDS = 12  # poses at random from which a branch is looked for, besides the pose itself
@@ -115,8 +114,7 @@ def _missed(mechanism: Mechanism, q: np.ndarray, guesses: Sequence[Aim]) -> floa
     worst = 0.0
     for aim in guesses:
         off = leg_to(mechanism, q, aim).rate
-        kind = int(mechanism.model.joints.kind[aim.joint])
-        linear = np.array(LINEAR[kind][aim.first : aim.first + len(off)], bool)
+        linear = np.array(mechanism.model.type_of(aim.joint).linear[aim.first : aim.first + len(off)], bool)
         turned = np.abs(np.remainder(off + np.pi, 2.0 * np.pi) - np.pi)
         worst = max(worst, float(np.where(linear, np.abs(off) / mechanism.model.length, turned).max(initial=0.0)))
     return worst
@@ -130,10 +128,10 @@ def _count_turns(
     written = {aim.joint for aim in aims}
     meant = {aim.joint: aim for aim in guesses}
     for joint in map(int, structure.carrier[1:]):
-        kind = int(model.joints.kind[joint])
-        if joint in written or kind in (SPHERICAL, FREE):
+        kind = model.type_of(joint)
+        if joint in written or kind.ball >= 0:
             continue
         at = structure.q_of(model, joint)
         near = meant[joint].value if joint in meant else drawn[at]
-        hinge = ~np.array(LINEAR[kind], bool)
+        hinge = ~np.array(kind.linear, bool)
         q[at] += np.where(hinge, 2.0 * np.pi * np.round((near - q[at]) / (2.0 * np.pi)), 0.0)

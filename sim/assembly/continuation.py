@@ -19,7 +19,6 @@ import numpy as np
 from sim.assembly.loop_closure import CLOSED, RANK, SHUT, Aim, Bonds, close, root
 from sim.assembly.standing import NOWHERE, Standing
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import FREE, LINEAR, SPHERICAL
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.rotation import from_vector, multiply
 
@@ -159,8 +158,7 @@ def v_of(mechanism: Mechanism, aim: Aim) -> slice:
 
 def ball_in(mechanism: Mechanism, aim: Aim) -> int:
     """Return where in an aim's value a quaternion begins, or -1."""
-    kind = int(mechanism.model.joints.kind[aim.joint])
-    if kind not in (SPHERICAL, FREE) or aim.joint in mechanism.structure.loops or len(aim.value) == 3:
+    if mechanism.model.type_of(aim.joint).ball < 0 or aim.joint in mechanism.structure.loops or len(aim.value) == 3:
         return -1
     return len(aim.value) - 4
 
@@ -253,7 +251,7 @@ class Way:
 
     def _shortened(self, leg: Leg) -> Leg:
         """Return a leg without its whole turns where these are many: a number that is added to where it begins."""
-        linear = LINEAR[int(self.mechanism.model.joints.kind[leg.aim.joint])][leg.aim.first :][: len(leg.rate)]
+        linear = self.mechanism.model.type_of(leg.aim.joint).linear[leg.aim.first :][: len(leg.rate)]
         turns = np.where(np.array(linear, bool), 0.0, np.trunc(leg.rate / (2.0 * np.pi)))
         if leg.ball >= 0 or not np.any(np.abs(turns) > WHOLE_TURNS):
             return leg

@@ -13,7 +13,7 @@ import numpy as np
 from sim.assembly.constraint_diagnostics import repeated
 from sim.assembly.loop_closure import LARGE, acting, close_positions
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import FREEDOM_ROWS, UNIVERSAL_ROW
+from sim.kernels.tables import UNIVERSAL_ROW
 from sim.mechanism.mechanism import Mechanism
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
@@ -156,7 +156,8 @@ def _in_words(mechanism: Mechanism, n: int, parts: np.ndarray) -> str:
     codes = {int(code) for code in mechanism.structure.tables.rows.code[rows[parts[rows]]]}
     if not codes or len(codes) == len(rows) or UNIVERSAL_ROW in codes:
         return ""
-    axis = {5: "normal", 1: "axis", 2: "axis", 3: "axis"}.get(int(mechanism.structure.tables.blocks.kind[n]), "z axis")
+    joint = mechanism.structure.loops[n]
+    axis = "z axis" if joint in mechanism.model.constraints else mechanism.model.type_of(joint).line
     named = (({2}, "force along"), ({0, 1}, "force across"), ({5}, "moment about"), ({3, 4}, "moment across"))
     words = [
         f"{what.replace(' ', 's ') if len(both & codes) == 2 else what} its {axis}"
@@ -198,7 +199,8 @@ def _motions(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray, np.n
     linear = freedoms["linear"] == 1
     turns, slides = list(work.freedoms.axis[mine & ~linear]), list(work.freedoms.axis[mine & linear])
     places = list(work.links.x[freedoms["owner"][mine & ~linear]])
-    for code in FREEDOM_ROWS[int(tables.blocks.kind[n])]:
+    own = mechanism.structure.loops[n]
+    for code in () if own in mechanism.model.constraints else mechanism.model.type_of(own).free:
         e = mechanism.direction(code, n)
         if code < 3:
             slides.append(e)

@@ -20,9 +20,7 @@ from sim.assembly.loop_closure import SHUT, Aim, Bonds, close_positions, close_v
 from sim.assembly.standing import Standing, standing_at
 from sim.assembly.unresisted import massless
 from sim.kernels.project import normalise
-from sim.kernels.tables import FREE, LINEAR
 from sim.mechanism.frames import Frames
-from sim.mechanism.layout import zero
 from sim.mechanism.mechanism import Mechanism, state_from_bodies
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
@@ -120,13 +118,13 @@ def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     aims = [aim for aim in written(mechanism, posed) if aim.joint in structure.carrier[1:]]
     begun = q.copy()
     for aim in aims:
-        kind = model.joint_specs[aim.joint]
-        q[q_of(mechanism, aim)] = zero(kind.type) if kind is not None else aim.value
+        declared = model.joint_specs[aim.joint] is not None
+        q[q_of(mechanism, aim)] = model.type_of(aim.joint).zero if declared else aim.value
     mechanism.look(q, np.zeros(structure.sizes.v))
     if not rows.any() or np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length:
         q[:] = begun  # nothing to close, or given by two points
         return []
-    floating = [int(j) for j in structure.carrier[1:] if model.joints.kind[j] == FREE and int(j) not in posed]
+    floating = [int(j) for j in structure.carrier[1:] if model.type_of(int(j)).own_frames and int(j) not in posed]
     still = [Aim(j, q[structure.q_of(model, j)].copy()) for j in floating]
     found = reach(mechanism, q, [*aims, *still], rows=rows)
     return [
@@ -236,7 +234,7 @@ def in_words(mechanism: Mechanism, aim: Aim, value: np.ndarray) -> str:
     """Return a coordinate with its units; empty for an orientation."""
     if ball_in(mechanism, aim) >= 0:
         return ""
-    linear = LINEAR[int(mechanism.model.joints.kind[aim.joint])][aim.first : aim.first + len(value)]
+    linear = mechanism.model.type_of(aim.joint).linear[aim.first : aim.first + len(value)]
     return ", ".join(
         f"{x:.6g} m" if along else f"{np.degrees(x):.6g} deg" for x, along in zip(value, linear, strict=True)
     )  # fmt: skip

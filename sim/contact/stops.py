@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sim.contact.solution import ContactSolution
-from sim.kernels.tables import OPEN, SLIP, SPHERICAL, STICK
+from sim.kernels.tables import OPEN, SLIP, STICK
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.mechanism import Mechanism
@@ -96,15 +96,16 @@ Point = Touch | Bounded
 def _name(model: Model, column: int) -> str:
     """Return the name of a freedom; of a spherical joint and of a constraint theirs."""
     joint = int(model.columns.joint[column])
-    whole = model.joints.kind[joint] == SPHERICAL or joint in model.constraints
+    whole = joint in model.constraints or model.type_of(joint).limits == "ball"
     return model.joint_names[joint] if whole else model.column_names[column]
 
 
 def _value(mechanism: Mechanism, column: int) -> float:
     """Return the coordinate of a freedom as last looked at; of a spherical joint the angle."""
     model, coordinate = mechanism.model, mechanism.work.coordinate
-    spherical = model.joints.kind[model.columns.joint[column]] == SPHERICAL
-    return float(np.linalg.norm(coordinate[column : column + 3])) if spherical else float(coordinate[column])
+    joint = int(model.columns.joint[column])
+    turns = joint not in model.constraints and model.type_of(joint).limits == "ball"
+    return float(np.linalg.norm(coordinate[column : column + 3])) if turns else float(coordinate[column])
 
 
 def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:

@@ -9,7 +9,6 @@ from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench
 from sim.kernels.jit import kernel, story
 from sim.kernels.system import unpack
-from sim.kernels.tables import SLIPPING
 
 # Share of a row's wrench below which a freedom does not move it: roundoff.
 UNMOVED = 1e-12
@@ -75,10 +74,13 @@ def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, ro
         k = wrench_about(frame, link_work.x, row, n, r, b)
         size = abs(k[0]) + abs(k[1]) + abs(k[2]) + abs(k[3]) + abs(k[4]) + abs(k[5])
         for i in range(links.v[b], links.v[b] + links.nv[b]):
+            along = k[3] * axis[i, 0] + k[4] * axis[i, 1] + k[5] * axis[i, 2]
             if freedoms.linear[i]:
-                rate = k[3] * axis[i, 0] + k[4] * axis[i, 1] + k[5] * axis[i, 2]
+                rate = along
             else:
                 rate = k[0] * axis[i, 0] + k[1] * axis[i, 1] + k[2] * axis[i, 2]
+                if freedoms.pitch[i] != 0.0:
+                    rate += freedoms.pitch[i] * along
             if abs(rate) > UNMOVED * size:
                 return True
         b = links.parent[b]
@@ -148,7 +150,7 @@ def share_out(N_out, count, blocks, rows, row_work):
             force[r] += dot * N_out[p, r]
     first = 0
     for n in range(blocks.rows.size):
-        r, holds = blocks.row[n], blocks.kind[n] == SLIPPING and blocks.second[n] == 0 and blocks.rows[n] > 0
+        r, holds = blocks.row[n], blocks.slips[n] and blocks.second[n] == 0 and blocks.rows[n] > 0
         if holds and first < count and rows.low[r] < rows.high[r]:
             first = spare(N_out, first, count, r, r + blocks.freedoms[n] - 1, force)
 

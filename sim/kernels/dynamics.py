@@ -53,17 +53,17 @@ FRESH_SHARE, WEAK_TURNS = 1e-3, 3
 def move(system, q, v):
     """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias.
 
-    Coordinates and rates of joints, too, where some are driven: their residuals are read from them.
+    Coordinates and rates of joints, too, where residuals are read from them: of what is driven, geared or has a pitch.
     """
     tables, _, work, _ = unpack(system)
     for i in range(3):
         work.links.A[0, 3 + i] = -tables.one.gravity_W[0, i]
-    poses(tables.links, q, work.links, work.freedoms)
+    poses(tables.links, tables.freedoms, q, work.links, work.freedoms)
     velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
     link_inertias(tables.links, work.links)
     if tables.blocks.rows.size > 0:
         block_frames(tables.blocks, work.links, work.blocks)
-        if tables.one.driven[0]:
+        if tables.one.reads[0]:
             columns(system, q, v)
     if tables.touches.mode.size > 0:
         ask(work.answers, PLACE, system, 0.0, work.moved, work.moved)
@@ -184,7 +184,7 @@ def columns(system, q, v):
     tables, control, work, _ = unpack(system)
     tree_columns(tables.links, q, v, work.coordinate, work.rate)
     if tables.blocks.rows.size > 0:
-        loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
+        loop_columns(tables.blocks, tables.columns, work.blocks, control.turn, work.coordinate, work.rate)
 
 
 @door
@@ -233,7 +233,7 @@ def apply_forces(system, t, q, v):
         if tables.one.views[0]:
             body_poses(links, work.links, work.bodies)
         control_torques(tables, control, work, t)
-        loop_wrenches(tables.blocks, work.torque, work.blocks, work.links)
+        loop_wrenches(tables.blocks, tables.columns, work.torque, work.blocks, work.links)
         if tables.forces.kind.size > 0:
             point_forces(system, t)
         if control.acts[1]:

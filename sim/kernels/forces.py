@@ -14,27 +14,23 @@ from sim.kernels.programs import acting_value
 from sim.kernels.rows.constraints import direction, geared, pushes
 from sim.kernels.rows.touches import STILL, going_on
 from sim.kernels.spatial import relative_rotation, rotation_vector
-from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SLIPPING, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 
 
 @door
 def tree_columns(links, q, v, coordinate_out, rate_out):
     """Coordinates and rates of tree joints, by column (rotation vectors for quaternions)."""
-    kind, qadr, vadr, nv, column = links.kind, links.q, links.v, links.nv, links.column
-    for b in range(1, kind.size):
-        a, k, c = qadr[b], vadr[b], column[b]
+    quaternion, qadr, vadr, nv, column = links.quaternion, links.q, links.v, links.nv, links.column
+    for b in range(1, qadr.size):
+        a, k, c, t = qadr[b], vadr[b], column[b], quaternion[b]
         for i in range(nv[b]):
             rate_out[c + i] = v[k + i]
-        if kind[b] == SPHERICAL:
+        plain = (t if t >= 0 else k + nv[b]) - k
+        for i in range(plain):
+            coordinate_out[c + i] = q[a + i]
+        if t >= 0:
+            a, c = a + plain, c + plain
             r0, r1, r2 = rotation_vector(q[a], q[a + 1], q[a + 2], q[a + 3])
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
-        elif kind[b] == FREE:
-            r0, r1, r2 = rotation_vector(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
-            coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = q[a], q[a + 1], q[a + 2]
-            coordinate_out[c + 3], coordinate_out[c + 4], coordinate_out[c + 5] = r0, r1, r2
-        else:
-            for i in range(nv[b]):
-                coordinate_out[c + i] = q[a + i]
 
 
 @kernel
@@ -44,65 +40,40 @@ def near_turn(angle, remembered):
 
 
 @door
-def loop_columns(blocks, block_work, turn, coordinate_out, rate_out):
+def loop_columns(blocks, columns, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 
     block_work.frame: (blocks, 36) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
     angle at the last accepted step, so that whole turns are counted.
     """
     frame = block_work.frame
-    kind, column = blocks.kind, blocks.column
-    for n in range(kind.size):
-        c, k = column[n], kind[n]
-        # F and M axes (columns of R_WF and R_WM), relative position and velocity in F axes.
-        F, M = frame[n, 3:12], frame[n, 12:21]
-        e0, e1, e2 = frame[n, 27], frame[n, 28], frame[n, 29]
-        w0, w1, w2 = frame[n, 21], frame[n, 22], frame[n, 23]
-        u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
-        if k == ROTATIONAL:
-            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
-            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-            coordinate_out[c] = near_turn(math.atan2(s, x), turn[c])
-            rate_out[c] = F[2] * w0 + F[5] * w1 + F[8] * w2
-        elif k == TRANSLATIONAL:
-            coordinate_out[c] = F[2] * e0 + F[5] * e1 + F[8] * e2
-            rate_out[c] = F[2] * u0 + F[5] * u1 + F[8] * u2
-        elif k == CYLINDRICAL:
-            coordinate_out[c] = F[2] * e0 + F[5] * e1 + F[8] * e2
-            rate_out[c] = F[2] * u0 + F[5] * u1 + F[8] * u2
-            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
-            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-            coordinate_out[c + 1] = near_turn(math.atan2(s, x), turn[c + 1])
-            rate_out[c + 1] = F[2] * w0 + F[5] * w1 + F[8] * w2
-        elif k == UNIVERSAL:  # R_FM = Rx(a) Rz(b)
-            s = -(F[1] * M[2] + F[4] * M[5] + F[7] * M[8])
-            x = F[2] * M[2] + F[5] * M[5] + F[8] * M[8]
-            coordinate_out[c] = near_turn(math.atan2(s, x), turn[c])
-            s = -(F[0] * M[1] + F[3] * M[4] + F[6] * M[7])
-            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-            coordinate_out[c + 1] = near_turn(math.atan2(s, x), turn[c + 1])
-            rate_out[c] = F[0] * w0 + F[3] * w1 + F[6] * w2
-            rate_out[c + 1] = M[2] * w0 + M[5] * w1 + M[8] * w2
-        elif k == PLANAR:
-            for i in range(2):
-                coordinate_out[c + i] = F[i] * e0 + F[3 + i] * e1 + F[6 + i] * e2
-                rate_out[c + i] = F[i] * u0 + F[3 + i] * u1 + F[6 + i] * u2
-            s = F[1] * M[0] + F[4] * M[3] + F[7] * M[6]
-            x = F[0] * M[0] + F[3] * M[3] + F[6] * M[6]
-            coordinate_out[c + 2] = near_turn(math.atan2(s, x), turn[c + 2])
-            rate_out[c + 2] = F[2] * w0 + F[5] * w1 + F[8] * w2
-        elif k == SPHERICAL or k == FREE:
-            if k == FREE:
-                for i in range(3):
-                    coordinate_out[c + i] = F[i] * e0 + F[3 + i] * e1 + F[6 + i] * e2
-                    rate_out[c + i] = F[i] * u0 + F[3 + i] * u1 + F[6 + i] * u2
-                c += 3
+    code, sine, cosine, sense = columns.code, columns.sine, columns.cosine, columns.sense
+    for n in range(blocks.a.size):
+        if blocks.slips[n]:
+            slipping(blocks, n, frame, coordinate_out, rate_out)
+            continue
+        # F and M axes (columns of R_WF and R_WM), relative position and velocity in world axes.
+        F, M, first = frame[n, 3:12], frame[n, 12:21], blocks.column[n]
+        for c in range(first, first + blocks.freedoms[n]):
+            e0, e1, e2 = direction(code[c], frame, n)
+            i = 24 if pushes(code[c]) else 21
+            rate_out[c] = e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2]
+            if sense[c] != 0.0:
+                s, x = turned_part(F, M, sine[c]), turned_part(F, M, cosine[c])
+                coordinate_out[c] = near_turn(math.atan2(sense[c] * s, x), turn[c])
+            else:
+                coordinate_out[c] = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
+        if blocks.quaternion[n] >= 0:
+            c = first + blocks.quaternion[n]
             r0, r1, r2 = relative_rotation(F, M)
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
-            for i in range(3):
-                rate_out[c + i] = M[i] * w0 + M[3 + i] * w1 + M[6 + i] * w2
-        elif k == SLIPPING:
-            slipping(blocks, n, frame, coordinate_out, rate_out)
+
+
+@part
+def turned_part(F, M, place):
+    """Return an entry of R_FM = F^T M, counted row by row."""
+    i, j = place // 3, place % 3
+    return F[i] * M[j] + F[3 + i] * M[3 + j] + F[6 + i] * M[6 + j]
 
 
 @kernel
@@ -245,40 +216,25 @@ def control_torques(tables, control, work, t):
         work.one.power[0, 0] += out[c] * rate[c]
 
 
-@part
-def freedom_axis(frame, kind, n, i):
-    """Axis of freedom i of the joint of block n, of this kind, and whether it slides along it; world axes."""
-    turns = 0 if kind == SPHERICAL else 3  # freedoms before those about M's axes
-    if (kind == SPHERICAL or kind == FREE) and i >= turns:
-        return (frame[n, 12 + i - turns], frame[n, 15 + i - turns], frame[n, 18 + i - turns]), False
-    if kind == UNIVERSAL and i == 1:
-        return (frame[n, 14], frame[n, 17], frame[n, 20]), False
-    along = i if kind == UNIVERSAL or kind == PLANAR or kind == FREE else 2
-    slides = kind == TRANSLATIONAL or kind == FREE or (kind == CYLINDRICAL and i == 0) or (kind == PLANAR and i < 2)
-    return (frame[n, 3 + along], frame[n, 6 + along], frame[n, 9 + along]), slides
-
-
 @kernel
-def loop_wrenches(blocks, torque, block_work, link_work):
+def loop_wrenches(blocks, columns, torque, block_work, link_work):
     """Apply the torques of loop joints to the two links they hold, as wrenches about link origins.
 
     block_work.own: (blocks, 6) moment at M and force, on b.
     """
     frame, own_out, x, wrench_out = block_work.frame, block_work.own, link_work.x, link_work.wrench
-    for n in range(blocks.kind.size):
-        k, c = blocks.kind[n], blocks.column[n]
+    for n in range(blocks.a.size):
+        c, slips = blocks.column[n], blocks.slips[n]
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
         for i in range(blocks.freedoms[n]):
             tau = torque[c + i]
             if tau == 0.0:
                 continue
-            if k == SLIPPING:
+            code = slip_code(blocks, n, i) if slips else columns.code[c + i]
+            if slips:
                 tau *= blocks.factor[n]
-                code = slip_code(blocks, n, i)
-                e, slides = direction(code, frame, n), pushes(code)
-            else:
-                e, slides = freedom_axis(frame, k, n, i)
-            if slides:
+            e = direction(code, frame, n)
+            if pushes(code):
                 f0, f1, f2 = f0 + tau * e[0], f1 + tau * e[1], f2 + tau * e[2]
             else:
                 m0, m1, m2 = m0 + tau * e[0], m1 + tau * e[1], m2 + tau * e[2]

@@ -24,9 +24,9 @@ from sim.kernels.kinematics import velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
 from sim.kernels.spatial import rotation_of
-from sim.kernels.spinning import is_lone, spin_on
+from sim.kernels.spinning import floats, is_lone, spin_on
 from sim.kernels.system import PLACE, ask, unpack
-from sim.kernels.tables import FREE, Status
+from sim.kernels.tables import Status
 from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
 
 # Rounds until v+ agrees with its middle, and the last change, in units of size: what energy a step may win.
@@ -54,7 +54,7 @@ def turn_on(system, v, h, v_out):
 def all_lone(links, blocks):
     """Tell whether nothing moves but bodies by themselves."""
     lone = True
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         lone = lone and (links.nv[b] == 0 or is_lone(links, blocks, b))
     return lone
 
@@ -65,7 +65,7 @@ def goes_by_centre(links, blocks, b):
 
     What rows hold moves by its origin, as they read it.
     """
-    return links.kind[b] == FREE and (blocks.a.size == 0 or is_lone(links, blocks, b))
+    return floats(links, b) and (blocks.a.size == 0 or is_lone(links, blocks, b))
 
 
 @kernel
@@ -74,7 +74,7 @@ def leave_turning(links, blocks, link_work, freedom_work, h, v, v_out):
 
     The acceleration of an origin has that of its turning about the centre, which `move_on` does itself.
     """
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         if goes_by_centre(links, blocks, b):
             k = links.v[b] + 3
             w, c = (v[k], v[k + 1], v[k + 2]), three(links.com_K, b)
@@ -123,7 +123,7 @@ def look(system, tables, work, v):
 def close_in(links, blocks, freedoms, length, h, share, v, vdot, v_out):
     """Bring v_out by a share nearer to v + h vdot, lone bodies excepted; returns by how much, the share aside."""
     worst = 0.0
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         if not is_lone(links, blocks, b):
             for k in range(links.v[b], links.v[b] + links.nv[b]):
                 change = v[k] + h * vdot[k] - v_out[k]
@@ -161,9 +161,9 @@ def turn_half(system, h, v_out):
 @kernel
 def move_on(links, blocks, h, v_out, q_out):
     """q <- q (+) h v, free bodies about their centres of mass; the rates of their origins are those at the new pose."""
-    kind, qadr, vadr = links.kind, links.q, links.v
+    qadr, vadr = links.q, links.v
     for sign in (1.0, -1.0):
-        for b in range(1, kind.size):
+        for b in range(1, qadr.size):
             if goes_by_centre(links, blocks, b):
                 a, k = qadr[b], vadr[b]
                 R = rotation_of(q_out[a + 3], q_out[a + 4], q_out[a + 5], q_out[a + 6])

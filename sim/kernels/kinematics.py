@@ -2,29 +2,39 @@
 
 Spatial quantities are (angular; linear) in world axes about each link's own origin; the linear
 part is the velocity or acceleration of the material point there.  About its own origin every
-freedom is either a pure rotation or a pure translation along `axis`.
+freedom is a translation along `axis`, or a rotation about it, which slides along it if it has a pitch.
 """
 
 from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import door, kernel, part
 from sim.kernels.spatial import multiply, rotation_of, turn_x, turn_z
-from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+
+
+@part
+def column_of(R, i):
+    """Return column i of a rotation."""
+    if i == 2:
+        return R[2], R[5], R[8]
+    if i == 0:
+        return R[0], R[3], R[6]
+    return R[1], R[4], R[7]
 
 
 @door
-def poses(links, q, link_work, freedom_work):
-    """Place every link and its motion axes.
+def poses(links, freedoms, q, link_work, freedom_work):
+    """Place every link and its motion axes: each elementary motion leads on from where those before it have led.
 
     q: (nq,) m, rad, quaternions.  Fills x, R and d of link_work and axis of freedom_work.
     """
     x_out, R_out, d_out, axis_out = link_work.x, link_work.R, link_work.d, freedom_work.axis
-    parent, kind, qadr, vadr = links.parent, links.kind, links.q, links.v
+    parent, qadr, vadr, nv, quaternion = links.parent, links.q, links.v, links.nv, links.quaternion
+    linear, along, pitch = freedoms.linear, freedoms.along, freedoms.pitch
     p_PF, R_PF = links.p_PF, links.R_PF
     for b in range(1, parent.size):
-        p, a, k, n = parent[b], qadr[b], vadr[b], kind[b]
+        p, a, k, t = parent[b], qadr[b], vadr[b], quaternion[b]
         P = (
             R_out[p, 0], R_out[p, 1], R_out[p, 2], R_out[p, 3], R_out[p, 4], R_out[p, 5],
             R_out[p, 6], R_out[p, 7], R_out[p, 8],
@@ -38,40 +48,26 @@ def poses(links, q, link_work, freedom_work):
         dy = P[3] * fx + P[4] * fy + P[5] * fz
         dz = P[6] * fx + P[7] * fy + P[8] * fz
         R = F
-        if n == ROTATIONAL:
-            R = turn_z(F, math.sin(q[a]), math.cos(q[a]))
-            axis_out[k, 0], axis_out[k, 1], axis_out[k, 2] = R[2], R[5], R[8]
-        elif n == SPHERICAL:
-            R = multiply(F, rotation_of(q[a], q[a + 1], q[a + 2], q[a + 3]))
+        for i in range(k, t if t >= 0 else k + nv[b]):
+            x = q[a + i - k]
+            if linear[i]:
+                e0, e1, e2 = column_of(R, along[i])
+                dx, dy, dz = dx + e0 * x, dy + e1 * x, dz + e2 * x
+            else:
+                if along[i] == 2:
+                    R = turn_z(R, math.sin(x), math.cos(x))
+                else:
+                    R = turn_x(R, math.sin(x), math.cos(x))
+                e0, e1, e2 = column_of(R, along[i])
+                if pitch[i] != 0.0:
+                    x *= pitch[i]
+                    dx, dy, dz = dx + e0 * x, dy + e1 * x, dz + e2 * x
+            axis_out[i, 0], axis_out[i, 1], axis_out[i, 2] = e0, e1, e2
+        if t >= 0:
+            a += t - k
+            R = multiply(R, rotation_of(q[a], q[a + 1], q[a + 2], q[a + 3]))
             for i in range(3):
-                axis_out[k + i, 0], axis_out[k + i, 1], axis_out[k + i, 2] = R[i], R[3 + i], R[6 + i]
-        elif n == FREE:
-            R = multiply(F, rotation_of(q[a + 3], q[a + 4], q[a + 5], q[a + 6]))
-            dx += F[0] * q[a] + F[1] * q[a + 1] + F[2] * q[a + 2]
-            dy += F[3] * q[a] + F[4] * q[a + 1] + F[5] * q[a + 2]
-            dz += F[6] * q[a] + F[7] * q[a + 1] + F[8] * q[a + 2]
-            for i in range(3):
-                axis_out[k + i, 0], axis_out[k + i, 1], axis_out[k + i, 2] = F[i], F[3 + i], F[6 + i]
-                axis_out[k + 3 + i, 0], axis_out[k + 3 + i, 1], axis_out[k + 3 + i, 2] = R[i], R[3 + i], R[6 + i]
-        elif n == TRANSLATIONAL:
-            dx, dy, dz = dx + F[2] * q[a], dy + F[5] * q[a], dz + F[8] * q[a]
-            axis_out[k, 0], axis_out[k, 1], axis_out[k, 2] = F[2], F[5], F[8]
-        elif n == CYLINDRICAL:
-            R = turn_z(F, math.sin(q[a + 1]), math.cos(q[a + 1]))
-            dx, dy, dz = dx + F[2] * q[a], dy + F[5] * q[a], dz + F[8] * q[a]
-            for i in range(2):
-                axis_out[k + i, 0], axis_out[k + i, 1], axis_out[k + i, 2] = F[2], F[5], F[8]
-        elif n == UNIVERSAL:
-            R = turn_z(turn_x(F, math.sin(q[a]), math.cos(q[a])), math.sin(q[a + 1]), math.cos(q[a + 1]))
-            axis_out[k, 0], axis_out[k, 1], axis_out[k, 2] = F[0], F[3], F[6]
-            axis_out[k + 1, 0], axis_out[k + 1, 1], axis_out[k + 1, 2] = R[2], R[5], R[8]
-        elif n == PLANAR:
-            R = turn_z(F, math.sin(q[a + 2]), math.cos(q[a + 2]))
-            dx += F[0] * q[a] + F[1] * q[a + 1]
-            dy += F[3] * q[a] + F[4] * q[a + 1]
-            dz += F[6] * q[a] + F[7] * q[a + 1]
-            for i in range(3):
-                axis_out[k + i, 0], axis_out[k + i, 1], axis_out[k + i, 2] = F[i], F[3 + i], F[6 + i]
+                axis_out[t + i, 0], axis_out[t + i, 1], axis_out[t + i, 2] = R[i], R[3 + i], R[6 + i]
         d_out[b, 0], d_out[b, 1], d_out[b, 2] = dx, dy, dz
         x_out[b, 0], x_out[b, 1], x_out[b, 2] = x_out[p, 0] + dx, x_out[p, 1] + dy, x_out[p, 2] + dz
         R_out[b, 0], R_out[b, 1], R_out[b, 2] = R[0], R[1], R[2]
@@ -86,8 +82,8 @@ def velocities(links, freedoms, v, link_work, freedom_work):
     v: (nv,).  Fills V and A of link_work; row 0 (the world) is an input: A[0] may hold minus gravity.
     """
     d, V_out, A_out = link_work.d, link_work.V, link_work.A
-    linear, axis = freedoms.linear, freedom_work.axis
-    parent, kind, vadr, nv = links.parent, links.kind, links.v, links.nv
+    linear, pitch, axis = freedoms.linear, freedoms.pitch, freedom_work.axis
+    parent, bends, vadr, nv = links.parent, links.bends, links.v, links.nv
     for b in range(1, parent.size):
         p, k = parent[b], vadr[b]
         w0, w1, w2 = V_out[p, 0], V_out[p, 1], V_out[p, 2]
@@ -97,13 +93,16 @@ def velocities(links, freedoms, v, link_work, freedom_work):
                 s0, s1, s2 = s0 + axis[i, 0] * v[i], s1 + axis[i, 1] * v[i], s2 + axis[i, 2] * v[i]
             else:
                 r0, r1, r2 = r0 + axis[i, 0] * v[i], r1 + axis[i, 1] * v[i], r2 + axis[i, 2] * v[i]
+                if pitch[i] != 0.0:
+                    h = pitch[i] * v[i]
+                    s0, s1, s2 = s0 + axis[i, 0] * h, s1 + axis[i, 1] * h, s2 + axis[i, 2] * h
         dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
         c0, c1, c2 = w1 * dz - w2 * dy, w2 * dx - w0 * dz, w0 * dy - w1 * dx
         V_out[b, 0], V_out[b, 1], V_out[b, 2] = w0 + r0, w1 + r1, w2 + r2
         V_out[b, 3], V_out[b, 4], V_out[b, 5] = V_out[p, 3] + c0 + s0, V_out[p, 4] + c1 + s1, V_out[p, 5] + c2 + s2
         a0, a1, a2 = A_out[p, 0], A_out[p, 1], A_out[p, 2]
         b0, b1, b2 = w1 * r2 - w2 * r1, w2 * r0 - w0 * r2, w0 * r1 - w1 * r0
-        if kind[b] == UNIVERSAL:  # its second axis turns about the first
+        if bends[b]:  # the second of its two axes turns about the first
             rate = v[k] * v[k + 1]
             b0 += rate * (axis[k, 1] * axis[k + 1, 2] - axis[k, 2] * axis[k + 1, 1])
             b1 += rate * (axis[k, 2] * axis[k + 1, 0] - axis[k, 0] * axis[k + 1, 2])
@@ -118,20 +117,16 @@ def velocities(links, freedoms, v, link_work, freedom_work):
 @kernel
 def qdot(links, q, v, rate_out):
     """Time derivative of q (quaternions: half the product with the angular velocity in child's axes)."""
-    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
-    for b in range(1, kind.size):
-        a, k = qadr[b], vadr[b]
-        if kind[b] == SPHERICAL or kind[b] == FREE:
-            if kind[b] == FREE:
-                for i in range(3):
-                    rate_out[a + i] = v[k + i]
-                a, k = a + 3, k + 3
+    quaternion, qadr, vadr, nv = links.quaternion, links.q, links.v, links.nv
+    for b in range(1, qadr.size):
+        a, k, t = qadr[b], vadr[b], quaternion[b]
+        for i in range((t if t >= 0 else k + nv[b]) - k):
+            rate_out[a + i] = v[k + i]
+        if t >= 0:
+            a, k = a + t - k, t
             w, x, y, z = q[a], q[a + 1], q[a + 2], q[a + 3]
             p0, p1, p2 = 0.5 * v[k], 0.5 * v[k + 1], 0.5 * v[k + 2]
             rate_out[a] = -x * p0 - y * p1 - z * p2
             rate_out[a + 1] = w * p0 + y * p2 - z * p1
             rate_out[a + 2] = w * p1 + z * p0 - x * p2
             rate_out[a + 3] = w * p2 + x * p1 - y * p0
-        else:
-            for i in range(nv[b]):
-                rate_out[a + i] = v[k + i]

@@ -15,13 +15,11 @@ from sim.kernels.rows.constraints import mismatch
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
 from sim.kernels.tables import (
     ARMED,
-    FREE,
     GUARD_RUB,
     HYSTERESIS,
     LEAST_HYSTERESIS,
     MOVED,
     SETTLED,
-    SPHERICAL,
     WAITING_TO_LEAVE,
     Status,
 )
@@ -62,7 +60,7 @@ def motion(question, system, t, a, b):
         return settle(system, tables, control, work, t, q, v, moved, vector(b, nq + nv + 2))
     if question == NORM:
         e = vector(b, nq + nv + 2)
-        work.reply.error[0] = error_norm(tables.links, tables.one.length[0], y, e, nq)
+        work.reply.error[0] = error_norm(tables.links, tables.freedoms, tables.one.length[0], y, e, nq)
         if tables.one.driven[0]:
             work.reply.error[0] = max(work.reply.error[0], work_norm(tables.one, y[nq + nv], e[nq + nv]))
         return Status.OK
@@ -235,7 +233,7 @@ def first_step(length, freedoms, v, vdot):
 @kernel
 def remember_turns(blocks, coordinate, turn_out):
     """Keep the angles of loop joints, so that whole turns are counted."""
-    for n in range(blocks.kind.size):
+    for n in range(blocks.a.size):
         c = blocks.column[n]
         for i in range(c, c + blocks.freedoms[n]):
             turn_out[i] = coordinate[i]
@@ -257,18 +255,17 @@ def arm_again(guards_out):
 
 
 @kernel
-def error_norm(links, length, y_new, e, nq):
+def error_norm(links, freedoms, length, y_new, e, nq):
     """Mean square over joints of errors in units of size, whatever the origin and the axes.
 
     e: error of y_new.  Positions over length, rotations as angles, speeds over length/s + speed.
     """
     total, count = 0.0, 0
-    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
-    for b in range(1, kind.size):
-        a, k = qadr[b], nq + vadr[b]
-        turning = kind[b] == SPHERICAL or kind[b] == FREE
-        if turning:
-            if kind[b] == FREE:
+    linear, quaternion, qadr, vadr, nv = freedoms.linear, links.quaternion, links.q, links.v, links.nv
+    for b in range(1, qadr.size):
+        a, k, t = qadr[b], nq + vadr[b], quaternion[b]
+        if t >= 0:
+            if t > vadr[b]:  # three slides
                 s = (e[a] ** 2 + e[a + 1] ** 2 + e[a + 2] ** 2) / length**2
                 speed = length + math.sqrt(y_new[k] ** 2 + y_new[k + 1] ** 2 + y_new[k + 2] ** 2)
                 total += s + (e[k] ** 2 + e[k + 1] ** 2 + e[k + 2] ** 2) / speed**2
@@ -284,7 +281,7 @@ def error_norm(links, length, y_new, e, nq):
             count += 6
         else:
             for i in range(nv[b]):
-                unit = length if translation(kind[b], i) else 1.0
+                unit = length if linear[vadr[b] + i] else 1.0
                 total += (e[a + i] / unit) ** 2 + (e[k + i] / (unit + abs(y_new[k + i]))) ** 2
                 count += 2
     return total / max(count, 1)
@@ -297,12 +294,6 @@ def work_norm(one, done, e):
     What drives prescribe has hardly an error of its own; without this their steps would grow without end.
     """
     return (e / (abs(done) + one.length[0] ** 2 / one.mobility[0])) ** 2
-
-
-@kernel
-def translation(kind, i):
-    """Tell whether freedom i of a joint with real coordinates is a length."""
-    return (kind == 2) or (kind == 3 and i == 0) or (kind == 5 and i < 2)
 
 
 @kernel

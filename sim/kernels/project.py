@@ -7,7 +7,7 @@ import math
 from sim.kernels.dynamics import answer_rows, factorise, move, position_residual, velocity_residual
 from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.spatial import quaternion_step
-from sim.kernels.tables import FREE, SPHERICAL, Status
+from sim.kernels.tables import Status
 
 # Position residual over length at which Newton stops, and below which nothing is moved: roundoff would be the only
 # change.  Larger: near singular positions what is left turns the direction in which motion goes on.
@@ -17,10 +17,10 @@ CLOSED = 1e-14
 @door
 def normalise(links, q_out):
     """Give every quaternion unit length."""
-    kind, qadr = links.kind, links.q
-    for b in range(1, kind.size):
-        if kind[b] == SPHERICAL or kind[b] == FREE:
-            a = qadr[b] + (3 if kind[b] == FREE else 0)
+    quaternion, qadr, vadr = links.quaternion, links.q, links.v
+    for b in range(1, qadr.size):
+        if quaternion[b] >= 0:
+            a = qadr[b] + quaternion[b] - vadr[b]
             w, x, y, z = q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3]
             s = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
             q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = s * w, s * x, s * y, s * z
@@ -29,21 +29,17 @@ def normalise(links, q_out):
 @door
 def add_freedoms(links, dq, scale, q_out):
     """q <- q (+) scale * dq, dq in the freedoms' own axes (rotations: structure-varying-1999, eq. (25))."""
-    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
-    for b in range(1, kind.size):
-        a, k = qadr[b], vadr[b]
-        if kind[b] == SPHERICAL or kind[b] == FREE:
-            if kind[b] == FREE:
-                for i in range(3):
-                    q_out[a + i] += scale * dq[k + i]
-                a, k = a + 3, k + 3
+    quaternion, qadr, vadr, nv = links.quaternion, links.q, links.v, links.nv
+    for b in range(1, qadr.size):
+        a, k, t = qadr[b], vadr[b], quaternion[b]
+        for i in range((t if t >= 0 else k + nv[b]) - k):
+            q_out[a + i] += scale * dq[k + i]
+        if t >= 0:
+            a, k = a + t - k, t
             w, x, y, z = quaternion_step(
                 q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3], scale * dq[k], scale * dq[k + 1], scale * dq[k + 2]
             )
             q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = w, x, y, z
-        else:
-            for i in range(nv[b]):
-                q_out[a + i] += scale * dq[k + i]
 
 
 @chapter

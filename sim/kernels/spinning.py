@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import chapter, kernel
-from sim.kernels.tables import FREE
+from sim.kernels.jit import chapter, kernel, part
 from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
 
 # rad: turn in a step below which nothing is gained by it, and above which the step is taken in parts; most parts.
@@ -24,7 +23,7 @@ ROUNDS, LAST = 8, 1e-12
 @chapter
 def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
     """Bring the rates v_out of bodies that nothing else hangs on from the explicit step of h to the midpoint rule's."""
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         if is_lone(links, blocks, b):
             k = links.v[b] + 3
             w, after = (v[k], v[k + 1], v[k + 2]), (v_out[k], v_out[k + 1], v_out[k + 2])
@@ -40,10 +39,16 @@ def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
                     v_out[i] += dot(three(freedom_work.axis, i), shift)
 
 
+@part
+def floats(links, b):
+    """Tell whether link b has all freedoms: three slides, then a ball."""
+    return links.nv[b] == 6 and links.quaternion[b] >= 0
+
+
 @kernel
 def is_lone(links, blocks, b):
     """Tell whether link b is a body that neither a joint nor a loop holds, with no inertia but its own."""
-    lone = links.kind[b] == FREE and links.leaf[b] == 1 and links.ball[b] >= 0
+    lone = floats(links, b) and links.leaf[b] == 1 and links.ball[b] >= 0
     for n in range(blocks.a.size):
         lone = lone and blocks.a[n] != b and blocks.b[n] != b
     return lone

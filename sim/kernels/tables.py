@@ -16,23 +16,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-FIXED, ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, UNIVERSAL, PLANAR, SPHERICAL, FREE = range(8)
-KIND = {
-    "fixed": FIXED, "rotational": ROTATIONAL, "translational": TRANSLATIONAL, "cylindrical": CYLINDRICAL,
-    "universal": UNIVERSAL, "planar": PLANAR, "spherical": SPHERICAL, "free": FREE,
-}  # fmt: skip
 # Constraints of a scene are joints that carry nothing and whose freedoms are not counted: they only close loops.
 # ROLLING_OPEN: without the row that keeps it on the ground.  A screw is a gear between the two freedoms of one joint.
-# SLIPPING: of blocks alone, a constraint that may slip; how it does are its freedoms, one or two.
-NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, GEAR, SLIPPING = range(8, 15)
+NO_SIDE_SLIP, KNIFE_EDGE, ROLLING, ROLLING_OPEN, SAME_VELOCITY, GEAR = range(1, 7)
 CONSTRAINT_KIND = {
     "no_side_slip": NO_SIDE_SLIP, "knife_edge": KNIFE_EDGE, "rolling": ROLLING, "same_velocity": SAME_VELOCITY,
     "gear": GEAR, "screw": GEAR,
 }  # fmt: skip
-NQ = (0, 1, 1, 2, 2, 3, 4, 7, 0, 0, 0, 0, 0, 0, 0)  # coordinates by kind
-NV = (0, 1, 1, 2, 2, 3, 3, 6, 0, 0, 0, 0, 0, 0, 1)  # freedoms by kind
-# 1: the freedom is a translation, 0: a rotation; in the order of v.
-LINEAR = ((), (0,), (1,), (1, 0), (0, 0), (1, 1, 0), (0, 0, 0), (1, 1, 1, 0, 0, 0))
 
 
 class Status(IntEnum):
@@ -54,13 +44,17 @@ class Status(IntEnum):
     ENTANGLED = 13  # formulas that read forces, and these forces, have not one answer together
 
 
+# The joint that carries a link is a product of elementary motions: slides, then turns, then a ball (`sim.joints`).
+# FREEDOM has the slides and turns one by one, in the order of v and q; a ball is three freedoms and a quaternion.
 LINK = np.dtype(
     [
         ("parent", "i8"),  # link index; 0 is the world
-        ("kind", "i8"),
         ("q", "i8"), ("v", "i8"), ("nv", "i8"),  # addresses in q and v
         ("column", "i8"), ("joint", "i8"),  # first column of its joint; its joint
-        ("ball", "i8"),  # first of three turning freedoms without armature at the joint, or -1
+        ("quaternion", "i8"),  # first of the three freedoms of a ball, whose coordinates are a quaternion, or -1
+        ("ball", "i8"),  # the same where they have no armature, or -1
+        ("bends", "i8"),  # 1: a turn of the joint turns the axis of a later one
+        ("rides", "i8"),  # 1: its turns turn its slides among themselves: these have rates along the axes of M, too
         ("body", "i8"),  # model body
         ("leaf", "i8"), ("leads", "i8"),  # 1: no link hangs on it; of its parent's children it comes first, inward
         ("p_PF", "f8", (3,)),  # m, parent's K frame
@@ -76,7 +70,6 @@ LINK = np.dtype(
 
 BLOCK = np.dtype(
     [
-        ("kind", "i8"),  # joint kind whose freedoms stay free; of constraints, which have none, 0
         ("joint", "i8"),  # model joint
         ("column", "i8"),  # first column
         ("a", "i8"), ("b", "i8"),  # links of the parent and of the child side
@@ -97,7 +90,10 @@ BLOCK = np.dtype(
         ("beside", "i8"),  # the second direction of what may slip in two
         ("row", "i8"),
         ("rows", "i8"),  # hard rows, one for each driven freedom (hard, too), then one soft row for each armature
-        ("freedoms", "i8"),
+        ("freedoms", "i8"),  # that stay free; of a constraint how it may slip: none, one or two
+        ("slips", "i8"),  # 1: of such a constraint
+        ("quaternion", "i8"),  # first of the three freedoms of a ball, from 0 on, or -1
+        ("on_line", "i8"),  # 1: all its freedoms are along or about the axis z of F
         ("hard", "i8"),  # how many of them are hard
         ("motor", "i8"),  # 1: driven freedoms of a tree joint, which leaves no freedom of its own; 0: a loop
         ("touch", "i8"),  # row in `touches` where the block is a point of contact, or -1
@@ -112,12 +108,11 @@ BLOCK = np.dtype(
 # axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane; 12 about the axis that M is
 # turned about.
 UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, ANGLE_ROW = 6, 10, 11, 12
-# Of constraints the components of a same velocity are the scene's.
-HARD_ROWS = (
-    (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4), (0, 1, 3, 4, 5), (0, 1, 3, 4), (0, 1, 2, 6), (2, 3, 4), (0, 1, 2), (),
-    (AXLE_ROW,), (EDGE_ROW,), (0, 1, 2), (0, 1), (), (), (),
-)  # fmt: skip
-FREEDOM_ROWS = ((), (5,), (2,), (2, 5), (3, 9), (0, 1, 5), (7, 8, 9), (0, 1, 2, 7, 8, 9), (), (), (), (), (), (), ())
+# Of constraints; the components of a same velocity are the scene's, and gears have the directions of what they tie.
+CONSTRAINT_ROWS = {
+    NO_SIDE_SLIP: (AXLE_ROW,), KNIFE_EDGE: (EDGE_ROW,), ROLLING: (0, 1, 2), ROLLING_OPEN: (0, 1), SAME_VELOCITY: (),
+    GEAR: (),
+}  # fmt: skip
 LOCKED, RATES_ONLY = 1, 2  # of rows: residual by rotation vector; none: what is bound is a rate
 
 ROW = np.dtype(
@@ -127,7 +122,9 @@ ROW = np.dtype(
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
         ("locked", "i8"),  # LOCKED: residual by rotation vector, 0: by the axes z; RATES_ONLY: none
-        ("motion", "i8"), ("column", "i8"),  # of a freedom: program of its coordinate or -1; its column
+        # Of a freedom: program of its coordinate or -1; its column.  With a pitch the column of the turn.
+        ("motion", "i8"), ("column", "i8"),
+        ("pitch", "f8"),  # m/rad: a slide that follows a turn about the same axis, or 0
         ("share", "f8"),  # N, which the force stays nearest to where rows repeat one another
         # N or N m: of a freedom that its stops or its friction hold, between which its torque is; else both are zero
         ("low", "f8"), ("high", "f8"),
@@ -200,6 +197,9 @@ COLUMN = np.dtype(
     [
         ("joint", "i8"),
         ("linear", "i8"),  # 1: translation
+        ("code", "i8"),  # direction of its rate, as of rows, where the joint closes a loop
+        # Of an angle: where its sine and cosine stand in R_FM, row by row, and the sign of the former; else 0.
+        ("sine", "i8"), ("cosine", "i8"), ("sense", "f8"),
         ("stiffness", "f8"), ("rest", "f8"),  # N/m or N m/rad; m or rad
         ("damping", "f8"), ("armature", "f8"),
         ("motion", "i8"),  # program of the coordinate where it is driven, or -1
@@ -222,8 +222,10 @@ STOP = np.dtype(
 
 JOINT = np.dtype(
     [
-        ("kind", "i8"), ("parent", "i8"), ("child", "i8"),  # bodies; 0 is the world
+        ("kind", "i8"),  # of a constraint: what it binds; else 0
+        ("parent", "i8"), ("child", "i8"),  # bodies; 0 is the world
         ("column", "i8"), ("nv", "i8"),
+        ("pitch", "f8"),  # m/rad, of a turn that has one, else 0
         ("p_PF", "f8", (3,)), ("R_PF", "f8", (9,)),  # F in B of the parent, as bound in the drawing
         ("p_CM", "f8", (3,)), ("R_CM", "f8", (9,)),  # M in B of the child
     ],
@@ -282,6 +284,8 @@ HYSTERESIS, LEAST_HYSTERESIS = 1e-6, 1e-12
 FREEDOM = np.dtype(
     [
         ("linear", "i8"),  # 1: translation
+        ("pitch", "f8"),  # m/rad: of a turn, how far it slides along its axis; else 0
+        ("along", "i8"),  # 0, 1, 2: its axis, of the frame that the motions before it have reached; of a ball, of M
         ("owner", "i8"),  # link
         ("armature", "f8"),  # kg or kg m^2, with what is lent
         ("lent", "f8"),  # kg or kg m^2: that elimination is lent where nothing has inertia; see `sim.mechanism.lending`
@@ -298,7 +302,8 @@ ONE = np.dtype(
         ("views", "i8"),  # 1 when a plain-Python controller or a formula reads body poses inside stages
         ("nq", "i8"), ("nv", "i8"),  # coordinates and freedoms of the tree
         ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
-        ("driven", "i8"),  # 1 when some row is that of a driven freedom
+        ("driven", "i8"),  # 1 when some row is that of a driven freedom, or of a gear
+        ("reads", "i8"),  # 1 when residuals of rows read coordinates: of these, and of what has a pitch
         ("sliding", "i8"),  # points of contact that slide
         ("lends", "i8"),  # 1 when some freedom is lent inertia
     ],

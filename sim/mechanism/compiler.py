@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from sim.joints import JOINT_TYPES
 from sim.kernels.tables import (
     BODY,
     COLUMN,
     CONSTRAINT_KIND,
     GEAR,
     JOINT,
-    KIND,
-    LINEAR,
-    NV,
     POINT,
     ROLLING_OPEN,
     STOP,
@@ -25,11 +23,11 @@ from sim.kernels.tables import (
 from sim.mechanism.force_table import compile_forces
 from sim.mechanism.formula_programs import Names, Programs
 from sim.mechanism.frames import Frames, Pose
-from sim.mechanism.layout import Drawing, coordinates
+from sim.mechanism.joint_motion import coordinates
+from sim.mechanism.layout import Drawing
 from sim.mechanism.model import Model, waits
 from sim.mechanism.solids import Pair, Solid, friction_of, pairs_of, solids_of
 from sim.scene.arguments import scene_of
-from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.frozen import freeze
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Body, Constraint, Contact, Joint, Limits, Scene
@@ -111,7 +109,7 @@ def bind_gear(model: Model, frames: Frames, joint: int, at: Sequence[float]) -> 
 def _drawn(model: Model, joint: int, freedom: int) -> float:
     """Return a coordinate in the drawing."""
     X_FM = relative_pose(model, model.frames, joint, model.poses)
-    return float(coordinates(int(model.joints.kind[joint]), X_FM)[freedom])
+    return float(coordinates(model.type_of(joint), X_FM, model.pitch_of(joint))[freedom])
 
 
 def _connected(scene: Scene, constraints: dict[int, Constraint]) -> frozenset[int]:
@@ -189,6 +187,7 @@ def _joint_tables(
     rows: list[tuple[float, ...]] = []
     stops: list[tuple[float, ...]] = []
     column_names: list[str] = []
+    types = {spec.name: spec.type for spec in specs if spec}
     freed = {int(joint): body for body, joint in enumerate(free_joint) if joint >= 0}
     for i, (name, spec) in enumerate(zip(names, specs, strict=True)):
         joints.column[i] = len(rows)
@@ -197,30 +196,34 @@ def _joint_tables(
             joints.parent[i], joints.child[i] = _held_by(constraints[i], names, joints, body_of)
             if np.isfinite(constraints[i].holds):  # its slip is a freedom with friction, or two that share it
                 count = joints.nv[i] = slips_of(constraints[i])
-                linear = _gives_force(constraints[i], names, joints)
+                linear = _gives_force(constraints[i], types)
                 for k in range(count):
                     most = 0.0 if k else constraints[i].holds
-                    rows.append((i, linear, *(0.0,) * 4, most, int(most > 0.0 and count > 1)))
+                    rows.append((i, linear, 0, 0, 0, 0.0, *(0.0,) * 4, most, int(most > 0.0 and count > 1)))
                     column_names.append(name if count == 1 else f"{name}[{k}]")
             continue
-        kind = KIND[spec.type if spec else "free"]
-        count = NV[kind]
-        joints.kind[i], joints.nv[i] = kind, count
+        kind = JOINT_TYPES[spec.type if spec else "free"]
+        count = joints.nv[i] = kind.freedoms
+        joints.pitch[i] = spec.pitch / (2.0 * np.pi) if spec else 0.0
         joints.parent[i] = body_of[spec.parent] if spec else 0
         joints.child[i] = body_of[spec.child] if spec else freed[i]
         for k in range(count):
             values = (spec.stiffness[k], spec.rest[k], spec.damping[k], spec.armature[k]) if spec else (0.0,) * 4
-            rows.append((i, LINEAR[kind][k], *values, spec.friction[k] if spec and spec.friction else 0.0, 0))
+            sine, cosine, sense = kind.measured[k]
+            where = (kind.free[k], 3 * sine[0] + sine[1], 3 * cosine[0] + cosine[1], sense)
+            rows.append((i, kind.linear[k], *where, *values, spec.friction[k] if spec and spec.friction else 0.0, 0))
             column_names.append(name if count == 1 else f"{name}[{k}]")
         if spec and spec.limits:
-            angle = int(spec.type == "spherical")
+            angle = int(kind.limits == "ball")
             for k, (low, high) in enumerate(spec.limits.ranges):
                 for side, bound in ((-1.0, low), (1.0, high)):
                     if np.isfinite(bound) and not (angle and side < 0.0):
                         column = int(joints.column[i]) + k
                         stops.append((i, column, angle, side, bound, *_of_stop(spec.limits)))
     columns = table(COLUMN, len(rows))
-    _fill(columns, ("joint", "linear", "stiffness", "rest", "damping", "armature", "friction", "both"), rows)
+    read = ("code", "sine", "cosine", "sense")
+    acts = ("stiffness", "rest", "damping", "armature", "friction", "both")
+    _fill(columns, ("joint", "linear", *read, *acts), rows)
     stop_table = table(STOP, len(stops))
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
     _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
@@ -236,7 +239,7 @@ def _refuse_what_is_too_far(scene: Scene, poses: Sequence[Pose], length: float) 
     ]
     types = {joint.name: joint.type for joint in scene.joints}
     for name, value in scene.initial.items():
-        units = FREEDOM_UNITS[types.get(name, "free")]
+        units = JOINT_TYPES[types.get(name, "free")].units
         slides = [x for x, unit in zip(value.coordinate or (), units, strict=False) if unit == "m"]
         places.append((value.place, f"initial.{name}", float(np.linalg.norm(slides))))
     problems = [
@@ -295,10 +298,10 @@ def _kind_of(spec: Constraint) -> int:
     return ROLLING_OPEN if waits(spec) else CONSTRAINT_KIND[spec.type]
 
 
-def _gives_force(spec: Constraint, names: list[str], joints: Any) -> int:
+def _gives_force(spec: Constraint, types: dict[str, str]) -> int:
     """Return 1 where what a constraint of one row gives is a force, 0: a moment."""
     if spec.type == "gear":
-        return LINEAR[int(joints.kind[names.index(spec.joints[0])])][spec.freedoms[0]]
+        return JOINT_TYPES[types[spec.joints[0]]].linear[spec.freedoms[0]]
     return int(not any(component.startswith("r") for component in spec.components))
 
 

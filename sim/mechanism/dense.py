@@ -27,6 +27,7 @@ def _trees(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> Iter
         own, of_own = slice(start, stop), slice(low, high)
         parent, moved, axis = links["parent"][own].tolist(), link_work.d[own], freedom_work.axis[of_own]
         owner, linear = freedoms["owner"][of_own] - start, freedoms["linear"][of_own]
+        pitch = freedoms["pitch"][of_own]
         J = np.zeros((stop - start, 6, high - low))
         for b in range(len(J)):
             if b:
@@ -36,6 +37,8 @@ def _trees(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> Iter
             rows = np.where(linear[of_b] == 1, 3, 0)
             for i in range(3):
                 J[b, rows + i, of_b] = axis[of_b, i]
+            for k in of_b[pitch[of_b] != 0.0]:
+                J[b, 3:, k] = pitch[k] * axis[k]
         yield own, of_own, J
 
 

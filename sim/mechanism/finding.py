@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.kernels.collision.narrow import touching_points
-from sim.kernels.tables import FREE, ROLLING
+from sim.kernels.tables import ROLLING
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.touch import Touch
 
@@ -20,8 +20,10 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     """
     model, structure = mechanism.model, mechanism.structure
     joints = model.joints
-    present = {int(j) for j in (*structure.carrier[1:], *structure.loops) if joints.kind[j] != FREE}
-    present = {j for j in present if j not in model.constraints or joints.kind[j] == ROLLING}
+    present = {int(j) for j in (*structure.carrier[1:], *structure.loops)}
+    present = {
+        j for j in present if (joints.kind[j] == ROLLING if j in model.constraints else model.type_of(j).freedoms < 6)
+    }
     held = {frozenset((int(joints.parent[j]), int(joints.child[j]))) for j in present}
     out = {}
     for number, pair in enumerate(model.pairs):

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from sim.kernels.tables import CYLINDRICAL, FIXED, KIND, NQ, ROTATIONAL, TRANSLATIONAL, UNIVERSAL
+from sim.joints import JOINT_TYPES
 from sim.mechanism.frames import IDENTITY, Frames, Pose, frame_along, rotation_of
+from sim.mechanism.joint_motion import motion
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Constraint, Joint, Part, Scene, Value
 
@@ -24,58 +25,6 @@ def _under(constraint: Constraint, d: np.ndarray) -> np.ndarray:
     d = d - (d @ y) * y
     z = np.sign(constraint.bend) * d / np.linalg.norm(d) if np.any(d) else frame_along(y)[:, 0]
     return np.column_stack([np.cross(y, z), y, z])
-
-
-def motion(kind: str, q: tuple[float, ...] | np.ndarray) -> Pose:
-    """Return X_FM(q): where M stands in F."""
-    p, R = np.zeros(3), np.eye(3)
-    if kind == "rotational":
-        R = _about_z(q[0])
-    elif kind == "translational":
-        p[2] = q[0]
-    elif kind == "cylindrical":
-        p[2], R = q[0], _about_z(q[1])
-    elif kind == "universal":
-        s, c = np.sin(q[0]), np.cos(q[0])
-        R = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]) @ _about_z(q[1])
-    elif kind == "planar":
-        p[:2], R = q[:2], _about_z(q[2])
-    elif kind == "spherical":
-        R = rotation_of(np.asarray(q))
-    elif kind == "free":
-        p, R = np.array(q[:3], float), rotation_of(np.asarray(q[3:]))
-    return Pose(p, R)
-
-
-def coordinates(kind: int, X_FM: Pose) -> np.ndarray:
-    """Return the coordinates of a joint up to planar ones whose frames stand so; what it cannot reach is ignored."""
-    R, p = X_FM.R, X_FM.p
-    turn = float(np.arctan2(R[1, 0], R[0, 0]))
-    if kind == FIXED:
-        return np.zeros(0)
-    if kind == ROTATIONAL:
-        return np.array([turn])
-    if kind == TRANSLATIONAL:
-        return np.array([p[2]])
-    if kind == CYLINDRICAL:
-        return np.array([p[2], turn])
-    if kind == UNIVERSAL:
-        return np.array([np.arctan2(-R[1, 2], R[2, 2]), np.arctan2(-R[0, 1], R[0, 0])])
-    return np.array([p[0], p[1], turn])
-
-
-def _about_z(angle: float) -> np.ndarray:
-    s, c = np.sin(angle), np.cos(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def zero(kind: str) -> tuple[float, ...]:
-    """Return the coordinates at which F and M agree."""
-    if kind == "spherical":
-        return (1.0, 0.0, 0.0, 0.0)
-    if kind == "free":
-        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-    return (0.0,) * NQ[KIND[kind]]
 
 
 class Drawing:
@@ -152,7 +101,7 @@ class Drawing:
         held = [
             (i, joint.part)
             for i, joint in enumerate(self.scene.joints)
-            if joint.parent == "world" and joint.type != "free"
+            if joint.parent == "world" and not JOINT_TYPES[joint.type].own_frames
         ]
         held += [(i, one.part) for i, one in self._constraints() if one.on == "world"]
         for i, inside in held:
@@ -252,14 +201,16 @@ class Drawing:
             for name in ready:
                 joint = carrier[name]
                 i = self.index[joint.name]
-                said = posed.get(joint.name)
-                if joint.type == "free" and said is None:  # stays where it was drawn
+                said, kind = posed.get(joint.name), JOINT_TYPES[joint.type]
+                if JOINT_TYPES[joint.type].own_frames and said is None:  # stays where it was drawn
                     done.add(name)
                     continue
-                q = said.coordinate if said is not None and said.coordinate is not None else zero(joint.type)
+                q = said.coordinate if said is not None and said.coordinate is not None else kind.zero
                 F = Pose(self.frames.p_PF[i], self.frames.R_PF[i])
                 M = Pose(self.frames.p_CM[i], self.frames.R_CM[i])
-                self.poses[name] = self.pose_of(joint.parent).of(F).of(motion(joint.type, q)).of(M.inverse())
+                self.poses[name] = (
+                    self.pose_of(joint.parent).of(F).of(motion(kind, q, joint.pitch / (2.0 * np.pi))).of(M.inverse())
+                )
                 done.add(name)
             pending = [name for name in pending if name not in done]
 
@@ -270,16 +221,14 @@ def bind(frames: Frames, i: int, joint: Joint, parent: Pose, child: Pose, points
     parent, child: poses of the two bodies, in the coordinates in which `joint.axis` and
     `joint.position` are written.
     """
-    if joint.type == "free":  # counts from the parent's own frame to the child's, as docs/conventions.md has it
+    kind = JOINT_TYPES[joint.type]
+    if kind.own_frames:  # counts from the parent's own frame to the child's, as docs/conventions.md has it
         frames.R_PF[i], frames.R_CM[i] = np.eye(3), np.eye(3)
         frames.p_PF[i], frames.p_CM[i] = np.zeros(3), np.zeros(3)
         return
-    if joint.type in ("spherical", "fixed"):
-        R = child.R
-    elif joint.type == "universal":
-        R = frame_along(joint.second_axis, joint.axis)  # type: ignore[arg-type]
-    else:
-        R = frame_along(joint.axis, joint.second_axis)  # type: ignore[arg-type]
+    R = child.R
+    if kind.z:
+        R = frame_along(getattr(joint, kind.z), getattr(joint, kind.x) if kind.x else None)
     frames.R_PF[i] = parent.R.T @ R
     frames.R_CM[i] = child.R.T @ R if R is not child.R else np.eye(3)
     if joint.parent_point is not None and joint.child_point is not None:

@@ -91,7 +91,7 @@ def at_any_pose(links: Any, freedoms: Any, nq: int) -> tuple[np.ndarray, np.ndar
     links = links.copy()
     links.flags.writeable = False  # as the tables that kernels were compiled for
     link_work.R[0] = np.eye(3).ravel()
-    poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)
+    poses(links, freedoms, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)
     link_inertias(links, link_work)
     tree = links, freedoms, link_work, freedom_work
     return inertia_of(*tree), terms_of(*tree)

@@ -12,11 +12,10 @@ import numpy as np
 
 from sim.kernels import dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.rows import constraints
-from sim.kernels.spatial import quaternion_of
-from sim.kernels.tables import FREEDOM_ROWS, NQ, NV, PLANAR, RATES_ONLY, SLIPPING, SPHERICAL, Control, Work
+from sim.kernels.tables import RATES_ONLY, Control, Work
 from sim.mechanism.dense import crossed, inertia_of, link_jacobians
 from sim.mechanism.frames import Frames, Pose
-from sim.mechanism.layout import coordinates, motion
+from sim.mechanism.joint_motion import coordinates, rates
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
 from sim.mechanism.workspace import make_work
@@ -66,7 +65,7 @@ class Mechanism:
         """Fill poses, velocities, rows, residuals, coordinates, rates and energies at a state."""
         tables, work, control = self.structure.tables, self.work, self.control
         work.links.A[0, 3:] = -tables.one.gravity_W[0]
-        kinematics.poses(tables.links, q, work.links, work.freedoms)
+        kinematics.poses(tables.links, tables.freedoms, q, work.links, work.freedoms)
         kinematics.velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
         inertia.link_inertias(tables.links, work.links)
         forces.tree_columns(tables.links, q, v, work.coordinate, work.rate)
@@ -78,7 +77,7 @@ class Mechanism:
 
             touches.touch_frames(work.touches, work.links, work.points, work.blocks)
         if len(tables.blocks):
-            forces.loop_columns(tables.blocks, work.blocks, control.turn, work.coordinate, work.rate)
+            forces.loop_columns(tables.blocks, tables.columns, work.blocks, control.turn, work.coordinate, work.rate)
             constraints.build_rows(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
             if len(tables.touches):
                 from sim.kernels.rows import touches
@@ -123,6 +122,7 @@ class Mechanism:
             wrench = work.rows.mate if second else work.rows.row
             moment, force = wrench[r, :3], wrench[r, 3:6]
             turning = axis @ moment.T + crossed(axis, frame[n, :3] - origin[owner[k]]) @ force.T
+            turning += tables.freedoms.pitch[k][:, None] * (axis @ force.T)
             J[r, k] += np.where(linear[k][:, None], axis @ force.T, turning).T
         return J
 
@@ -136,7 +136,7 @@ class Mechanism:
         axis = np.where(np.arange(below) < block.nb, 1.0, -1.0)[:, None] * work.freedoms.axis[k]
         arm = work.blocks.frame[n, :3] - work.links.x[tables.freedoms.owner[k]]
         sliding = tables.freedoms.linear[k][:, None] == 1
-        J[:3, k] = np.where(sliding, axis, np.cross(axis, arm)).T
+        J[:3, k] = np.where(sliding, axis, np.cross(axis, arm) + tables.freedoms.pitch[k][:, None] * axis).T
         J[3:, k] = np.where(sliding, 0.0, axis).T
         return J
 
@@ -170,7 +170,8 @@ class Mechanism:
         """Return R (freedoms, nv) with R v the rates of the joint that closes loop n."""
         J = self.loop_motion(n)
         rows = []
-        for code in FREEDOM_ROWS[int(self.structure.tables.blocks.kind[n])]:
+        joint = self.structure.loops[n]
+        for code in () if joint in self.model.constraints else self.model.type_of(joint).free:
             e = self.direction(code, n)
             rows.append(e @ (J[:3] if code < 3 else J[3:]))
         return np.array(rows).reshape(-1, J.shape[1])
@@ -187,7 +188,8 @@ class Mechanism:
         linear = (tables.freedoms["linear"] == 1)[:, None]
         own = work.freedoms.axis * v[:, None]
         out = np.zeros((self.structure.sizes.links, 6))
-        np.add.at(out, tables.freedoms["owner"], np.hstack([np.where(linear, 0.0, own), np.where(linear, own, 0.0)]))
+        slid = np.where(linear, own, tables.freedoms["pitch"][:, None] * own)
+        np.add.at(out, tables.freedoms["owner"], np.hstack([np.where(linear, 0.0, own), slid]))
         for b in range(1, len(out)):
             w, d = out[parent[b]], moved[b]
             out[b] += w
@@ -214,7 +216,8 @@ class Mechanism:
                 total[parent[b]] += total[b]
                 total[parent[b], :3] += crossed(moved[b], total[b, 3:])
         at = total[tables.freedoms["owner"]]
-        along = np.where((tables.freedoms["linear"] == 1)[:, None], at[:, 3:], at[:, :3])
+        turning = at[:, :3] + tables.freedoms["pitch"][:, None] * at[:, 3:]
+        along = np.where((tables.freedoms["linear"] == 1)[:, None], at[:, 3:], turning)
         return np.sum(self.work.freedoms.axis * along, axis=1) + tables.freedoms.armature * v
 
     def inertia(self) -> np.ndarray:
@@ -259,7 +262,7 @@ class Mechanism:
     def locked(self) -> np.ndarray:
         """Return the mask of hard rows of loops, drives left out; of constraints those that grip, too."""
         tables = self.structure.tables
-        grips = np.asarray(tables.blocks.kind)[tables.rows.block] == SLIPPING
+        grips = np.asarray(tables.blocks.slips)[tables.rows.block] == 1
         return self.hard() & (~self.driven() | grips)
 
     def placed(self) -> np.ndarray:
@@ -276,34 +279,6 @@ class Mechanism:
         return np.asarray(self.structure.tables.rows.scale)
 
 
-def coordinates_of(kind: int, X_FM: Pose) -> np.ndarray:
-    """Return q of a joint whose frames stand so; what its freedoms cannot reach is ignored."""
-    if kind <= PLANAR:
-        return coordinates(kind, X_FM)
-    quaternion = np.array(quaternion_of(tuple(X_FM.R.ravel())))
-    return quaternion if kind == SPHERICAL else np.concatenate([X_FM.p, quaternion])
-
-
-def rates_of(kind: int, frame_F: Pose, frame_M: Pose, w_rel: np.ndarray, v_rel: np.ndarray) -> np.ndarray:
-    """Return v of a joint from the motion of M against F's body, world axes."""
-    F, M = frame_F.R, frame_M.R
-    if kind == 0:
-        return np.zeros(0)
-    if kind == 1:
-        return np.array([F[:, 2] @ w_rel])
-    if kind == 2:
-        return np.array([F[:, 2] @ v_rel])
-    if kind == 3:
-        return np.array([F[:, 2] @ v_rel, F[:, 2] @ w_rel])
-    if kind == 4:
-        return np.array([F[:, 0] @ w_rel, M[:, 2] @ w_rel])
-    if kind == 5:
-        return np.array([F[:, 0] @ v_rel, F[:, 1] @ v_rel, F[:, 2] @ w_rel])
-    if kind == SPHERICAL:
-        return M.T @ w_rel
-    return np.concatenate([F.T @ v_rel, M.T @ w_rel])
-
-
 def state_from_bodies(
     model: Model, structure: Structure, frames: Frames, poses: tuple[Pose, ...], V_WB: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -311,17 +286,17 @@ def state_from_bodies(
     q, v = np.zeros(structure.sizes.q), np.zeros(structure.sizes.v)
     for body in range(1, len(model.bodies)):
         joint = int(structure.carrier[body])
-        kind, above = int(model.joints.kind[joint]), int(model.joints.parent[joint])
+        kind, above = model.type_of(joint), int(model.joints.parent[joint])
         F = poses[above].of(Pose(frames.p_PF[joint], frames.R_PF[joint]))
         M = poses[body].of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
-        if NQ[kind] == 0:
+        if kind.freedoms == 0:
             continue
-        q[structure.q_of(model, joint)] = coordinates_of(kind, F.inverse().of(M))
+        q[structure.q_of(model, joint)] = coordinates(kind, F.inverse().of(M), model.pitch_of(joint))
         w_a, w_b = V_WB[above, :3], V_WB[body, :3]
         v_M = V_WB[body, 3:] + np.cross(w_b, M.p - poses[body].p)
         v_F = V_WB[above, 3:] + np.cross(w_a, M.p - poses[above].p)
-        v[structure.v_of(model, joint)] = rates_of(kind, F, M, w_b - w_a, v_M - v_F)
+        v[structure.v_of(model, joint)] = rates(kind, F.R, M.R, w_b - w_a, v_M - v_F)
     return q, v
 
 
-__all__ = ["NV", "Mechanism", "coordinates_of", "make_control", "motion", "rates_of", "state_from_bodies"]
+__all__ = ["Mechanism", "make_control", "state_from_bodies"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.joints import JOINT_TYPES, JointType
 from sim.kernels.tables import GEAR
 from sim.mechanism.formula_programs import Programs
 from sim.mechanism.frames import Frames, Pose
@@ -49,6 +50,15 @@ class Model:
     solids: tuple[Solid, ...] = ()
     pairs: tuple[Pair, ...] = ()  # of solids that may touch
     step: float = 0.0  # s: time steps whose ends springs and dampers of joints already feel; 0: none
+
+    def type_of(self, joint: int) -> JointType:
+        """Return the type of a joint that is no constraint; one that the compiler added is free."""
+        spec = self.joint_specs[joint]
+        return JOINT_TYPES[spec.type if spec else "free"]
+
+    def pitch_of(self, joint: int) -> float:
+        """Return how far a joint slides along its axis for a turn of one [m/rad]; 0 where it does not."""
+        return float(self.joints.pitch[joint])
 
     @cached_property
     def one_sided(self) -> bool:

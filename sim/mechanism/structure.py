@@ -18,16 +18,12 @@ from sim.kernels.tables import (
     ANGLE_ROW,
     AXLE_ROW,
     BLOCK,
+    CONSTRAINT_ROWS,
     CREEP,
     CYLINDER,
-    FREE,
-    FREEDOM_ROWS,
     FRONT,
     GEAR,
-    HARD_ROWS,
     MEETING,
-    NQ,
-    NV,
     ONE,
     OPEN,
     PAIR,
@@ -38,12 +34,9 @@ from sim.kernels.tables import (
     SAME_VELOCITY,
     SHAPE,
     SLIP,
-    SLIPPING,
     SPHERE,
-    SPHERICAL,
     STICK,
     TOUCH,
-    UNIVERSAL_ROW,
     Numbers,
     Tables,
     Waiting,
@@ -53,7 +46,7 @@ from sim.mechanism.frames import Frames
 from sim.mechanism.hold import Hold
 from sim.mechanism.model import Model
 from sim.mechanism.touch import Touch
-from sim.mechanism.tree import Tree, tree_of
+from sim.mechanism.tree import Tree, count_coordinates, tree_of
 from sim.scene.spec import Constraint
 
 
@@ -115,13 +108,13 @@ class Structure:
         """Return the addresses in q of a tree joint."""
         link = self.link_of[model.joints.child[joint]]
         first = int(self.tables.links.q[link])
-        return slice(first, first + NQ[model.joints.kind[joint]])
+        return slice(first, first + model.type_of(joint).coordinates)
 
     def v_of(self, model: Model, joint: int) -> slice:
         """Return the addresses in v of a tree joint."""
         link = self.link_of[model.joints.child[joint]]
         first = int(self.tables.links.v[link])
-        return slice(first, first + NV[model.joints.kind[joint]])
+        return slice(first, first + model.type_of(joint).freedoms)
 
 
 def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None, new: Iterable[int] = ()) -> np.ndarray:
@@ -149,7 +142,7 @@ def choose_tree(model: Model, active: Iterable[int], carrier: np.ndarray | None,
             body = parent[body]
         return False
 
-    for joint in sorted(j for j in active - new if model.joints.kind[j] <= FREE):
+    for joint in sorted(j for j in active - new if j not in model.constraints):
         body, above = int(model.joints.child[joint]), int(model.joints.parent[joint])
         if out[body] < 0 and not hangs_on(above, body):
             out[body], parent[body] = joint, above
@@ -204,7 +197,8 @@ def build(
     one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
     one.lends[0] = int(np.any(freedoms.lent))
-    one.nq[0], one.nv[0] = sum(NQ[k] for k in links.kind[1:].tolist()), len(freedoms)
+    one.reads[0] = one.driven[0] or int(np.any(rows.pitch))
+    one.nq[0], one.nv[0] = count_coordinates(links), len(freedoms)
     sizes = Numbers(
         links=len(links), q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
@@ -256,37 +250,43 @@ class _Paths:
         return out
 
 
+# Code, scale, compliance, locked, motion, column and pitch of a row.
+Row = tuple[int, float, float, int, int, int, float]
+
+
 def _motors(model: Model, links: Any) -> list[int]:
     """Return the tree's joints of which a freedom is driven."""
     driven = {int(joint) for joint in model.columns.joint[model.columns.motion >= 0]}
     return [int(joint) for joint in links.joint[1:] if int(joint) in driven]
 
 
-def _rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, float, int, int, int]]:
-    """Return code, scale, compliance, locked, motion and column of every row of a joint.
+def _rows_of(model: Model, joint: int, motor: bool) -> list[Row]:
+    """Return the rows of a joint.
 
     A loop joint locks, drives and carries the armatures of its freedoms; a tree joint (motor) only drives.
     """
-    kind, first = int(model.joints.kind[joint]), int(model.joints.column[joint])
-    columns = list(enumerate(FREEDOM_ROWS[kind], start=first))
-    out: list[tuple[int, float, float, int, int, int]] = []
+    if joint in model.constraints:
+        return _rows_of_constraint(model, joint)
+    kind, first, pitch = model.type_of(joint), int(model.joints.column[joint]), model.pitch_of(joint)
+    columns = list(enumerate(kind.free, start=first))
+    out: list[Row] = []
 
     def scale(code: int) -> float:
         return 1.0 if code < 3 else model.length
 
-    if kind > FREE:
-        return _rows_of_constraint(model, joint)
     if not motor:
-        for code in HARD_ROWS[kind]:
-            out.append((code, scale(code), 0.0, int(kind in (0, 2) and code != UNIVERSAL_ROW), -1, 0))
+        for code in kind.locked:
+            turn = kind.angles[0] if pitch and code in kind.turns[:1] else -1  # which this slide follows
+            tie = (first + turn, pitch) if turn >= 0 else (0, 0.0)
+            out.append((code, scale(code), 0.0, int(kind.locks_all_turns), -1, *tie))
     for column, code in columns:
         if model.columns.motion[column] >= 0:
-            code = ANGLE_ROW if kind == SPHERICAL else code  # which nothing but a stop holds
-            out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column))
+            code = ANGLE_ROW if kind.limits == "ball" else code  # which nothing but a stop holds
+            out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column, 0.0))
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:
-            out.append((code, float(armature**0.5), 1.0, 0, -1, column))
+            out.append((code, float(armature**0.5), 1.0, 0, -1, column, 0.0))
     return out
 
 
@@ -306,19 +306,19 @@ def _round(spec: Constraint) -> int:
 _COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")
 
 
-def _rows_of_constraint(model: Model, joint: int) -> list[tuple[int, float, float, int, int, int]]:
+def _rows_of_constraint(model: Model, joint: int) -> list[Row]:
     """Return the rows of a constraint, as `_rows_of`: but for gears and what is kept on the ground, of rates only.
 
     Those along which it may slip are there while it is held.
     """
     kind, column, slips = int(model.joints.kind[joint]), int(model.joints.column[joint]), int(model.joints.nv[joint])
     placed = {GEAR: _codes(model, joint), ROLLING: (2,)}.get(kind, ())
-    out: list[tuple[int, float, float, int, int, int]] = []
+    out: list[Row] = []
     for i, code in enumerate(_codes(model, joint)):
         motion = int(model.columns.motion[column + i]) if i < slips else -1
         if motion >= 0 or i >= slips:
             size, locked = 1.0 if _pushes(code) else model.length, 0 if code in placed else RATES_ONLY
-            out.append((code, size, 0.0, locked, motion, column + i if i < slips else 0))
+            out.append((code, size, 0.0, locked, motion, column + i if i < slips else 0, 0.0))
     return out
 
 
@@ -329,7 +329,7 @@ def _codes(model: Model, joint: int) -> Sequence[int]:
         return [_COMPONENTS.index(name) for name in spec.components]
     if kind == GEAR:
         return [_freedom_code(model, *model.geared(joint)[0])]
-    return HARD_ROWS[kind]
+    return CONSTRAINT_ROWS[kind]
 
 
 def _pushes(code: int) -> bool:
@@ -338,7 +338,7 @@ def _pushes(code: int) -> bool:
 
 
 def _freedom_code(model: Model, joint: int, freedom: int) -> int:
-    return FREEDOM_ROWS[int(model.joints.kind[joint])][freedom]
+    return model.type_of(joint).free[freedom]
 
 
 def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) -> Any:
@@ -378,10 +378,10 @@ def _bound(holds: Sequence[Hold], first: int, rows: Any) -> None:
         rows.low[r], rows.high[r], rows.share[r] = hold.low, hold.high, hold.torque / rows.scale[r]
 
 
-def _rows_of_touch(mode: int) -> list[tuple[int, float, float, int, int, int]]:
+def _rows_of_touch(mode: int) -> list[Row]:
     """Return the rows of a point of contact, as `_rows_of`: the normal, and what it may not move along the surface."""
     codes = {STICK: (0, 1, 2), CREEP: (2, 1)}.get(mode, (2,))
-    return [(code, 1.0, 0.0, 0, -1, 0) for code in codes]
+    return [(code, 1.0, 0.0, 0, -1, 0, 0.0) for code in codes]
 
 
 def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
@@ -392,7 +392,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     closed = [k for k, m in enumerate(mode) if m != OPEN]
     joints = [*loops, *seconds, *motors]
     blocks = table(BLOCK, len(joints) + len(closed))
-    row_list: list[tuple[int, int, float, float, int, int, int]] = []  # block, then as `_rows_of`
+    row_list: list[tuple[int, int, float, float, int, int, int, float]] = []  # block, then as `_rows_of`
     numbers: list[tuple[int, ...]] = []
     support: list[int] = []
     jacobian = 0
@@ -402,32 +402,35 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         second = len(loops) <= n < len(loops) + len(seconds)
         if n < len(joints):
             joint, motor, touch = joints[n], n >= len(loops) + len(seconds), -1
-            kind, column = int(model.joints.kind[joint]), int(model.joints.column[joint])
-            held = model.geared(joint)[second][0] if kind == GEAR else joint  # whose frames and links it has
+            binds, column = joint in model.constraints, int(model.joints.column[joint])
+            held = (
+                model.geared(joint)[second][0] if model.joints.kind[joint] == GEAR else joint
+            )  # whose frames and links it has
             a, b = (int(link_of[model.joints[side][held]]) for side in ("parent", "child"))
             _bind(blocks, n, frames, held, links, a, b)
             own = [] if second else _rows_of(model, joint, motor)
-            if kind > FREE:
+            if binds:
                 _constrain(blocks, n, model, frames, joint, second)
         else:
-            joint, motor, touch, kind, column = -1, False, closed[n - len(joints)], 0, 0
+            joint, motor, touch, binds, column = -1, False, closed[n - len(joints)], False, 0
             a, b = ends[touch]
             own = _rows_of_touch(mode[touch])
         row, count = len(row_list), len(own)
         if second:  # has the row of the first
             first = loops.index(joint)
-            row, count = numbers[first][8:10]
+            row, count = numbers[first][10:12]
             blocks.mate[first], blocks.second[n] = n, 3 - len(model.tied(joint))
         row_list += [(n, *one) for one in own]
-        slips = int(model.joints.nv[joint]) if kind > FREE else 0
-        kind = 0 if motor else kind if kind <= FREE else SLIPPING if slips else 0
+        slips = int(model.joints.nv[joint]) if binds else 0
+        kind = None if motor or binds or joint < 0 else model.type_of(joint)
         fork = paths.fork(a, b)
         below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
         hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
         entries = [*below_b, *below_a, *above]
         numbers.append((
-            kind, slips or NV[kind], joint, column, a, b, int(motor), touch, row, count, hard, len(support),
-            len(below_b), len(below_a), len(above), jacobian, fork,
+            slips or (kind.freedoms if kind else 0), int(slips > 0), kind.ball if kind else -1,
+            int(kind is not None and kind.on_one_line), joint, column, a, b, int(motor), touch, row, count, hard,
+            len(support), len(below_b), len(below_a), len(above), jacobian, fork,
         ))  # fmt: skip
         support.extend(entries)
         jacobian += len(entries) * count
@@ -443,10 +446,10 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
 
 
 _OF_BLOCK = (
-    "kind", "freedoms", "joint", "column", "a", "b", "motor", "touch", "row", "rows", "hard", "support", "nb", "na",
-    "nc", "jacobian", "fork",
+    "freedoms", "slips", "quaternion", "on_line", "joint", "column", "a", "b", "motor", "touch", "row", "rows", "hard",
+    "support", "nb", "na", "nc", "jacobian", "fork",
 )  # fmt: skip
-_OF_ROW = ("block", "code", "scale", "compliance", "locked", "motion", "column")
+_OF_ROW = ("block", "code", "scale", "compliance", "locked", "motion", "column", "pitch")
 
 
 def _constrain(blocks: Any, n: int, model: Model, frames: Frames, joint: int, second: bool) -> None:

@@ -11,18 +11,13 @@ import numpy as np
 from sim.kernels.tables import (
     BALL,
     FACE,
-    FREE,
     FREEDOM,
     HULL,
     LINE,
-    LINEAR,
     LINK,
-    NQ,
-    NV,
     POINT,
     SHAPE,
     SHAPE_KIND,
-    SPHERICAL,
     TORSION,
     table,
 )
@@ -103,10 +98,13 @@ def _firm(model: Model) -> Model:
 def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
     links, body = table(LINK, len(order)), np.array(order[1:], int)
     joint = carrier[body]
-    kind, above = model.joints.kind[joint], link_of[model.joints.parent[joint]]
-    links.parent[1:], links.kind[1:], links.body[1:], links.joint[1:] = above, kind, body, joint
-    links.column[1:], links.nv[1:] = model.joints.column[joint], np.array(NV)[kind]
-    links.q[2:], links.v[2:] = np.cumsum(np.array(NQ)[kind])[:-1], np.cumsum(links.nv[1:])[:-1]
+    types, above = [model.type_of(j) for j in joint.tolist()], link_of[model.joints.parent[joint]]
+    links.parent[1:], links.body[1:], links.joint[1:] = above, body, joint
+    links.column[1:], links.nv[1:] = model.joints.column[joint], [one.freedoms for one in types]
+    links.q[2:], links.v[2:] = np.cumsum([one.coordinates for one in types])[:-1], np.cumsum(links.nv[1:])[:-1]
+    links.bends[1:], links.rides[1:] = [one.bends for one in types], [one.rides for one in types]
+    links.quaternion[0] = -1
+    links.quaternion[1:] = [v + one.ball if one.ball >= 0 else -1 for v, one in zip(links.v[1:], types, strict=True)]
     R_MC, p_CM = frames.R_CM[joint].transpose(0, 2, 1), frames.p_CM[joint]
     links.R_KB[0] = links.R_PF[0] = np.eye(3).ravel()
     links.R_KB[1:], links.p_KB[1:] = R_MC.reshape(-1, 9), -_turn(R_MC, p_CM)
@@ -138,25 +136,34 @@ def _turned_inertia(R: np.ndarray, inertia: np.ndarray) -> np.ndarray:
 def _freedoms(model: Model, links: Any) -> Any:
     """Owner, kind and armature of every freedom; marks the balls among the links."""
     linear: list[int] = []
-    armature, owner = [], []
-    for link in range(1, len(links)):
-        kind, column = int(links.kind[link]), int(links.column[link])
-        for i in range(NV[kind]):
-            linear.append(LINEAR[kind][i])
+    along: list[int] = []
+    armature, owner, pitch = [], [], []
+    for link, joint in enumerate(links.joint[1:].tolist(), start=1):
+        kind, column = model.type_of(joint), int(links.column[link])
+        linear += kind.linear
+        along += kind.along
+        for i in range(kind.freedoms):
             armature.append(float(model.columns.armature[column + i]))
             owner.append(link)
-        last = armature[-3:] if kind in (SPHERICAL, FREE) else [1.0]
+            pitch.append(model.pitch_of(joint) if i in kind.angles[:1] else 0.0)
+        last = armature[-3:] if kind.ball >= 0 else [1.0]
         links.ball[link] = -1 if any(last) else len(armature) - 3
     freedoms = table(FREEDOM, len(linear))
     freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
+    freedoms.along[:], freedoms.pitch[:] = along, pitch
     return freedoms
 
 
 def _lend(model: Model, links: Any, freedoms: Any) -> None:
     """Lend inertia to freedoms that nothing resists; a ball has none beside its body's."""
-    freedoms.lent[:] = lent(links, freedoms, sum(NQ[kind] for kind in links.kind.tolist()), model.length)
+    freedoms.lent[:] = lent(links, freedoms, count_coordinates(links), model.length)
     freedoms.armature += freedoms.lent
     links.ball[np.unique(freedoms.owner[freedoms.lent > 0.0])] = -1
+
+
+def count_coordinates(links: Any) -> int:
+    """Return the number of coordinates of all links: one for each freedom, and another for each ball."""
+    return int(links.nv.sum()) + int(np.sum(links.quaternion >= 0))
 
 
 def _points(model: Model, link_of: np.ndarray, links: Any) -> Any:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene import read_events as event_builder
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.colors import color_of
@@ -312,7 +313,9 @@ class Builder:
         """Return the pose of a free joint in the drawing; None where another body is its parent."""
         written = self.joints.get(joint)
         body = self.bodies.get(written.child if written else joint)
-        if body is None or (written is not None and (written.type != "free" or written.parent != "world")):
+        if body is None or (
+            written is not None and (not JOINT_TYPES[written.type].own_frames or written.parent != "world")
+        ):
             return None
         place = written.position if written is not None and body.origin is None else body.origin
         position, orientation = self.placements[body.part]

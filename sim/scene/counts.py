@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from sim.joints import JOINT_TYPES
 from sim.scene.draft import Draft
 from sim.scene.findings import Findings
 from sim.scene.mass_properties import eigenvalues
-from sim.scene.spec import JOINT_FREEDOMS, Body, Contact, Joint, Shape
+from sim.scene.spec import Body, Contact, Joint, Shape
 
 MOST_BODIES = 2_500  # a check takes seconds
 # Freedoms where a body has no inertia about some axis: what moves without it is then found in dense matrices.
@@ -37,7 +38,9 @@ def check_freedoms(bodies: Sequence[Body], joints: Iterable[Joint], findings: Fi
     for joint in joints:
         if joint.connected:
             held.setdefault(joint.child, joint)
-    freedoms = {body.name: JOINT_FREEDOMS[held[body.name].type] if body.name in held else 6 for body in bodies}
+    freedoms = {
+        body.name: JOINT_TYPES[held[body.name].type if body.name in held else "free"].freedoms for body in bodies
+    }
     roots = _roots(freedoms, held)
     together: Counter[str] = Counter()
     for name, count in freedoms.items():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene.expressions import Evaluator, ExpressionError, parse, run
 from sim.scene.functions import FUNCTIONS
 from sim.scene.names import Unreadable, full_name, nearest, own_name
@@ -22,24 +23,11 @@ from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, descr
 _LENGTH = parse_unit("m")
 _SPEED = parse_unit("m/s")
 
-# Units of the coordinates of each joint type, as expressions and controllers see them: spherical
-# joints as a rotation vector, free joints as position and rotation vector.
-FREEDOM_UNITS: dict[str, tuple[str, ...]] = {
-    "fixed": (),
-    "rotational": ("rad",),
-    "translational": ("m",),
-    "cylindrical": ("m", "rad"),
-    "universal": ("rad", "rad"),
-    "planar": ("m", "m", "rad"),
-    "spherical": ("rad", "rad", "rad"),
-    "free": ("m", "m", "m", "rad", "rad", "rad"),
-}
-
 
 def by_freedom(units: str, joint_type: str) -> tuple[str, ...]:
     """Return the unit of each freedom, of units written ``sliding or turning`` (``N/m or N m/rad``)."""
     sliding, _, turning = units.partition(" or ")
-    return tuple(sliding if unit == "m" else turning or sliding for unit in FREEDOM_UNITS[joint_type])
+    return tuple(sliding if unit == "m" else turning or sliding for unit in JOINT_TYPES[joint_type].units)
 
 
 def live(unit: str) -> Quantity:

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from sim.scene.formula import FREEDOM_UNITS
+from sim.joints import JOINT_TYPES
 from sim.scene.mass_properties import Inertia
 from sim.scene.rotation import cross, dot
 from sim.scene.spec import Body, Constraint, Expression, Joint, Limits, Quat, Shape, Vec3
@@ -89,22 +89,22 @@ class Mirror:
     def joint(self, joint: Joint) -> Joint:
         """Return the twin of a joint.
 
-        Equal coordinates are mirror-image motion, but for the angle of a cylindrical joint (its axis
-        follows its slide) and for spherical and free joints, whose rotation vector is mirrored.
+        Equal coordinates are mirror-image motion, but for turns about an axis that follows a slide (of a cylindrical
+        joint), and for spherical and free joints, whose rotation vector is mirrored.
         """
-        slides = joint.type in ("translational", "cylindrical")
-        turned = self.vector if slides else self.axial
-        second = joint.second_axis
-        if second is not None:  # planar: a direction in the plane; universal: an axis
-            second = self.vector(second) if joint.type == "planar" else self.axial(second)
+        axes: dict[str, Vec3 | None] = {"axis": joint.axis, "second_axis": joint.second_axis}
+        for key in JOINT_TYPES[joint.type].keys:
+            if (direction := axes[key]) is not None:
+                axes[key] = self.vector(direction) if _follows_slide(joint.type, key) else self.axial(direction)
         return dataclasses.replace(
             joint,
             name=self.name(joint.name),
             parent=self.name(joint.parent),
             child=self.name(joint.child),
             position=None if joint.position is None else self.vector(joint.position),
-            axis=None if joint.axis is None else turned(joint.axis),
-            second_axis=second,
+            axis=axes["axis"],
+            second_axis=axes["second_axis"],
+            pitch=-joint.pitch or 0.0,
             parent_point=None if joint.parent_point is None else self.name(joint.parent_point),
             child_point=None if joint.child_point is None else self.name(joint.child_point),
             limits=self._limits(joint),
@@ -147,42 +147,58 @@ class Mirror:
 
         A joint that both sides share is its own twin; 0: the mirror image is no motion of this one freedom.
         """
-        turns = FREEDOM_UNITS[joint.type][freedom] == "rad"
+        turns = JOINT_TYPES[joint.type].units[freedom] == "rad"
         reflected = (self.axial if turns else self.vector)(_direction(joint, freedom))
         along = dot(reflected, _direction(twin, freedom))
         return math.copysign(1.0, along) if abs(abs(along) - 1.0) < _SAME_LINE else 0.0
 
     @staticmethod
     def _motion(joint: Joint) -> tuple[Expression | None, ...]:
-        slide, turn = joint.motion if joint.type == "cylindrical" and joint.motion else (None, None)
-        if turn is None:
-            return joint.motion
-        back = ast.fix_missing_locations(ast.UnaryOp(ast.USub(), turn.tree))
-        return (slide, dataclasses.replace(turn, text=f"-({turn.text})", tree=back))
+        backward, out = _turn_back(joint.type), list(joint.motion)
+        for i, formula in enumerate(joint.motion):
+            if formula is not None and i in backward:
+                back = ast.fix_missing_locations(ast.UnaryOp(ast.USub(), formula.tree))
+                out[i] = dataclasses.replace(formula, text=f"-({formula.text})", tree=back)
+        return tuple(out)
 
     def _limits(self, joint: Joint) -> Limits | None:
-        if joint.limits is None or joint.type != "cylindrical":
+        backward = _turn_back(joint.type)
+        if joint.limits is None or not backward:
             return joint.limits
-        slide, (low, high) = joint.limits.ranges
-        return dataclasses.replace(joint.limits, ranges=(slide, (-high, -low)))
+        ranges = tuple(
+            (-high, -low) if i in backward else (low, high) for i, (low, high) in enumerate(joint.limits.ranges)
+        )
+        return dataclasses.replace(joint.limits, ranges=ranges)
 
     def _coordinate(self, kind: str, rest: tuple[float, ...]) -> tuple[float, ...]:
         """Return the coordinate of the twin in mirror image, rotations as rotation vectors."""
-        if kind == "cylindrical":
-            return (rest[0], -rest[1])
-        if kind == "spherical":
-            return self.axial(rest)  # type: ignore[arg-type]
-        if kind == "free":
-            return (*self.vector(rest[:3]), *self.axial(rest[3:]))  # type: ignore[arg-type]
-        return rest
+        ball = JOINT_TYPES[kind].ball
+        if ball >= 0:
+            slid = self.vector(rest[:ball]) if ball else ()  # type: ignore[arg-type]
+            return (*slid, *self.axial(rest[ball:]))  # type: ignore[arg-type]
+        backward = _turn_back(kind)
+        return tuple(-x if i in backward else x for i, x in enumerate(rest))
 
 
 def _direction(joint: Joint, freedom: int) -> Vec3:
     """Return the unit vector along or about which one freedom of a joint moves."""
-    axis, second = joint.axis, joint.second_axis
-    assert axis is not None
-    if second is None or freedom == 2 or (joint.type == "universal" and freedom == 0):
-        return axis
-    if freedom == 0 or joint.type == "universal":
-        return second
-    return cross(axis, second)  # planar: its y
+    kind = JOINT_TYPES[joint.type]
+    keys = {"axis": joint.axis, "second_axis": joint.second_axis}
+    z, x, along = keys[kind.z], keys.get(kind.x), kind.along[freedom]
+    assert z is not None
+    if along == 2:
+        return z
+    assert x is not None
+    return x if along == 0 else cross(z, x)
+
+
+def _follows_slide(kind: str, key: str) -> bool:
+    """Tell whether a direction of a scene is one that something slides along: it is reflected as such."""
+    axis = 2 if key == JOINT_TYPES[kind].z else 0
+    return axis in JOINT_TYPES[kind].slides
+
+
+def _turn_back(kind: str) -> tuple[int, ...]:
+    """Return the freedoms whose coordinates change their sign: turns about an axis that follows a slide."""
+    found = JOINT_TYPES[kind]
+    return tuple(i for i in found.angles if found.along[i] in found.slides)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene.blocks import BAD, Block, Thing, check_keys
-from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.nodes import Sequence
 from sim.scene.read_events import Names, resolve_name
 from sim.scene.read_forces import body_of, point_of
@@ -318,7 +318,7 @@ def _gear(block: Block, known: Known) -> dict[str, Any] | None:
     freedoms = tuple(freedom for freedom in bound if freedom is not None)
     if len(freedoms) < 2:
         return None
-    slides = [FREEDOM_UNITS[kinds[joint]][freedom] == "m" for joint, freedom in zip(joints, freedoms, strict=True)]
+    slides = [JOINT_TYPES[kinds[joint]].units[freedom] == "m" for joint, freedom in zip(joints, freedoms, strict=True)]
     unit_of_ratio = "1" if slides[0] == slides[1] else "m" if slides[0] else "1/m"
     ratio = _number(block, "ratio", unit_of_ratio, 0.0)
     if ratio == 0.0 and block.get("ratio") is not None and block.get("ratio").value == 0.0:
@@ -329,9 +329,9 @@ def _gear(block: Block, known: Known) -> dict[str, Any] | None:
 
 def _freedom(block: Block, i: int, joint: str, kind: str) -> int | None:
     """Return which freedom of a joint a gear binds; None: reported."""
-    count = len(FREEDOM_UNITS[kind])
-    if kind in ("fixed", "spherical", "free"):
-        why = "it does not move" if kind == "fixed" else "its turns are no angles about fixed axes"
+    count = JOINT_TYPES[kind].freedoms
+    if not JOINT_TYPES[kind].lists_coordinates:
+        why = "it does not move" if count == 0 else "its turns are no angles about fixed axes"
         what = f"'{joint}' is a {kind} joint: {why}"
         block.problem("joints", what, "take a rotational, translational, cylindrical, universal or planar one", item=i)
         return None

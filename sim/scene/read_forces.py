@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing, check_keys
 from sim.scene.expressions import ExpressionError
-from sim.scene.formula import FREEDOM_UNITS
 from sim.scene.names import nearest
 from sim.scene.nodes import Node, Scalar, Sequence
 from sim.scene.read_events import Names, resolve_name
@@ -121,12 +121,12 @@ def _torsion(thing: Thing, block: Block, names: Names) -> TorsionSpring | None:
 
 def _turn(block: Block, joint: str, kind: str) -> tuple[int, int] | None:
     """Return the freedom that a torsion spring acts on, and how many turns it is the first of; None: reported."""
-    turning = [i for i, unit in enumerate(FREEDOM_UNITS[kind]) if unit == "rad"]
+    turning = [i for i, unit in enumerate(JOINT_TYPES[kind].units) if unit == "rad"]
     if not turning:
         block.problem("joint", f"'{joint}' is a {kind} joint: it does not turn")
         return None
     freedom = block.get("freedom")
-    if kind in ("spherical", "free"):
+    if JOINT_TYPES[kind].ball >= 0:
         if freedom is not None:
             block.problem("freedom", f"the three turns of a {kind} joint have one spring", "leave 'freedom' out")
         return turning[0], 3

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, fields
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.expressions import ExpressionError
-from sim.scene.formula import FREEDOM_UNITS, by_freedom
+from sim.scene.formula import by_freedom
 from sim.scene.names import Unreadable, nearest
 from sim.scene.nodes import Map, Node, Scalar, Sequence, is_empty
 from sim.scene.rotation import dot, norm, unit
-from sim.scene.spec import JOINT_FREEDOMS, Expression, Joint, Limits, Vec3
+from sim.scene.spec import Expression, Joint, Limits, Vec3
 from sim.scene.units import Quantity
 from sim.scene.vocabulary import definition
 
 # Gap (m or rad) at which an event may connect a joint that the drawing binds: rounding of assembled loops.
 DEFAULT_TOLERANCE = 1e-6
 
-_NEEDS_AXIS = {"rotational", "translational", "cylindrical", "universal", "planar"}
 _RIGHT_ANGLE_ERROR = 1e-6
 
 
@@ -82,6 +82,7 @@ def build_joint(thing: Thing, bodies: Bodies, by_event: bool = False) -> Joint |
         position=position,
         axis=axis,
         second_axis=second_axis,
+        pitch=_pitch(block, kind),
         parent_point=parent_point,
         child_point=child_point,
         limits=limits,
@@ -135,8 +136,8 @@ def _place(
     elif len(written) == 1 and not by_event:
         other = "child_point" if written[0] == "parent_point" else "parent_point"
         block.problem(written[0], f"'{written[0]}' without '{other}'", "assembly brings the two points together")
-    elif not written and not block.wrote("position") and not (by_event and kind in ("fixed", "free", "translational")):
-        if not by_event and kind == "free":
+    elif not written and not block.wrote("position") and not (by_event and not JOINT_TYPES[kind].is_somewhere):
+        if not by_event and JOINT_TYPES[kind].own_frames:
             return None, None, None
         if all(block.absent(key) for key in ("position", "parent_point", "child_point")):
             what = "it is not said where the joint is"
@@ -161,21 +162,21 @@ def _point(block: Block, key: str, body: str | None, bodies: Bodies) -> str | No
 
 def _axes(block: Block, kind: str) -> tuple[Vec3 | None, Vec3 | None]:
     """Return the unit axes of a joint."""
-    for key, wanted in (("axis", kind in _NEEDS_AXIS), ("second_axis", kind in ("universal", "planar"))):
-        if block.wrote(key) and not wanted:
+    keys, needed = JOINT_TYPES[kind].keys, JOINT_TYPES[kind].needed
+    for key in ("axis", "second_axis"):
+        if block.wrote(key) and key not in keys:
             block.problem(key, f"a {kind} joint has no '{key}'")
-    axis = _direction(block, "axis") if kind in _NEEDS_AXIS else None
-    second = _direction(block, "second_axis") if kind in ("universal", "planar") else None
-    if kind in _NEEDS_AXIS and block.absent("axis"):
-        block.problem(None, f"a {kind} joint needs key 'axis'", "axis: [0, 0, 1]")
-    if kind == "universal" and block.absent("second_axis"):
-        block.problem(None, "a universal joint needs key 'second_axis'", "perpendicular to axis")
-    if kind == "planar" and axis is not None and not block.wrote("second_axis"):
+    axis = _direction(block, "axis") if "axis" in keys else None
+    second = _direction(block, "second_axis") if "second_axis" in keys else None
+    for key, hint in (("axis", "axis: [0, 0, 1]"), ("second_axis", "perpendicular to axis")):
+        if key in needed and block.absent(key):
+            block.problem(None, f"a {kind} joint needs key '{key}'", hint)
+    if set(keys) - set(needed) and axis is not None and not block.wrote("second_axis"):
         second = (1.0, 0.0, 0.0) if abs(axis[0]) < 1 - 1e-6 else (0.0, 1.0, 0.0)
     if axis is None or second is None:
         return axis, second
     along = dot(axis, second)
-    if kind == "universal" and abs(along) > _RIGHT_ANGLE_ERROR:
+    if "second_axis" in needed and abs(along) > _RIGHT_ANGLE_ERROR:
         angle = math.degrees(math.acos(max(-1.0, min(1.0, along))))
         block.problem("second_axis", f"the two axes stand at {angle:.4g} degrees; expected a right angle")
         return axis, None
@@ -195,12 +196,26 @@ def _direction(block: Block, key: str) -> Vec3 | None:
     return unit(value)
 
 
+def _pitch(block: Block, kind: str) -> float:
+    """Return the way along its axis in one turn [m] of a joint whose type has one; 0: none, or reported."""
+    pitch = block.get("pitch")
+    if not JOINT_TYPES[kind].pitched:
+        if block.wrote("pitch"):
+            block.problem("pitch", f"a {kind} joint has no 'pitch'")
+        return 0.0
+    if block.absent("pitch"):
+        block.problem(None, f"a {kind} joint needs key 'pitch'", "pitch: 5 mm, along its axis in one turn")
+    elif pitch == 0.0:
+        block.problem("pitch", "the pitch is 0: it would not move along at all", "a rotational joint does that")
+    return pitch or 0.0
+
+
 # ---- what acts in a joint ----
 
 
 def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
     """Return a value for each freedom, written as one number for all or as a list."""
-    count = JOINT_FREEDOMS[kind]
+    count = JOINT_TYPES[kind].freedoms
     value = block.get(key)
     if not block.wrote(key) or value is None:
         return (0.0,) * count
@@ -230,7 +245,7 @@ def _per_freedom(block: Block, key: str, kind: str) -> tuple[float, ...]:
         fitted.append(block.reader.fit(item, item_node, wanted, path))
     values = tuple(0.0 if number is BAD else number for number in fitted)
     turns = values[-3:]
-    if kind in ("spherical", "free") and (len(set(turns)) > 1 if key == "stiffness" else key == "rest" and any(turns)):
+    if JOINT_TYPES[kind].ball >= 0 and (len(set(turns)) > 1 if key == "stiffness" else key == "rest" and any(turns)):
         # Torques that follow the three parts of a rotation vector one by one have no potential.
         what = f"the turns of a {kind} joint have one spring, free where the joint is zero"
         block.problem(key, what, "give one stiffness for all turns, no rest; a pd controller has a target")
@@ -242,7 +257,7 @@ def _friction(block: Block, kind: str) -> tuple[float, ...]:
     values = _per_freedom(block, "friction", kind)
     if not any(values):
         return ()
-    if kind in ("spherical", "free"):
+    if not JOINT_TYPES[kind].lists_coordinates:
         what = f"a {kind} joint has no friction: its turns are no list of coordinates"
         block.problem("friction", what, "a chain of rotational and translational joints can have it")
         return ()
@@ -267,10 +282,10 @@ def _motion(block: Block, kind: str) -> tuple[Expression | None, ...]:
     """Return what drives each freedom: a formula of time, or None where it is free; () where nothing is driven."""
     if not block.wrote("motion"):
         return ()
-    node, count, units = block.nodes["motion"], JOINT_FREEDOMS[kind], FREEDOM_UNITS[kind]
-    if kind in ("fixed", "spherical", "free"):
-        why = "it has no freedom" if kind == "fixed" else "rotations in space are no list of coordinates over time"
-        hint = "" if kind == "fixed" else "a chain of rotational and translational joints can be driven"
+    node, count, units = block.nodes["motion"], JOINT_TYPES[kind].freedoms, JOINT_TYPES[kind].units
+    if not JOINT_TYPES[kind].lists_coordinates:
+        why = "it has no freedom" if count == 0 else "rotations in space are no list of coordinates over time"
+        hint = "" if count == 0 else "a chain of rotational and translational joints can be driven"
         block.problem("motion", f"a {kind} joint cannot be driven: {why}", hint)
         return ()
     items = node.items if isinstance(node, Sequence) else [node]
@@ -313,8 +328,9 @@ def _limits(block: Block, kind: str) -> Limits | None:
     inner = value if isinstance(value, Block) else block
     key = "range" if isinstance(value, Block) else "limits"
     written = inner.get(key)
-    count = 1 if kind == "spherical" else JOINT_FREEDOMS[kind]
-    if kind in ("fixed", "free"):
+    ball, own_units = JOINT_TYPES[kind].limits == "ball", JOINT_TYPES[kind].units
+    count = 1 if ball else JOINT_TYPES[kind].freedoms
+    if not JOINT_TYPES[kind].limits:
         block.problem("limits", f"a {kind} joint has no limits")
         return None
     if written is None:
@@ -322,21 +338,21 @@ def _limits(block: Block, kind: str) -> Limits | None:
     ranges = _ranges(inner, key, written, kind, count)
     if ranges is None:
         return None
-    units = {unit for unit, ends in zip(FREEDOM_UNITS[kind], ranges, strict=False) if any(map(math.isfinite, ends))}
+    units = {unit for unit, ends in zip(own_units, ranges, strict=False) if any(map(math.isfinite, ends))}
     if len(units) > 1:
         what = f"stops for slides and turns of one {kind} joint cannot be given together"
         inner.problem(key, what, "limit the slides or the turns, and leave the others [-inf, inf]")
         return None
-    unit_of = units.pop() if units else FREEDOM_UNITS[kind][0]
+    unit_of = units.pop() if units else own_units[0]
     stiffness, dissipation, rest_speed = (
         _stop(value, name, unit_of) for name in ("stiffness", "dissipation", "rest_speed")
     )
     how, restitution = _kind_of_stop(value) if isinstance(value, Block) else ("soft", 0.0)
-    if kind == "spherical" and ranges[0][0] > 0.0:
-        what = f"the angle of a spherical joint has no lower stop, found one at {math.degrees(ranges[0][0]):.4g} deg"
+    if ball and ranges[0][0] > 0.0:
+        what = f"the angle of a {kind} joint has no lower stop, found one at {math.degrees(ranges[0][0]):.4g} deg"
         inner.problem(key, what, "let the range begin at 0 deg")
-    if how == "rigid" and kind == "spherical" and not (0.0 < ranges[0][1] < math.pi or math.isinf(ranges[0][1])):
-        inner.problem(key, "a rigid stop of a spherical joint is at an angle between 0 deg and 180 deg")
+    if how == "rigid" and ball and not (0.0 < ranges[0][1] < math.pi or math.isinf(ranges[0][1])):
+        inner.problem(key, f"a rigid stop of a {kind} joint is at an angle between 0 deg and 180 deg")
     return Limits(
         ranges=ranges, stop=how, restitution=restitution, rest_speed=rest_speed, stiffness=stiffness,
         dissipation=dissipation,
@@ -370,7 +386,7 @@ def _ranges(inner: Block, key: str, written: Any, kind: str, count: int) -> tupl
     ranges = []
     for i, (pair, pair_node) in enumerate(zip(pairs, nodes, strict=True)):
         path = f"{inner.path}.{key}" + ("" if single else f"[{i}]")
-        schema = {"type": ["number"], "x-unit": FREEDOM_UNITS[kind][i], "x-infinite": True}
+        schema = {"type": ["number"], "x-unit": JOINT_TYPES[kind].units[i], "x-infinite": True}
         ends = [
             inner.reader.fit(end, at, schema, f"{path}[{k}]")
             for k, (end, at) in enumerate(zip(pair, pair_node.items, strict=True))

@@ -17,16 +17,6 @@ from sim.scene.problem import Place
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # (w, x, y, z)
 
-# Number of coordinates (q) and of degrees of freedom (v) of each joint type.
-JOINT_COORDINATES = {
-    "fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2,
-    "universal": 2, "planar": 3, "spherical": 4, "free": 7,
-}  # fmt: skip
-JOINT_FREEDOMS = {
-    "fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2,
-    "universal": 2, "planar": 3, "spherical": 3, "free": 6,
-}  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class Expression:
@@ -102,14 +92,13 @@ class Joint:
 
     name: str
     part: int  # the file it is written in
-    type: str  # key of JOINT_FREEDOMS
+    type: str  # key of `sim.joints.JOINT_TYPES`
     parent: str  # body name or "world"
     child: str  # body name
     position: Vec3 | None  # m, file coordinates; None when given by the two points or bound by an event
-    axis: (
-        Vec3 | None
-    )  # unit; rotational, translational, cylindrical, universal (first, fixed in parent), planar (normal)
-    second_axis: Vec3 | None  # unit; universal: fixed in child; planar: direction of its first coordinate
+    axis: Vec3 | None  # unit; which axes of its frames the two direct, its type says
+    second_axis: Vec3 | None  # unit
+    pitch: float = 0.0  # m per turn, of types whose turn has one
     parent_point: str | None  # name of a point of the parent
     child_point: str | None  # name of a point of the child
     limits: Limits | None

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sim.joints import JOINT_TYPES
 from sim.scene.blocks import BAD, Block, Reads
 from sim.scene.formula import by_freedom
 from sim.scene.nodes import Map, Node, Scalar, Sequence
 from sim.scene.rotation import read_rotation
-from sim.scene.spec import JOINT_FREEDOMS, Quat, Value, Vec3
+from sim.scene.spec import Quat, Value, Vec3
 from sim.scene.vocabulary import definition
 
 Pose = tuple[Vec3, Quat]
 
 _ROTATIONS = ("rpy", "axis_angle", "quat_wxyz", "quat_xyzw", "rotation")
-_KEYS = {
-    "spherical": {"coordinate", "near", "rate", "angular_velocity", *_ROTATIONS},
-    "free": {"coordinate", "near", "rate", "position", "velocity", "angular_velocity", *_ROTATIONS},
-}
 _CONVENTIONS = "name the convention: " + ", ".join(f"{{{key}: ...}}" for key in _ROTATIONS)
 
 
@@ -34,7 +31,7 @@ def read_value(node: Node, reader: Reads, path: str, kind: str, drawn: Pose | No
     drawn : (position, quaternion) or None
         Of a free joint in the drawing, for the part that is not written.
     """
-    if JOINT_FREEDOMS[kind] == 0:
+    if JOINT_TYPES[kind].freedoms == 0:
         reader.problem(node, path, "a fixed joint has no coordinate")
         return None
     if not isinstance(node, Map):
@@ -55,7 +52,7 @@ def read_value(node: Node, reader: Reads, path: str, kind: str, drawn: Pose | No
     elif block.wrote("velocity", "angular_velocity"):
         zero = (0.0, 0.0, 0.0)
         turning = block.get("angular_velocity", zero)
-        rate = turning if kind == "spherical" else (*block.get("velocity", zero), *turning)
+        rate = turning if not JOINT_TYPES[kind].slides else (*block.get("velocity", zero), *turning)
     if coordinate is None and near is None and rate is None:
         return None
     return Value(coordinate=coordinate, rate=rate, place=node.place, near=near, only=_only(node, kind))
@@ -69,14 +66,27 @@ def _only(node: Node, kind: str) -> str:
     if inner is not None:
         return _only(inner, kind)
     keys = {key.text for key, _ in node.entries}
-    if kind != "free" or ("position" in keys) == bool(keys & set(_ROTATIONS)):
+    if not _has_position(kind) or ("position" in keys) == bool(keys & set(_ROTATIONS)):
         return ""
     return "position" if "position" in keys else "orientation"
 
 
+def _has_position(kind: str) -> bool:
+    """Return whether coordinates of a joint are a position and an orientation."""
+    return JOINT_TYPES[kind].ball >= 0 and bool(JOINT_TYPES[kind].slides)
+
+
+def _keys(kind: str) -> set[str]:
+    """Return what may be written of a joint of this type."""
+    keys = {"coordinate", "near", "rate"}
+    if JOINT_TYPES[kind].ball >= 0:
+        keys |= {"angular_velocity", *_ROTATIONS}
+    return keys | {"position", "velocity"} if _has_position(kind) else keys
+
+
 def _keys_fit(block: Block, kind: str) -> bool:
     """Return whether a joint of this type has what is written; report if not."""
-    allowed = _KEYS.get(kind, {"coordinate", "near", "rate"})
+    allowed = _keys(kind)
     good = not block.bad(*block.nodes)
     for key in block.nodes:
         if key not in allowed:
@@ -102,15 +112,15 @@ def _keys_fit(block: Block, kind: str) -> bool:
 
 def _coordinate(node: Any, reader: Reads, path: str, kind: str, drawn: Pose | None) -> tuple[float, ...] | None:
     """Return q of a joint, or None (reported)."""
-    if kind not in ("spherical", "free"):
+    if JOINT_TYPES[kind].ball < 0:
         return _numbers(node, reader, path, by_freedom("m or rad", kind), kind)
     if not isinstance(node, Map):
         found = f"a list of {len(node.items)}" if isinstance(node, Sequence) else "one number"
-        extra = "give position and orientation: {position: [...], rpy: [...]}" if kind == "free" else _CONVENTIONS
+        extra = "give position and orientation: {position: [...], rpy: [...]}" if _has_position(kind) else _CONVENTIONS
         reader.problem(node, path, f"{found} for the orientation of a {kind} joint", extra)
         return None
     block = reader.block(node, definition("joint_state"), path)
-    allowed = _KEYS[kind] - {"coordinate", "near", "rate", "velocity", "angular_velocity"}
+    allowed = _keys(kind) - {"coordinate", "near", "rate", "velocity", "angular_velocity"}
     for key in block.nodes:
         if key not in allowed:
             reader.problem(
@@ -125,7 +135,7 @@ def _pose(block: Block, kind: str, drawn: Pose | None) -> tuple[float, ...] | No
     rotation = read_rotation(block, _ROTATIONS)
     if rotation is None and block.wrote(*_ROTATIONS):
         return None
-    if kind == "spherical":
+    if not _has_position(kind):
         return rotation
     position = block.get("position")
     if block.bad("position"):

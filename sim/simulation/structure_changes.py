@@ -19,10 +19,11 @@ from sim.assembly.loop_closure import LARGE, SHUT, close_positions, close_veloci
 from sim.assembly.standing import NOWHERE, standing_at
 from sim.assembly.start import bring_to, joint_named, set_rates, unkept_rates, unplaceable
 from sim.assembly.unresisted import massless
-from sim.kernels.tables import GEAR, NQ, NV, TORSION, Control
+from sim.kernels.tables import GEAR, TORSION, Control
 from sim.mechanism.compiler import bind_gear, relative_pose
 from sim.mechanism.frames import Frames, Pose
-from sim.mechanism.mechanism import Mechanism, coordinates_of, rates_of
+from sim.mechanism.joint_motion import coordinates, open_by, rates
+from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
 from sim.scene.read_joints import DEFAULT_TOLERANCE
@@ -188,17 +189,7 @@ def bind_now(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) 
 
 def gap_of(model: Model, frames: Frames, joint: int, poses: tuple[Pose, ...]) -> tuple[float, float]:
     """Return how far a joint is open: (m, rad) along what it would lock."""
-    X = relative_pose(model, frames, joint, poses)
-    kind = int(model.joints.kind[joint])
-    p, R = X.p, X.R
-    if kind == 7:
-        return 0.0, 0.0
-    locked = {0: p, 1: p, 2: p[:2], 3: p[:2], 4: p, 5: p[2:], 6: p}[kind]
-    angle = float(np.arccos(np.clip((np.trace(R) - 1.0) / 2.0, -1.0, 1.0)))
-    tilt = float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
-    skew = float(np.arcsin(np.clip(R[0, 2], -1.0, 1.0)))
-    turn = {0: angle, 1: tilt, 2: angle, 3: tilt, 4: abs(skew), 5: tilt, 6: 0.0}[kind]
-    return float(np.linalg.norm(locked)), turn
+    return open_by(model.type_of(joint), relative_pose(model, frames, joint, poses), model.pitch_of(joint))
 
 
 def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
@@ -229,6 +220,11 @@ def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
     mechanism = Mechanism.of(model, structure, now.mechanism.control, now.mechanism.t)
     for joint in fresh:
         now.mechanism.control.turn[model.columns_of(joint)] = 0.0
+        if model.pitch_of(joint):  # its slide tells the turns that it has made
+            X_FM = relative_pose(model, frames, joint, poses)
+            now.mechanism.control.turn[model.columns_of(joint)] = coordinates(
+                model.type_of(joint), X_FM, model.pitch_of(joint)
+            )
     mechanism.look(q, v)
     gears = [joint for joint in fresh if model.joints.kind[joint] == GEAR]
     for joint in gears:
@@ -332,8 +328,8 @@ def _carry_state(
     V_WB = now.mechanism.work.bodies.V_WB
     for body in range(1, len(model.bodies)):
         joint = int(structure.carrier[body])
-        kind, above = int(model.joints.kind[joint]), int(model.joints.parent[joint])
-        if NQ[kind] == 0:
+        kind, above = model.type_of(joint), int(model.joints.parent[joint])
+        if kind.freedoms == 0:
             continue
         if joint == int(old.carrier[body]):
             q[structure.q_of(model, joint)] = now.q[old.q_of(model, joint)]
@@ -341,14 +337,14 @@ def _carry_state(
             continue
         F = poses[above].of(Pose(frames.p_PF[joint], frames.R_PF[joint]))
         M = poses[body].of(Pose(frames.p_CM[joint], frames.R_CM[joint]))
-        values = coordinates_of(kind, F.inverse().of(M))
-        if joint in old.loops and NQ[kind] == NV[kind]:  # keep the turns it has counted
+        values = coordinates(kind, F.inverse().of(M), model.pitch_of(joint))
+        if joint in old.loops and kind.ball < 0:  # keep the turns it has counted
             values = now.mechanism.work.coordinate[model.columns_of(joint)].copy()
         q[structure.q_of(model, joint)] = values
         w_a, w_b = V_WB[above, :3], V_WB[body, :3]
         v_M = V_WB[body, 3:] + np.cross(w_b, M.p - poses[body].p)
         v_F = V_WB[above, 3:] + np.cross(w_a, M.p - poses[above].p)
-        v[structure.v_of(model, joint)] = rates_of(kind, F, M, w_b - w_a, v_M - v_F)
+        v[structure.v_of(model, joint)] = rates(kind, F.R, M.R, w_b - w_a, v_M - v_F)
     return q, v
 
 
@@ -393,7 +389,8 @@ def generalised_impulse(
         arm = p_W - work.links.x[link]
         for k in range(first, first + count):
             axis = work.freedoms.axis[k]
-            out[k] = axis @ linear if freedoms.linear[k] else axis @ (angular + np.cross(arm, linear))
+            turning = axis @ (angular + np.cross(arm, linear)) + freedoms.pitch[k] * (axis @ linear)
+            out[k] = axis @ linear if freedoms.linear[k] else turning
         link = int(structure.tables.links.parent[link])
     return out
 

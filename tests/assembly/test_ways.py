@@ -13,11 +13,12 @@ from sim.assembly.continuation import Leg, Way, _orders, _parts, ball_in, coordi
 from sim.assembly.loop_closure import Aim, Bonds, held, least, rates_of_loops, root
 from sim.assembly.standing import NOWHERE, standing_at
 from sim.assembly.start import in_words, start
+from sim.joints import JOINT_TYPES
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import KIND
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Frames, Pose, frame_along, rotation_of
-from sim.mechanism.layout import _under, bind, coordinates, motion, zero
+from sim.mechanism.joint_motion import coordinates, motion
+from sim.mechanism.layout import _under, bind
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import Turn, account, first_turn, next_turn
 from sim.scene.load import load_text
@@ -56,21 +57,23 @@ MOTIONS = {
 @pytest.mark.parametrize("kind", MOTIONS)
 def test_coordinates_move_one_frame_in_the_other_and_are_read_back(kind: str) -> None:
     q, p, turn = MOTIONS[kind]
-    found = motion(kind, q)
+    found = motion(JOINT_TYPES[kind], q)
     R = Rotation.from_euler(*turn).as_matrix() if turn else np.eye(3)
     assert np.allclose(found.p, p, atol=1e-15) and np.allclose(found.R, np.reshape(R, (3, 3)), atol=1e-15)
-    assert coordinates(KIND[kind], found) == pytest.approx(np.array(q), abs=1e-15)
-    at = motion(kind, zero(kind))
-    assert not at.p.any() and np.array_equal(at.R, np.eye(3)) and len(zero(kind)) == len(q)
+    assert coordinates(JOINT_TYPES[kind], found) == pytest.approx(np.array(q), abs=1e-15)
+    zero = JOINT_TYPES[kind].zero
+    at = motion(JOINT_TYPES[kind], zero)
+    assert not at.p.any() and np.array_equal(at.R, np.eye(3)) and len(zero) == len(q)
 
 
 def test_rotations_in_space_are_quaternions_of_any_length() -> None:
     R = Rotation.from_rotvec([0.4, -1.2, 0.3])
     assert np.allclose(rotation_of(2.5 * wxyz(R)), R.as_matrix(), atol=1e-15)
-    assert np.allclose(motion("spherical", 0.5 * wxyz(R)).R, R.as_matrix(), atol=1e-15)
-    free = motion("free", np.concatenate([[1.0, 2.0, 3.0], wxyz(R)]))
+    assert np.allclose(motion(JOINT_TYPES["spherical"], 0.5 * wxyz(R)).R, R.as_matrix(), atol=1e-15)
+    free = motion(JOINT_TYPES["free"], np.concatenate([[1.0, 2.0, 3.0], wxyz(R)]))
     assert free.p.tolist() == [1.0, 2.0, 3.0] and np.allclose(free.R, R.as_matrix(), atol=1e-15)
-    assert zero("spherical") == (1.0, 0.0, 0.0, 0.0) and zero("free") == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    assert JOINT_TYPES["spherical"].zero == (1.0, 0.0, 0.0, 0.0)
+    assert JOINT_TYPES["free"].zero == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def test_a_frame_is_set_up_along_an_axis() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import sim
 from sim.analysis.report import generalised
 from sim.closed_chains.generalised import Generalised, forward_dynamics
-from sim.kernels.tables import NV, SPRING, TORSION
+from sim.kernels.tables import SPRING, TORSION
 from sim.mechanism.mechanism import Mechanism
 from tests.dense import inertia_and_bias
 
@@ -44,7 +44,7 @@ def columns(mechanism: Mechanism) -> np.ndarray:
     model, structure = mechanism.model, mechanism.structure
     order = np.zeros(structure.sizes.v, int)
     for joint in structure.carrier[1:]:
-        if NV[int(model.joints.kind[joint])]:
+        if model.joints.nv[joint]:
             order[structure.v_of(model, int(joint))] = np.arange(*model.columns_of(int(joint)).indices(10**9))
     loops = [np.arange(*model.columns_of(joint).indices(10**9)) for joint in structure.loops]
     return np.concatenate([order, *loops]).astype(int)

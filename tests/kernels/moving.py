@@ -78,6 +78,7 @@ class Pair:
         rng = np.random.default_rng(seed)
         self.rng, self.moving = rng, [Link.random(rng) for _ in range(3)]
         self.links, self.blocks, self.work = table(LINK_WORK, 4), table(BLOCK, blocks), table(BLOCK_WORK, blocks)
+        self.blocks.quaternion = -1
         self.rows, self.row_work = table(ROW, rows), table(ROW_WORK, rows)
         self.keeps = np.ones(rows, np.int64)
         self.blocks.touch, self.blocks.mate, self.rows.motion = -1, -1, -1

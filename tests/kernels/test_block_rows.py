@@ -91,6 +91,36 @@ def test_a_row_binds_the_rate_of_its_residual(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("pitch", [0.4, -0.03])
+def test_a_slide_that_follows_a_turn_binds_both_their_rates(seed: int, pitch: float) -> None:
+    """Less the pitch times the rate of turning about the same axis; its residual counts whole turns."""
+    pair = Pair(seed, 3, 3)
+    pair.rows.code, pair.rows.block, pair.rows.pitch, pair.rows.column = (0, 1, 2), (2, 0, 1), pitch, (3, 1, 0)
+    pair.build(0.1)
+    found, asked = pair.row_work.slip.copy(), pair.row_work.gamma.copy()
+    for r in range(3):
+        n, code = int(pair.rows.block[r]), int(pair.rows.code[r])
+        expected = rate_of(pair, n, code, 0.1) - pitch * rate_of(pair, n, code + 3, 0.1)
+        assert found[r] == pytest.approx(pair.rows.scale[r] * expected, abs=1e-9), r
+    plain(constraints.slips)(pair.blocks, pair.rows, pair.work, pair.row_work)
+    np.testing.assert_allclose(pair.row_work.slip, found, atol=1e-13)
+
+    def rates(t: float) -> np.ndarray:
+        pair.build(t)
+        return np.array(pair.row_work.slip)
+
+    np.testing.assert_allclose(asked, -derivative(rates, 0.1), rtol=1e-8, atol=1e-8)
+    pair.build(0.1)
+    coordinate = np.array([40.0, -3.0, 99.0, 0.5])
+    plain(constraints.residuals)(pair.blocks, pair.rows, coordinate, pair.work, pair.row_work)
+    for r in range(3):
+        p_F, F, p_M, _ = pair.frames(int(pair.rows.block[r]), 0.1)
+        along = F[:, pair.rows.code[r]] @ (p_M - p_F)
+        expected = pair.rows.scale[r] * (along - pitch * coordinate[pair.rows.column[r]])
+        assert pair.row_work.phi[r] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_unit_wrenches_do_the_work_of_their_rates(seed: int) -> None:
     pair = one_row_each(seed)
     pair.build(0.1)

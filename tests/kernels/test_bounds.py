@@ -17,9 +17,7 @@ from sim.kernels.tables import (
     BLOCK_WORK,
     BODY_WORK,
     CLEAR,
-    CYLINDRICAL,
     DISARMED,
-    FREE,
     FREEDOM_WORK,
     GUARD,
     GUARD_GAP,
@@ -27,18 +25,28 @@ from sim.kernels.tables import (
     GUARD_STOP,
     LINK,
     LINK_WORK,
-    PLANAR,
     POINT,
-    ROTATIONAL,
     SAMPLED,
     SPAN,
-    SPHERICAL,
     STOP,
-    TRANSLATIONAL,
-    UNIVERSAL,
     WAITING_TO_LEAVE,
     WITHIN,
     table,
+)
+from tests.kernels.kinds import (
+    CYLINDRICAL,
+    FIXED,
+    FREE,
+    PITCH,
+    PLANAR,
+    ROTATIONAL,
+    SCREW,
+    SPHERICAL,
+    TRANSLATIONAL,
+    UNIVERSAL,
+    close,
+    columns_of,
+    lay_out,
 )
 from tests.kernels.plain import plain
 
@@ -69,8 +77,8 @@ class Chain:
 
     def __init__(self) -> None:
         links = self.links = table(LINK, 5)
-        links.kind, links.nv = [0, PLANAR, FREE, SPHERICAL, UNIVERSAL], [0, 3, 6, 3, 2]
-        links.q, links.v, links.column = [0, 0, 3, 10, 14], [0, 0, 3, 9, 12], [0, 1, 4, 10, 13]
+        lay_out(links, [PLANAR, FREE, SPHERICAL, UNIVERSAL])
+        links.column = [0, 1, 4, 10, 13]
         self.nq, self.nv = 16, 14
         self.curves = Curves(self.nq + self.nv + 2)
         for a in (6, 10):  # quaternions stay away from zero
@@ -165,22 +173,22 @@ def test_a_rotation_vector_may_come_out_at_the_other_side(spin: float, jumps: bo
 
 SLIDES = {
     ROTATIONAL: [False], TRANSLATIONAL: [True], CYLINDRICAL: [True, False], UNIVERSAL: [False, False],
-    PLANAR: [True, True, False], SPHERICAL: [False] * 3, FREE: [True] * 3 + [False] * 3,
+    PLANAR: [True, True, False], SPHERICAL: [False] * 3, FREE: [True] * 3 + [False] * 3, SCREW: [False],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", SLIDES)
-def test_a_joint_departs_by_its_freedoms_that_turn_and_by_those_that_slide(kind: int) -> None:
+def test_a_joint_departs_by_its_freedoms_that_turn_and_by_those_that_slide(kind: str) -> None:
     links, slides = table(LINK, 3), np.array(SLIDES[kind])
-    links.kind[2], links.v[2], links.nv[2] = kind, 2, len(slides)
+    freedoms = lay_out(links, [CYLINDRICAL, kind])
     off, most = np.arange(1.0, 10.0), 0.25 * np.arange(1.0, 10.0) ** 2
-    assert [bool(plain(spans.is_slide)(kind, i)) for i in range(len(slides))] == slides.tolist()
     own = slice(2, 2 + len(slides))
     for ahead in (0.1, 9.0):
-        turn_off, turn_most, slide_off, slide_most = plain(spans.own_rates)(links, 2, off, most, ahead)
+        turn_off, turn_most, slide_off, slide_most = plain(spans.own_rates)(links, freedoms, 2, off, most, ahead)
+        moves = np.where(slides, 1.0, PITCH * (kind == SCREW))
         assert (slide_off, slide_most) == pytest.approx(
-            [np.linalg.norm(a[own][slides]) for a in (off, most)], rel=1e-14
-        )
+            [np.linalg.norm(moves * a[own]) for a in (off, most)], rel=1e-14
+        )  # fmt: skip
         more = most[3] * min(ahead * most[2], 2.0) if kind == UNIVERSAL else 0.0
         assert turn_off == pytest.approx(np.linalg.norm(off[own][~slides]) + more, rel=1e-14)
         assert turn_most == pytest.approx(np.linalg.norm(most[own][~slides]), rel=1e-14)
@@ -194,11 +202,8 @@ class Tree:
 
     def __init__(self) -> None:
         links, work = table(LINK, 6), table(LINK_WORK, 6)
-        links.parent, links.kind = (
-            [0, 0, 1, 2, 0, 4],
-            [0, TRANSLATIONAL, ROTATIONAL, CYLINDRICAL, ROTATIONAL, TRANSLATIONAL],
-        )
-        links.nv, links.v, links.q = [0, 1, 1, 2, 1, 1], [0, 0, 1, 2, 4, 5], [0, 0, 1, 2, 4, 5]
+        links.parent = [0, 0, 1, 2, 0, 4]
+        self.freedoms = lay_out(links, [TRANSLATIONAL, ROTATIONAL, CYLINDRICAL, ROTATIONAL, TRANSLATIONAL])
         work.d = np.array([[0, 0, 0], [0.2, 0.3, 0.6], [0.6, -0.2, 0.3], [0.4, 0.4, 0.2], [1, 2, 2], [0.1, 0.1, 0.1]])
         work.V[1:] = np.random.default_rng(1).normal(size=(5, 6))
         work.V[1, :3] = 0.0
@@ -208,7 +213,7 @@ class Tree:
 
     def spread(self) -> np.recarray:
         plain(spans.spread_out)(
-            self.links, self.work, np.zeros(6), self.off, self.most, self.ahead, self.spans
+            self.links, self.freedoms, self.work, np.zeros(6), self.off, self.most, self.ahead, self.spans
         )  # fmt: skip
         return self.spans
 
@@ -274,7 +279,7 @@ def test_departures_as_seen_from_a_link_that_others_hang_on(ahead: float) -> Non
     tree.spread()
     work, c = tree.work, np.array([0.7, -0.4, 0.9])
     work.x[5] = c - [0.2, 0.3, 0.6]  # an arm of 0.7 m
-    rest = (tree.links, ahead, work, tree.off, tree.most, tree.spans, np.zeros(6, np.int64))
+    rest = (tree.links, tree.freedoms, ahead, work, tree.off, tree.most, tree.spans, np.zeros(6, np.int64))
     found = plain(spans.path_departs)(tuple(c), 5, 0, *rest)
     wanted = (plain(spans.departs)(tree.spans, 5, 0.7), tree.spans.spin_off[5], tree.spans.spin[5])
     assert found == pytest.approx(wanted, rel=1e-13)
@@ -300,21 +305,16 @@ def test_departures_as_seen_from_a_link_that_others_hang_on(ahead: float) -> Non
 def test_how_fast_a_root_slides_past_another_along_a_direction() -> None:
     """1 slides along one axis, 4 along three and turns; of each of seven coefficients the difference."""
     links, work, curves = table(LINK, 5), table(FREEDOM_WORK, 7), Curves(12)
-    links.kind, links.nv, links.v, links.q = (
-        [0, TRANSLATIONAL, 0, 0, FREE],
-        [0, 1, 0, 0, 6],
-        [0, 0, 0, 0, 1],
-        [0, 0, 0, 0, 1],
-    )
+    freedoms = lay_out(links, [TRANSLATIONAL, FIXED, FIXED, FREE])
     rng = np.random.default_rng(4)
     work.axis, v, n = rng.normal(size=(7, 3)), rng.normal(size=7), np.array([2.0, 3.0, -6.0]) / 7.0
     along = work.axis @ n
     one, other = along[0] * curves.slope[:, 0], curves.slope[:, 1:4] @ along[1:4]
     for a, b, rates in ((0, 1, one), (1, 4, other - one), (4, 1, one - other), (4, 0, -other), (0, 0, 0.0 * one)):
-        low, high = plain(spans.root_slides)(links, work, curves.span, curves.n, a, b, *n)
+        low, high = plain(spans.root_slides)(links, freedoms, work, curves.span, curves.n, a, b, *n)
         assert (low, high) == pytest.approx((rates.min(), rates.max()), rel=1e-12, abs=1e-15)
     for b, rate in ((0, 0.0), (1, v[0] * along[0]), (4, v[1:4] @ along[1:4])):
-        assert plain(spans.root_slides_now)(links, work, v, b, *n) == pytest.approx(rate, rel=1e-13)
+        assert plain(spans.root_slides_now)(links, freedoms, work, v, b, *n) == pytest.approx(rate, rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -454,8 +454,8 @@ class Formulas:
     def __init__(self) -> None:
         rng = np.random.default_rng(9)
         self.links, self.points, self.curves = table(LINK, 4), table(POINT, 3), Curves(6)
-        self.links.kind, self.links.nv, self.links.body = [0, TRANSLATIONAL, ROTATIONAL, 0], [0, 1, 1, 0], [0, 1, 0, 2]
-        self.links.v, self.links.q = [0, 0, 1, 2], [0, 0, 1, 2]
+        self.links.body = [0, 1, 0, 2]
+        self.of_freedoms = lay_out(self.links, [TRANSLATIONAL, ROTATIONAL, FIXED])
         self.points.body, self.points.p_B = [1, 2, 2], rng.normal(size=(3, 3))
         self.points.p_B[2] = [0.2, -0.3, 0.6]
         self.work, self.freedoms, self.bodies = table(LINK_WORK, 4), table(FREEDOM_WORK, 2), table(BODY_WORK, 3)
@@ -472,7 +472,8 @@ class Formulas:
 
     def load(self, operation: int, argument: int, at: float = AT) -> tuple[tuple[float, ...], float]:
         return plain(spans.load_interval)(
-            np.array([3.0, 4.0]), self.points, self.links, operation, argument, 5.0, SECONDS, at, self.curves.span,
+            np.array([3.0, 4.0]), self.points, self.links, self.of_freedoms, operation, argument, 5.0, SECONDS, at,
+            self.curves.span,
             self.ranges, self.rates, self.work, self.bodies, self.freedoms, self.v, self.spans,
         )  # fmt: skip
 
@@ -498,7 +499,7 @@ def test_a_point_has_the_rate_of_its_link_and_of_the_root_that_slides(k: int) ->
     slides = axis * one.curves.slope[:, 0]
     low, high = rate - one.v[0] * axis + slides.min() - off, rate - one.v[0] * axis + slides.max() + off
     assert plain(spans.point_rates)(
-        one.points, one.links, 6 + k, one.curves.span, one.work, one.freedoms, one.v, one.spans
+        one.points, one.links, one.of_freedoms, 6 + k, one.curves.span, one.work, one.freedoms, one.v, one.spans
     ) == pytest.approx((value, low, high), rel=1e-12)
     interval, here = one.load(VELOCITY, 6 + k)
     assert interval == pytest.approx((low, high, -np.inf, np.inf), rel=1e-12)
@@ -532,9 +533,9 @@ def test_the_centre_of_mass_is_as_fast_as_its_bodies_together(at: float) -> None
         assert here == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, SPHERICAL, UNIVERSAL])
+@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, SPHERICAL, UNIVERSAL, SCREW])
 @pytest.mark.parametrize("hang", ["on the world", "on one link"])
-def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: int, hang: str) -> None:
+def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: str, hang: str) -> None:
     """Sides depart by what `path_departs` tells; the rest is the turning of the parent's axes under both."""
     tree = Tree()
     tree.ahead = AFTER
@@ -542,8 +543,9 @@ def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: int, ha
         tree.links.parent[4] = 2
     tree.spread()
     blocks, work = table(BLOCK, 2), table(BLOCK_WORK, 2)
-    blocks.kind[1], blocks.column[1], blocks.a[1], blocks.b[1] = kind, 2, 3, 5
-    blocks.freedoms[1] = {SPHERICAL: 3, CYLINDRICAL: 2, UNIVERSAL: 2}.get(kind, 1)
+    blocks.quaternion = -1
+    close(blocks, 1, kind)
+    blocks.column[1], blocks.a[1], blocks.b[1] = 2, 3, 5
     frame = np.random.default_rng(3).normal(size=36)
     work.frame[1] = frame
     place, w, u = tuple(frame[:3]), np.linalg.norm(frame[21:24]), np.linalg.norm(frame[24:27])
@@ -551,12 +553,13 @@ def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: int, ha
     ranges, rates = np.full((2, 6, 5), 7.0)
     path = np.zeros(6, np.int64)
     plain(spans.loop_ranges)(
-        tree.links, blocks, tree.work, work, coordinate, rate, BEFORE, AFTER, tree.off, tree.most, tree.spans, path,
+        tree.links, tree.freedoms, blocks, columns_of(kind, 2, 6), tree.work, work, coordinate, rate, BEFORE, AFTER,
+        tree.off, tree.most, tree.spans, path,
         ranges, rates,
     )  # fmt: skip
     meet, rest = (
         0 if hang == "on the world" else 2,
-        (tree.links, AFTER, tree.work, tree.off, tree.most, tree.spans, path),
+        (tree.links, tree.freedoms, AFTER, tree.work, tree.off, tree.most, tree.spans, path),
     )
     (slide_a, off_a, spin_a), (slide_b, off_b, _) = (plain(spans.path_departs)(place, b, meet, *rest) for b in (3, 5))
     slides, swing = slide_a + slide_b, min(AFTER * spin_a, 2.0)
@@ -565,7 +568,7 @@ def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: int, ha
     slides = slides + (off_a + spin_a * swing) * AFTER * (u + slides)
     slides = slides + (u + slides) * swing
     turns = off_a + off_b + (w + off_a + off_b) * swing
-    wide = {ROTATIONAL: [turns], TRANSLATIONAL: [slides], CYLINDRICAL: [slides, turns]}.get(kind)
+    wide = {ROTATIONAL: [turns], SCREW: [turns], TRANSLATIONAL: [slides], CYLINDRICAL: [slides, turns]}.get(kind)
     for i in range(blocks.freedoms[1]):
         c = 2 + i
         off = wide[i] if wide else np.nan

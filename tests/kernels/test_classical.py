@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels.integrators import classical
 from sim.kernels.system import CLASSICAL
-from sim.kernels.tables import FREE, LINK, PLANAR, REPLY, ROTATIONAL, Status, table
+from sim.kernels.tables import LINK, REPLY, Status, table
+from tests.kernels.kinds import FREE, PLANAR, ROTATIONAL, UNIVERSAL, lay_out
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -19,11 +20,10 @@ KINDS, NQ, NV = (ROTATIONAL, PLANAR, FREE, PLANAR, ROTATIONAL), (1, 3, 7, 3, 1),
 Q, V = sum(NQ), sum(NV)
 
 
-def links() -> np.recarray:
-    out = table(LINK, 6)
-    out.kind[1:], out.nv[1:] = KINDS, NV
-    out.q[1:], out.v[1:] = np.cumsum((0, *NQ))[:-1], np.cumsum((0, *NV))[:-1]
-    return out
+def links(kinds: tuple[str, ...] = KINDS) -> tuple[np.recarray, np.recarray]:
+    """Return links of these joints, and their freedoms."""
+    out = table(LINK, len(kinds) + 1)
+    return out, lay_out(out, kinds)
 
 
 def random_q(seed: int) -> np.ndarray:
@@ -65,25 +65,26 @@ def slopes_in_child(q: np.ndarray, v: np.ndarray, slope: np.ndarray) -> np.ndarr
 def test_linear_rates_are_taken_along_the_axes_of_the_child_and_back(seed: int) -> None:
     q, v = random_q(seed), np.random.default_rng(seed + 9).normal(size=V)
     found = v.copy()
-    plain(classical.into_child)(links(), q, found)
+    plain(classical.into_child)(*links(), q, found)
     np.testing.assert_allclose(found, in_child(q, v), rtol=1e-13, atol=1e-14)
-    plain(classical.out_of_child)(links(), q, found)
+    plain(classical.out_of_child)(*links(), q, found)
     np.testing.assert_allclose(found, v, rtol=1e-13, atol=1e-14)
     slope = np.random.default_rng(seed + 19).normal(size=V)
     expected = slopes_in_child(q, v, slope)
-    plain(classical.slopes_into_child)(links(), q, v, slope)
+    plain(classical.slopes_into_child)(*links(), q, v, slope)
     np.testing.assert_allclose(slope, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_what_is_linear_and_what_turns() -> None:
-    v = np.arange(10.0) + 1.0
-    assert plain(classical.linear_part)(FREE, v, 2) == (3.0, 4.0, 5.0)
-    assert plain(classical.linear_part)(PLANAR, v, 2) == (3.0, 4.0, 0.0)
-    assert plain(classical.angular_part)(FREE, v, 2) == (6.0, 7.0, 8.0)
-    assert plain(classical.angular_part)(PLANAR, v, 2) == (0.0, 0.0, 5.0)
-    for kind, expected in ((FREE, [9.0, 8.0, 7.0]), (PLANAR, [9.0, 8.0, 5.0])):
+    v, axes = np.arange(10.0) + 1.0, np.eye(3)
+    free, planar = (links((UNIVERSAL, kind, ROTATIONAL)) for kind in (FREE, PLANAR))
+    assert plain(classical.linear_part)(*free, v, 2) == (3.0, 4.0, 5.0)
+    assert plain(classical.linear_part)(*planar, v, 2) == (3.0, 4.0, 0.0)
+    assert plain(classical.angular_part)(*free, v, 2, axes) == (6.0, 7.0, 8.0)
+    assert plain(classical.angular_part)(*planar, v, 2, axes) == (0.0, 0.0, 5.0)
+    for kind, expected in ((free, [9.0, 8.0, 7.0]), (planar, [9.0, 8.0, 5.0])):
         out = v.copy()
-        plain(classical.put_linear)(kind, (9.0, 8.0, 7.0), 2, out)
+        plain(classical.put_linear)(*kind, (9.0, 8.0, 7.0), 2, out)
         np.testing.assert_array_equal(out, [1.0, 2.0, *expected, 6.0, 7.0, 8.0, 9.0, 10.0])
 
 
@@ -102,7 +103,13 @@ def problem(near: int = 0) -> tuple:
         one=SimpleNamespace(intact=np.ones(1, int), near=[near]), own=np.full((5, n), 9.0), stage=np.full(n, 9.0),
         rows="row work", keeps="keeps", reply=table(REPLY, 1),
     )  # fmt: skip
-    return SimpleNamespace(one=one, links=links(), rows="rows"), SimpleNamespace(failed=[0]), work, None
+    of_links, freedoms = links()
+    return (
+        SimpleNamespace(one=one, links=of_links, freedoms=freedoms, rows="rows"),
+        SimpleNamespace(failed=[0]),
+        work,
+        None,
+    )
 
 
 def run(system: tuple, t: float, y: np.ndarray, h: float, stage_slope) -> tuple[int, np.ndarray]:

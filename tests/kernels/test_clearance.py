@@ -27,16 +27,15 @@ from sim.kernels.tables import (
     PLANE,
     ROW,
     ROW_WORK,
-    SLIPPING,
     SPAN,
     SPHERE,
     TOUCH,
     TOUCH_WORK,
-    TRANSLATIONAL,
     table,
 )
 from sim.kernels.unilateral import cones, contact_system, pressing
 from tests.contact.solids import Solid, shape_table
+from tests.kernels.kinds import TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain
 from tests.kernels.test_bounds import Curves
 
@@ -61,7 +60,7 @@ class Pair:
         ]
         self.shapes, x, R = shape_table(self.solids, rng)
         self.links, self.work, self.freedoms = table(LINK, 3), table(LINK_WORK, 3), table(FREEDOM_WORK, 2)
-        self.links.kind[1:], self.links.nv[1:], self.links.v, self.links.q = TRANSLATIONAL, 1, [0, 0, 1], [0, 0, 1]
+        self.of_freedoms = lay_out(self.links, [TRANSLATIONAL] * 2)
         self.work.x, self.work.R, self.work.V[1:] = x, R, rng.normal(size=(2, 6))
         self.freedoms.axis, self.v, self.curves = rng.normal(size=(2, 3)), rng.normal(size=2), Curves(5)
         self.spans = table(SPAN, 3)
@@ -87,7 +86,8 @@ class Pair:
     def rolling(self, seconds: float = 0.2) -> float:
         c = [tuple(solid.x) for solid in self.solids]
         return plain(clearance.rolling_speed)(
-            self.shapes, 0, 1, tuple(self.n), *c, self.links, self.curves.span, seconds, self.work, self.freedoms,
+            self.shapes, 0, 1, tuple(self.n), *c, self.links, self.of_freedoms, self.curves.span, seconds, self.work,
+            self.freedoms,
             self.v, self.spans, self.pose,
         )  # fmt: skip
 
@@ -173,8 +173,8 @@ def test_centres_come_together_by_their_speeds_and_what_these_depart(meet: int) 
     c_a, c_b = (solid.x for solid in pair.solids)
     off, most = np.array([0.6, 0.7]), np.array([1.1, 1.3])
     r0, r1, spin_a, spin_b = plain(clearance.centre_rates)(
-        tuple(pair.n), tuple(c_a), tuple(c_b), 1, 2, meet, pair.links, pair.curves.span, 0.2, pair.work, pair.freedoms,
-        pair.v, off, most, pair.spans, np.zeros(3, np.int64),
+        tuple(pair.n), tuple(c_a), tuple(c_b), 1, 2, meet, pair.links, pair.of_freedoms, pair.curves.span, 0.2,
+        pair.work, pair.freedoms, pair.v, off, most, pair.spans, np.zeros(3, np.int64),
     )  # fmt: skip
 
     def seen(k: int, c: np.ndarray) -> np.ndarray:
@@ -296,7 +296,7 @@ class Slipping:
 
     def __init__(self) -> None:
         self.blocks, self.rows = table(BLOCK, 5), table(ROW, 7)
-        self.blocks.kind, self.blocks.row = [SLIPPING, 1, SLIPPING, SLIPPING, SLIPPING], [1, 3, 4, 2, 6]
+        self.blocks.slips, self.blocks.row = [1, 0, 1, 1, 1], [1, 3, 4, 2, 6]
         self.blocks.rows, self.blocks.freedoms, self.blocks.second = [1, 1, 2, 1, 1], [1, 1, 2, 1, 1], [0, 0, 0, 1, 0]
         self.rows.low, self.rows.high = -1.0, 1.0
         self.rows.high[6] = -1.0  # which is not held
@@ -307,7 +307,7 @@ class Slipping:
 
 def test_forces_are_nearest_to_their_shares() -> None:
     one = Slipping()
-    one.blocks.kind[:] = 1
+    one.blocks.slips[:] = 0
     work = rows_with(one.force)
     plain(chosen.share_out)(one.N, 4, one.blocks, one.rows, work)
     N = one.N[:4]

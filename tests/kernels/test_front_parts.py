@@ -8,6 +8,7 @@ import pytest
 from sim.kernels.elimination import articulated, fronts, pivots
 from sim.kernels.elimination.pivots import CUT, DELAY, REPEATED, UNFELT
 from sim.kernels.tables import BLOCK, BLOCK_WORK, FRONT, FRONT_WORK, LINK, LINK_WORK, ONE_WORK, ROW, ROW_WORK, table
+from tests.kernels.kinds import PLANAR, ROTATIONAL, SPHERICAL
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree
 
@@ -355,7 +356,7 @@ def test_what_is_left_of_a_wrench_beside_others_may_be_roundoff(share: float, le
 @pytest.mark.parametrize("choose", [0, 1])
 def test_freedoms_that_give_way_are_taken_out_of_the_rows_that_wait(choose: int) -> None:
     """x = S.K / sqrt(D): K <- K - g x, about the parent's origin; G <- G + x x^T."""
-    tree, front = Tree(1, [(0, 1), (1, 5), (2, 6)], rotors=()), Front(3)
+    tree, front = Tree(1, [(0, ROTATIONAL), (1, PLANAR), (2, SPHERICAL)], rotors=()), Front(3)
     tree.look(tree.q, tree.v)
     plain(articulated.articulate)(*tree.tree)
     b, work, one = 2, table(FRONT_WORK, 4), front.one

@@ -13,9 +13,7 @@ from sim.kernels.tables import (
     BLOCK_WORK,
     BOX,
     CAPSULE,
-    COLUMN,
     CYLINDER,
-    CYLINDRICAL,
     ELLIPSOID,
     FREEDOM,
     FREEDOM_WORK,
@@ -24,7 +22,6 @@ from sim.kernels.tables import (
     PLANE,
     PRESS,
     SPHERE,
-    SPHERICAL,
     STEPPED,
     STOP,
     TOUCH,
@@ -33,6 +30,7 @@ from sim.kernels.tables import (
 )
 from sim.kernels.unilateral import gathering
 from tests.contact.solids import Solid, shape_table
+from tests.kernels.kinds import CYLINDRICAL, SPHERICAL, columns_of
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -213,9 +211,10 @@ class Joints:
         links, freedoms, blocks = table(LINK, 4), table(FREEDOM, 5), table(BLOCK, 4)
         links.parent, links.joint, links.v, links.column = [0, 0, 1, 1], [-1, 4, 2, 3], [0, 0, 0, 2], [0, 0, 0, 2]
         freedoms.linear = [1, 0, 0, 0, 0]
-        blocks.joint, blocks.motor, blocks.kind = [2, 5, 5, 6], [1, 1, 0, 0], [0, 0, CYLINDRICAL, SPHERICAL]
+        blocks.joint, blocks.motor = [2, 5, 5, 6], [1, 1, 0, 0]
         blocks.a, blocks.b, blocks.column = [0, 0, 3, 2], [0, 0, 2, 1], [0, 0, 5, 7]
-        columns, stops = table(COLUMN, 10), table(STOP, 5)
+        columns, stops = columns_of(CYLINDRICAL, 5, 10), table(STOP, 5)
+        columns[7:] = columns_of(SPHERICAL, 7, 10)[7:]
         columns.joint, columns.linear = [2, 2, 3, 3, 3, 5, 5, 6, 6, 6], [1, 0, 0, 0, 0, 1, 0, 0, 0, 0]
         columns.friction = 0.5 * np.arange(10)
         stops.joint, stops.column, stops.angle, stops.side = (

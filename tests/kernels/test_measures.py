@@ -13,26 +13,27 @@ from sim.kernels.motion import AFAR, AHEAD, LANDING, NEAR, SOON
 from sim.kernels.tables import (
     ARMED,
     BLOCK,
-    CYLINDRICAL,
     DISARMED,
-    FREE,
     GUARD,
     GUARD_HOLD,
     GUARD_RUB,
     HYSTERESIS,
     LEAST_HYSTERESIS,
-    NQ,
-    NV,
     ONE,
     ONE_WORK,
+    ROW_WORK,
+    WAITING_TO_LEAVE,
+    table,
+)
+from tests.kernels.kinds import (
+    CYLINDRICAL,
+    FREE,
     PLANAR,
     ROTATIONAL,
-    ROW_WORK,
+    SCREW,
     SPHERICAL,
     TRANSLATIONAL,
     UNIVERSAL,
-    WAITING_TO_LEAVE,
-    table,
 )
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree, moved
@@ -44,15 +45,15 @@ LENGTH = 1.7
 
 
 def error_of(tree: Tree, y: np.ndarray, e: np.ndarray) -> float:
-    return float(plain(motion.error_norm)(tree.links, LENGTH, y, e, len(tree.q)))
+    return float(plain(motion.error_norm)(tree.links, tree.freedoms, LENGTH, y, e, len(tree.q)))
 
 
 def state(tree: Tree) -> np.ndarray:
     return np.r_[tree.q, tree.v, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, UNIVERSAL, PLANAR])
-def test_errors_of_coordinates_are_in_units_of_length_and_of_speed(kind: int) -> None:
+@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, CYLINDRICAL, UNIVERSAL, PLANAR, SCREW])
+def test_errors_of_coordinates_are_in_units_of_length_and_of_speed(kind: str) -> None:
     """The mean square over coordinates and rates alike; a joint before it counts, too."""
     tree = Tree(1, [(0, ROTATIONAL), (1, kind)], rotors=())
     y, n = state(tree), len(tree.v)
@@ -69,7 +70,7 @@ def test_errors_of_coordinates_are_in_units_of_length_and_of_speed(kind: int) ->
 
 
 @pytest.mark.parametrize("kind", [SPHERICAL, FREE])
-def test_errors_of_quaternions_are_angles_whatever_their_length(kind: int) -> None:
+def test_errors_of_quaternions_are_angles_whatever_their_length(kind: str) -> None:
     """What is along a quaternion turns nothing."""
     tree = Tree(2, [(0, TRANSLATIONAL), (1, kind)], rotors=())
     first = 1 + (3 if kind == FREE else 0)
@@ -105,16 +106,6 @@ def test_errors_of_quaternions_are_angles_whatever_their_length(kind: int) -> No
 def test_nothing_that_moves_has_no_error() -> None:
     tree = Tree(3, [], rotors=())
     assert error_of(tree, np.zeros(2), np.ones(2)) == 0.0
-
-
-def test_which_freedoms_are_lengths() -> None:
-    tree = Tree(4)
-    for link in tree.links[1:]:
-        if link.kind not in (SPHERICAL, FREE):
-            for i in range(link.nv):
-                found = bool(plain(motion.translation)(link.kind, i))
-                assert found == bool(tree.freedoms.linear[link.v + i]), (link.kind, i)
-    assert {int(k) for k in tree.links.kind[1:]} >= {k for k in range(8) if NQ[k] == NV[k] > 0}
 
 
 def test_errors_of_work_are_beside_the_work_and_a_kinetic_energy() -> None:

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.integrators import newton
-from sim.kernels.tables import FREE, LINK, ROTATIONAL, SPHERICAL, table
+from sim.kernels.tables import LINK, table
+from tests.kernels.kinds import FREE, ROTATIONAL, SPHERICAL, lay_out
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -20,8 +21,7 @@ Q, V = sum(NQ), sum(NV)
 
 def links():
     out = table(LINK, 5)
-    out.kind[1:], out.nv[1:] = KINDS, NV
-    out.q[1:], out.v[1:] = np.cumsum((0, *NQ))[:-1], np.cumsum((0, *NV))[:-1]
+    lay_out(out, KINDS)
     return out
 
 
@@ -101,7 +101,3 @@ def test_the_spectral_radius_is_that_of_the_whole_jacobian(seed):
         x = none.copy()
         assert plain(newton.spectral_radius)(links(), w, by_q, by_v, x, y) == 0.0
         np.testing.assert_allclose(x, 1.0 + 0.01 * np.arange(2 * V))  # begins anew, along no axis
-
-
-def test_the_turning_freedoms_of_each_kind():
-    assert [plain(newton.turning_of)(links(), b) for b in range(1, 5)] == [-1, 4, 7, -1]

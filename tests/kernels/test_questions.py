@@ -185,7 +185,7 @@ def test_positions_and_rates_are_brought_back_the_shortest_way(along: bool, monk
     freedoms, length = flow.structure.tables.freedoms, flow.structure.tables.one.length[0]
     rng = np.random.default_rng(1)
     off = y.copy()
-    bird = [int(x) for x in np.flatnonzero(flow.structure.tables.links.kind == 7)]
+    bird = [int(x) for x in np.flatnonzero(flow.structure.tables.links.nv == 6)]
     still = int(flow.structure.tables.links.q[bird[0]])
     off[:nq][np.arange(nq) < still] += 1e-6 * rng.normal(size=still)
     off[nq : nq + n] += rng.normal(size=n)
@@ -271,7 +271,7 @@ def test_errors_of_states_count_the_work_of_drives(along: bool, monkeypatch: pyt
         e = np.zeros_like(y)
         e[0], e[nq + n], e[-1] = e_q, e_w, 9.0
         assert ask(flow, NORM, y, e) == Status.OK
-        own = plain(motion.error_norm)(tables.links, tables.one.length[0], y, e, nq)
+        own = plain(motion.error_norm)(tables.links, tables.freedoms, tables.one.length[0], y, e, nq)
         energy = tables.one.length[0] ** 2 / tables.one.mobility[0]
         assert flow.work.reply.error[0] == pytest.approx(max(own, (e_w / (3.0 + energy)) ** 2), rel=1e-12)
         assert flow.work.reply.error[0] > 0.0

@@ -13,8 +13,9 @@ import sim
 from sim.kernels.integrators import radau
 from sim.kernels.project import add_freedoms
 from sim.kernels.system import NORM, RADAU, SETTLE, SLOPE, START
-from sim.kernels.tables import FREE, LINK, NEWTON_WORK, REPLY, ROTATIONAL, SPHERICAL, TRANSLATIONAL, Status, table
+from sim.kernels.tables import LINK, NEWTON_WORK, REPLY, Status, table
 from tests.dynamics.engine import simulator_of
+from tests.kernels.kinds import ROTATIONAL, TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -86,7 +87,7 @@ def test_what_the_last_trial_has_become(follows: float) -> None:
 def small_system(by_q: float, by_v: float) -> tuple:
     """One rotation with these derivatives of its acceleration."""
     links = table(LINK, 2)
-    links.kind[1], links.nv[1] = ROTATIONAL, 1
+    lay_out(links, [ROTATIONAL])
     work = SimpleNamespace(
         newton=table(NEWTON_WORK, 1), turning=np.zeros(1), by_q=np.array([[by_q]]), by_v=np.array([[by_v]]),
         real=np.zeros((1, 1)), pair=np.zeros((1, 1), complex), real_order=np.zeros(1, int), pair_order=np.zeros(1, int),
@@ -223,10 +224,10 @@ def test_seven_corrections_are_the_last() -> None:
 
 
 def test_sizes_are_root_mean_squares_with_what_lengthens_quaternions() -> None:
-    tables = SimpleNamespace(links="l", one=SimpleNamespace(length=[0.4], nq=[7], nv=[3]))
+    tables = SimpleNamespace(links="l", freedoms="f", one=SimpleNamespace(length=[0.4], nq=[7], nv=[3]))
     three = [np.array([2.0]), np.array([3.0]), np.array([5.0])]
 
-    def error_norm(links, length, y, e, nq):
+    def error_norm(links, freedoms, length, y, e, nq):
         assert (links, length, y, nq) == ("l", 0.4, "y", 7)
         return float(e[0])
 
@@ -251,7 +252,7 @@ def trial(
     newton.h[0], newton.stale[0], newton.linearised[0], newton.theta[0] = 0.1, stale, linearised, theta
     newton.radius[0] = 77.0
     one = SimpleNamespace(nq=[n - m - 2], nv=[m], length=[0.4])
-    tables, control = SimpleNamespace(one=one, links="l"), SimpleNamespace(failed=[failed])
+    tables, control = SimpleNamespace(one=one, links="l", freedoms="f"), SimpleNamespace(failed=[failed])
     work = SimpleNamespace(newton=newton, stages=np.zeros((11, n)), reply=table(REPLY, 1))
     system = (tables, control, work, None)
     rows = np.zeros(16 * n)
@@ -281,7 +282,7 @@ def trial(
         calls.append(("estimate", first))
         return estimated
 
-    def error_norm(links, length, y, e, nq):
+    def error_norm(links, freedoms, length, y, e, nq):
         assert (links, length, len(y), e.tolist(), nq) == ("l", 0.4, n, [3.0] * n, n - m - 2)
         return 6.25
 
@@ -372,8 +373,7 @@ def test_a_jacobian_that_lets_it_converge_slowly_is_found_anew_next_time(theta: 
 def test_derivatives_are_differences_by_increments_in_units_of_size(failing: int | None) -> None:
     """Of 1e-7 of the length or of a radian, of rates with their own size: a rate of 1e8 has no digits below that."""
     links, m, length = table(LINK, 4), 3, 0.25
-    links.kind[1:], links.nv[1:] = (ROTATIONAL, TRANSLATIONAL, ROTATIONAL), 1
-    links.q[1:] = links.v[1:] = range(3)
+    lay_out(links, [ROTATIONAL, TRANSLATIONAL, ROTATIONAL])
     rng = np.random.default_rng(4)
     by_q, by_v = rng.normal(size=(m + 2, m)), rng.normal(size=(m + 2, m))
     y, asked, base = np.array([0.3, -2.0, 1.1, 1e8, -3.0, 0.7, 0.1, 0.2]), [], np.zeros(2 * m + 2)
@@ -463,8 +463,8 @@ class Dense:
         """Return the matrix that takes away what lengthens quaternions: nothing is found of that."""
         out, links = np.eye(len(y)), self.flow.structure.tables.links
         for b in range(1, len(links)):
-            if links.kind[b] in (FREE, SPHERICAL):
-                a = int(links.q[b]) + (3 if links.kind[b] == FREE else 0)
+            if links.quaternion[b] >= 0:
+                a = int(links.q[b] + links.quaternion[b] - links.v[b])
                 out[a : a + 4, a : a + 4] -= np.outer(y[a : a + 4], y[a : a + 4])
         return out
 
@@ -536,7 +536,7 @@ def test_the_jacobian_is_that_of_accelerations_and_powers() -> None:
     asked(flow, 0.0, 0.02, -1.0)
     y, nq, m, work = flow.stepper.y, beside.nq, beside.nv, flow.work
     links = flow.structure.tables.links
-    assert set(links.kind[1:].tolist()) >= {FREE, SPHERICAL}
+    assert set((links.quaternion - links.v)[links.quaternion >= 0].tolist()) == {0, 3}
     by_q, by_v = np.zeros((m + 2, m)), np.zeros((m + 2, m))
     for k in range(m):
         for sign in (1.0, -1.0):

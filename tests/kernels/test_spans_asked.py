@@ -37,7 +37,7 @@ class Asked:
     def __init__(self, kinds: list[int], verdicts: list[float], meetings: int) -> None:
         self.log: list = []
         one = SimpleNamespace(nq=np.array([3]), nv=np.array([2]))
-        self.tables = SimpleNamespace(one=one, links="tree", blocks="blocks",
+        self.tables = SimpleNamespace(one=one, links="tree", freedoms="freedoms", blocks="blocks", columns="of joints",
                                       meetings=SimpleNamespace(a=np.zeros(meetings)))  # fmt: skip
         self.guards = SimpleNamespace(table=table(GUARD, len(kinds)))
         self.guards.table.kind = kinds
@@ -80,12 +80,12 @@ def test_motion_is_looked_at_with_the_times_before_and_after_the_place() -> None
     assert one.log == [
         ("put_motion", "tree", "span", 7, 0.3, 0.25, "span_q", "span_v", "span_off", "span_most"),
         ("move", "system", "span_q", "span_v"),
-        ("spread_out", "tree", "links", "span_v", "span_off", "span_most", close(0.175), "spans"),
+        ("spread_out", "tree", "freedoms", "links", "span_v", "span_off", "span_most", close(0.175), "spans"),
         ("columns", "system", "span_q", "span_v"),
         ("body_poses", "tree", "links", "bodies"),
         ("tree_ranges", "tree", "span", 7, 3, 0.25, 0.3, "coordinate", "ranges", "rate_ranges"),
-        ("loop_ranges", "tree", "blocks", "links", "blocks", "coordinate", "rate", close(0.075), close(0.175),
-         "span_off", "span_most", "spans", "path", "ranges", "rate_ranges"),
+        ("loop_ranges", "tree", "freedoms", "blocks", "of joints", "links", "blocks", "coordinate", "rate",
+         close(0.075), close(0.175), "span_off", "span_most", "spans", "path", "ranges", "rate_ranges"),
         ("judge", 0), ("judge", 1), ("ask", "answers", CLEAR_GAPS, "system", 1.5, "span"),
     ]  # fmt: skip
     assert one.told[SPAN_HEADER:].tolist() == [SAMPLED, SAMPLED]

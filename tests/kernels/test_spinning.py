@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import inertial, spinning
 from sim.kernels.spinning import FAR, PARTS
-from sim.kernels.tables import BLOCK, FREE, ROTATIONAL, ROW, ROW_WORK, SPHERICAL, TRANSLATIONAL, table
+from sim.kernels.tables import BLOCK, ROW, ROW_WORK, table
+from tests.kernels.kinds import FIXED, FREE, NQ, ROTATIONAL, SPHERICAL, TRANSLATIONAL
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree
 
@@ -41,7 +42,7 @@ def test_lone_bodies_are_those_that_nothing_else_holds() -> None:
     assert by_centre == list(LONE)
     assert [b for b in range(1, 9) if plain(inertial.goes_by_centre)(tree.links, none, b)] == [1, 2, 3, 5, 6]
     assert not plain(inertial.all_lone)(tree.links, blocks)
-    alone = Tree(2, ((0, FREE), (0, 0), (0, FREE)), rotors=())
+    alone = Tree(2, ((0, FREE), (0, FIXED), (0, FREE)), rotors=())
     assert plain(inertial.all_lone)(alone.links, none)
     held = table(BLOCK, 1)
     held.a, held.b = 3, 0
@@ -129,7 +130,7 @@ def test_free_bodies_go_on_about_their_centres() -> None:
         for b in range(1, 9):
             a, k = int(tree.links.q[b]), int(tree.links.v[b])
             if b not in centred:
-                n = {FREE: 7, SPHERICAL: 4}.get(int(tree.links.kind[b]), 1)
+                n = NQ[tree.kinds[b]]
                 np.testing.assert_array_equal(q[a : a + n], straight[a : a + n])
                 np.testing.assert_array_equal(v[k : k + tree.links.nv[b]], tree.v[k : k + tree.links.nv[b]])
                 continue

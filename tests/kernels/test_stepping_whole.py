@@ -291,7 +291,7 @@ class Apart:
         def overlaps(work, points, h):
             assert (points, h) == (3, H)
             links = table(LINK_WORK, len(work.links))
-            plain(kinematics.poses)(self.at.tables.links, self.q, links, work.freedoms.copy())
+            plain(kinematics.poses)(self.at.tables.links, self.at.tables.freedoms, self.q, links, work.freedoms.copy())
             assert (work.end_links.x == links.x).all() and (work.end_links.R == links.R).all()
             return 0.03, self.worst
 

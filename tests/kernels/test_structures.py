@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from sim.assembly.start import first_structure
-from sim.kernels.tables import FREE, FREEDOM_ROWS, HARD_ROWS, LINEAR, NQ, NV, SPHERICAL, UNIVERSAL_ROW
+from sim.joints import JOINT_TYPES
+from sim.kernels.tables import UNIVERSAL_ROW
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
 from sim.mechanism.structure import PATIENCE, Structure, _most_piled, choose_tree
 from sim.scene.load import load_text
+from tests.kernels.kinds import FREE, LINEAR, NQ, NV, SPHERICAL
 from tests.mechanisms import random_mechanism
 from tests.scene_texts import scene_text
 
@@ -28,21 +30,19 @@ def graph(rng: np.random.Generator, bodies: int, joints: int) -> SimpleNamespace
     """Return what a choice of trees asks of a model: joints between bodies, a free one for each body, a constraint."""
     ends = [rng.choice(bodies + 1, 2, replace=False) for _ in range(joints)]
     ends = [(int(a), int(b)) if b else (int(b), int(a)) for a, b in ends]  # the world is no child
-    kind = [1] * joints + [FREE] * bodies + [10]
-    kind[joints // 2] = FREE  # a declared one
-    kind[joints // 3] = 8
+    constraints = {joints + bodies: "a rolling one", joints // 3: "a blade"}
     table = SimpleNamespace(
         parent=np.array([a for a, _ in ends] + [0] * bodies + [0]),
-        child=np.array([b for _, b in ends] + list(range(1, bodies + 1)) + [1]), kind=np.array(kind),
+        child=np.array([b for _, b in ends] + list(range(1, bodies + 1)) + [1]),
     )  # fmt: skip
     free = np.array([-1, *range(joints, joints + bodies)])
-    return SimpleNamespace(bodies=range(bodies + 1), joints=table, free_joint=free)
+    return SimpleNamespace(bodies=range(bodies + 1), joints=table, free_joint=free, constraints=constraints)
 
 
 def chosen(model: SimpleNamespace, active: set[int], carrier: list[int] | None, new: set[int]) -> list[int]:
     """Return the same by the rule as it is written: kept carriers, the first joint in file order, free joints."""
     out: dict[int, int] = {}
-    parent, child, kind, free = model.joints.parent, model.joints.child, model.joints.kind, model.free_joint
+    parent, child, free = model.joints.parent, model.joints.child, model.free_joint
     for body in model.bodies[1:]:
         if carrier is not None and (carrier[body] in active or carrier[body] == free[body]):
             out[body] = carrier[body]
@@ -53,8 +53,8 @@ def chosen(model: SimpleNamespace, active: set[int], carrier: list[int] | None, 
             way.append(int(parent[out[way[-1]]]))
         return way
 
-    for joint in range(len(kind)):
-        usable = joint in active and joint not in new and kind[joint] < 8
+    for joint in range(len(parent)):
+        usable = joint in active and joint not in new and joint not in model.constraints
         if usable and int(child[joint]) not in out and int(child[joint]) not in above(int(parent[joint])):
             out[int(child[joint])] = joint
     return [-1] + [out.get(body, int(free[body])) for body in model.bodies[1:]]
@@ -88,7 +88,7 @@ class Layout:
         self.parent = [-1] + [
             self.body.index(int(model.joints.parent[structure.carrier[body]])) for body in self.body[1:]
         ]
-        self.kind = [0] + [int(model.joints.kind[structure.carrier[body]]) for body in self.body[1:]]
+        self.kind = ["fixed"] + [model.type_of(int(structure.carrier[body])).name for body in self.body[1:]]
         self.first = np.concatenate([[0, 0], np.cumsum([NV[k] for k in self.kind[1:]])]).tolist()
 
     def way(self, link: int) -> list[int]:
@@ -154,7 +154,12 @@ def test_links_are_numbered_depth_first_with_their_addresses(layout: Layout) -> 
     visit(0)
     assert layout.body == order and structure.carrier[0] == -1
     assert [int(structure.link_of[body]) for body in order] == list(range(n))
-    assert links.parent[1:].tolist() == layout.parent[1:] and links.kind[1:].tolist() == layout.kind[1:]
+    assert links.parent[1:].tolist() == layout.parent[1:]
+    begun = {SPHERICAL: 0, FREE: 3}  # where their quaternions are
+    quaternion = [v + begun[k] if k in begun else -1 for v, k in zip(layout.first, layout.kind, strict=False)]
+    assert links.quaternion.tolist() == quaternion
+    assert links.bends.tolist() == [int(k == "universal") for k in layout.kind]
+    assert links.rides.tolist() == [int(k in (FREE, "planar")) for k in layout.kind]
     assert links.joint[1:].tolist() == [int(structure.carrier[b]) for b in order[1:]]
     assert links.column[1:].tolist() == [int(model.joints.column[j]) for j in links.joint[1:]]
     assert links.nv[1:].tolist() == [NV[k] for k in layout.kind[1:]]
@@ -222,16 +227,16 @@ def test_pointers_lead_through_the_tree_with_virtual_links_last(layout: Layout) 
 
 
 def rows_of(model: Model, joint: int, motor: bool) -> list[tuple[int, float, float, int, int, int]]:
-    kind, first = int(model.joints.kind[joint]), int(model.joints.column[joint])
+    kind, first = model.type_of(joint), int(model.joints.column[joint])
     unit = [1.0 if code < 3 else model.length for code in range(10)]
     out = []
     if not motor:
-        whole = {0: range(6), 2: range(6)}.get(kind, ())  # told by the rotation vector
-        out += [(c, unit[c], 0.0, int(c in whole and c != UNIVERSAL_ROW), -1, 0) for c in HARD_ROWS[kind]]
-    for i, code in enumerate(FREEDOM_ROWS[kind]):
+        whole = range(6) if kind.name in ("fixed", "translational") else ()  # told by the rotation vector
+        out += [(c, unit[c], 0.0, int(c in whole and c != UNIVERSAL_ROW), -1, 0) for c in kind.locked]
+    for i, code in enumerate(kind.free):
         if model.columns.motion[first + i] >= 0:
             out.append((code, unit[code], 0.0, 0, int(model.columns.motion[first + i]), first + i))
-    for i, code in enumerate(FREEDOM_ROWS[kind]):
+    for i, code in enumerate(kind.free):
         if model.columns.armature[first + i] > 0.0 and not motor:
             out.append((code, float(model.columns.armature[first + i]) ** 0.5, 1.0, 0, -1, first + i))
     return out
@@ -251,11 +256,12 @@ def test_blocks_and_rows_of_loops_and_motors(layout: Layout) -> None:
         up = [layout.freedoms(layout.way(end)[: layout.way(end).index(fork)]) for end in (b, a)]
         up.append(layout.freedoms(layout.way(fork)[:-1]))
         block, own = blocks[n], rows_of(model, joint, motor)
-        kind = 0 if motor else int(model.joints.kind[joint])
-        found = [
-            int(block[name]) for name in ("kind", "joint", "column", "a", "b", "fork", "motor", "touch", "freedoms")
-        ]
-        assert found == [kind, joint, int(model.joints.column[joint]), a, b, fork, int(motor), -1, NV[kind]]
+        kind = JOINT_TYPES["fixed" if motor else model.type_of(joint).name]
+        ends = ("a", "b", "fork", "motor", "touch", "freedoms")
+        found = [int(block[name]) for name in ("quaternion", "on_line", "slips", "joint", "column", *ends)]
+        line = kind.name in ("rotational", "translational", "cylindrical")
+        said = [{SPHERICAL: 0, FREE: 3}.get(kind.name, -1), line, 0, joint, int(model.joints.column[joint])]
+        assert found == [*said, a, b, fork, int(motor), -1, NV[kind.name]]
         assert [int(block[name]) for name in ("row", "rows", "hard", "support", "jacobian")] == [
             row, len(own), sum(one[2] == 0.0 for one in own), entry, number,
         ]  # fmt: skip
@@ -376,12 +382,12 @@ def test_constraints_have_blocks_of_their_own() -> None:
         assert own.motion.tolist() == [-1] * len(own) and not own.compliance.any() and not own.column.any()
         row += len(codes[name])
     assert len(rows) == row and structure.binds_rates
-    numbers = ("kind", "freedoms", "rolls", "ground", "bend", "ring", "tube", "code", "beside")
+    numbers = ("slips", "freedoms", "rolls", "ground", "bend", "ring", "tube", "code", "beside")
     told = {
         "wheel": (0, 0, 0, 0, 0.0, None, None, 10, 10), "blade": (0, 0, 0, 0, 0.0, None, None, 11, 11),
         "ring": (0, 0, 1, 0, 0.0, 0.4, 0.1, 0, 1), "egg": (0, 0, 1, 0, 0.0, 0.0, None, 0, 1),
         "dome": (0, 0, 1, 1, 2.0, 0.0, 0.6, 0, 1), "pipe": (0, 0, 1, 4, -3.0, 0.0, 0.2, 0, 1),
-        "grip": (14, 2, 1, 0, 0.0, 0.0, 0.5, 0, 1), "slip": (14, 1, 0, 0, 0.0, None, None, 10, 10),
+        "grip": (1, 2, 1, 0, 0.0, 0.0, 0.5, 0, 1), "slip": (1, 1, 0, 0, 0.0, None, None, 10, 10),
         "twin": (0, 0, 0, 0, 0.0, None, None, 1, 5),
     }  # fmt: skip
     for name, expected in told.items():
@@ -427,9 +433,9 @@ def test_a_constraint_that_lets_go_has_rows_while_it_is_held() -> None:
     columns.motion[first], columns.motion[other] = (8, 9), 7
     held = replace(model, columns=columns)
     assert _rows_of(held, grip, False) == [
-        (0, 1.0, 0.0, 2, 8, first.start), (1, 1.0, 0.0, 2, 9, first.start + 1), (2, 1.0, 0.0, 0, -1, 0),
+        (0, 1.0, 0.0, 2, 8, first.start, 0.0), (1, 1.0, 0.0, 2, 9, first.start + 1, 0.0), (2, 1.0, 0.0, 0, -1, 0, 0.0),
     ]  # fmt: skip
-    assert _rows_of(held, slip, False) == [(10, 1.0, 0.0, 2, 7, other.start)]
+    assert _rows_of(held, slip, False) == [(10, 1.0, 0.0, 2, 7, other.start, 0.0)]
 
 
 def test_what_waits_for_parents_is_piled_until_they_come() -> None:

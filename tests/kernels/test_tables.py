@@ -49,8 +49,7 @@ ARRAYS = {
     "ONE_WORK": "power:2 energy:2 trust:4 pivots:2",
 }
 CODES = {
-    "FIXED ROTATIONAL TRANSLATIONAL CYLINDRICAL UNIVERSAL PLANAR SPHERICAL FREE NO_SIDE_SLIP KNIFE_EDGE ROLLING "
-    "ROLLING_OPEN SAME_VELOCITY GEAR SLIPPING": range(15),
+    "NO_SIDE_SLIP KNIFE_EDGE ROLLING ROLLING_OPEN SAME_VELOCITY GEAR": range(1, 7),
     "PLANE SPHERE CAPSULE BOX CYLINDER ELLIPSOID MESH": range(7),
     "FACE LINE BALL ROUND": range(4),
     "OPEN STICK SLIP CREEP": range(4),
@@ -100,32 +99,14 @@ def test_statuses_are_numbered_in_their_order() -> None:
     assert [(status.name, int(status)) for status in model.Status] == [(n, k) for k, n in enumerate(names.split())]
 
 
-def test_each_joint_locks_what_it_does_not_leave_free() -> None:
-    """Translations x, y, z of F are 0-2, turns 3-5; of M's axes 7-9.  What is locked and what is free makes six."""
-    free = {
-        "fixed": "", "rotational": "rz", "translational": "z", "cylindrical": "z rz", "universal": "rx rz'",
-        "planar": "x y rz", "spherical": "rx' ry' rz'", "free": "x y z rx' ry' rz'",
-    }  # fmt: skip
-    words = ["x", "y", "z", "rx", "ry", "rz", "", "rx'", "ry'", "rz'"]
-    for name, said in free.items():
-        kind = model.KIND[name]
-        codes = [words.index(word) for word in said.split()]
-        assert list(model.FREEDOM_ROWS[kind]) == codes and model.NV[kind] == len(codes)
-        assert list(model.LINEAR[kind]) == [int("r" not in word) for word in said.split()]
-        assert model.NQ[kind] == len(codes) + (name in ("spherical", "free"))
-        left = [k for k in range(6) if words[k] not in [word.rstrip("'") for word in said.split()]]
-        locked = [0, 1, 2, model.UNIVERSAL_ROW] if name == "universal" else left
-        assert list(model.HARD_ROWS[kind]) == locked
-    assert {name: kind for kind, name in enumerate(free)} == model.KIND
-
-
-def test_constraints_bind_rows_and_are_no_freedoms() -> None:
+def test_constraints_bind_rows() -> None:
     assert model.CONSTRAINT_KIND == {
-        "no_side_slip": 8, "knife_edge": 9, "rolling": 10, "same_velocity": 12, "gear": 13, "screw": 13,
+        "no_side_slip": 1, "knife_edge": 2, "rolling": 3, "same_velocity": 5, "gear": 6, "screw": 6,
     }  # fmt: skip
-    assert model.HARD_ROWS[8:] == ((10,), (11,), (0, 1, 2), (0, 1), (), (), ())
-    assert model.FREEDOM_ROWS[8:] == ((),) * 7
-    assert model.NQ[8:] == (0,) * 7 and model.NV[8:] == (0, 0, 0, 0, 0, 0, 1)
+    assert model.CONSTRAINT_ROWS == {1: (10,), 2: (11,), 3: (0, 1, 2), 4: (0, 1), 5: (), 6: ()}
+
+
+def test_shapes_and_positions_in_their_tables() -> None:
     assert model.SHAPE_KIND == {
         "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6,
     }  # fmt: skip

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import forces, kinematics, project
 from sim.kernels.elimination import articulated
-from sim.kernels.tables import FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL
+from tests.kernels.kinds import FREE, NQ, PLANAR, ROTATIONAL, SCREW, SPHERICAL, TRANSLATIONAL, UNIVERSAL
 from tests.kernels.moving import derivative, vee
 from tests.kernels.plain import plain
 from tests.kernels.trees import EVERY_KIND, Tree, joint_pose, moved
@@ -22,8 +22,7 @@ def test_links_stand_where_their_joints_put_them() -> None:
     tree.look(tree.q, tree.v)
     for b in range(1, len(tree.links)):
         link, up = tree.links[b], int(tree.links.parent[b])
-        p, R = joint_pose(link.kind, tree.q[link.q :][: 7 if link.kind == FREE else 4 if link.kind == SPHERICAL else
-                          link.nv])  # fmt: skip
+        p, R = joint_pose(tree.kinds[b], tree.q[link.q :][: NQ[tree.kinds[b]]])
         x, A = tree.work.x[up], tree.work.R[up].reshape(3, 3)
         F = A @ link.R_PF.reshape(3, 3)
         np.testing.assert_allclose(tree.work.d[b], A @ link.p_PF + F @ p, atol=1e-13)
@@ -40,7 +39,7 @@ def path(tree: Tree, vdot: np.ndarray, t: float) -> np.ndarray:
         middle = tree.v + vdot * (a + h / 2)
         turn = h * middle
         for link in tree.links[1:]:
-            if link.kind in (SPHERICAL, FREE):
+            if link.quaternion >= 0:
                 k3 = slice(link.v + link.nv - 3, link.v + link.nv)
                 turn[k3] += np.cross(middle[k3], vdot[k3]) * h**3 / 12
         q = moved(tree, q, turn)
@@ -86,16 +85,16 @@ def test_a_world_that_turns_carries_its_tree() -> None:
 def test_rates_of_coordinates_are_those_of_the_freedoms() -> None:
     tree = Tree(4)
     for link in tree.links[1:]:  # quaternions as integrators have them, about a unit
-        if link.kind in (SPHERICAL, FREE):
-            at = slice(link.q + (3 if link.kind == FREE else 0), link.q + (7 if link.kind == FREE else 4))
+        if link.quaternion >= 0:
+            at = slice(link.q + link.nv - 3, link.q + link.nv + 1)
             tree.q[at] *= 1.2 / np.linalg.norm(tree.q[at])
     found = np.full(len(tree.q), 9.0)
     plain(kinematics.qdot)(tree.links, tree.q, tree.v, found)
     still = np.zeros(len(tree.v))
     expected = derivative(lambda t: path(tree, still, t) if t else tree.q)
     for link in tree.links[1:]:
-        if link.kind in (SPHERICAL, FREE):  # `moved` has them at unit length, as near as can be
-            at = slice(link.q + (3 if link.kind == FREE else 0), link.q + (7 if link.kind == FREE else 4))
+        if link.quaternion >= 0:  # `moved` has them at unit length, as near as can be
+            at = slice(link.q + link.nv - 3, link.q + link.nv + 1)
             expected[at] *= 1.2 * np.sign(tree.q[at] @ path(tree, still, 1e-9)[at])
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
@@ -107,8 +106,8 @@ def test_displacements_are_in_the_freedoms_own_axes() -> None:
     plain(project.add_freedoms)(tree.links, dq, 0.7, q)
     expected = moved(tree, tree.q, 0.7 * dq)
     for link in tree.links[1:]:
-        a, n = int(link.q), {SPHERICAL: 4, FREE: 7}.get(int(link.kind), int(link.nv))
-        if link.kind in (SPHERICAL, FREE):
+        a, n = int(link.q), int(link.nv + (link.quaternion >= 0))
+        if link.quaternion >= 0:
             at = slice(a + n - 4, a + n)
             expected[at] *= np.sign(expected[at] @ q[at])
         np.testing.assert_allclose(q[a : a + n], expected[a : a + n], atol=1e-13)
@@ -119,9 +118,9 @@ def test_quaternions_get_unit_length_and_nothing_else_changes() -> None:
     q = tree.q.copy()
     plain(project.normalise)(tree.links, q)
     for link in tree.links[1:]:
-        a, n = int(link.q), {SPHERICAL: 4, FREE: 7}.get(int(link.kind), int(link.nv))
+        a, n = int(link.q), int(link.nv + (link.quaternion >= 0))
         expected = tree.q[a : a + n].copy()
-        if link.kind in (SPHERICAL, FREE):
+        if link.quaternion >= 0:
             expected[-4:] /= np.linalg.norm(expected[-4:])
         np.testing.assert_allclose(q[a : a + n], expected, rtol=1e-14)
 
@@ -135,8 +134,8 @@ def test_columns_of_the_tree_are_coordinates_and_rotation_vectors() -> None:
     np.testing.assert_array_equal(rate, [9.0, 9.0, *tree.v])
     assert coordinate[:2].tolist() == [9.0, 9.0]
     for link in tree.links[1:]:
-        own = tree.q[link.q :][: {SPHERICAL: 4, FREE: 7}.get(int(link.kind), int(link.nv))]
-        if link.kind in (SPHERICAL, FREE):
+        own = tree.q[link.q :][: int(link.nv + (link.quaternion >= 0))]
+        if link.quaternion >= 0:
             turn = Rotation.from_quat(np.roll(own[-4:], -1)).as_rotvec()
             own = np.r_[own[:-4], turn]
         np.testing.assert_allclose(coordinate[link.column :][: len(own)], own, atol=1e-13)
@@ -221,8 +220,8 @@ def test_a_wrench_that_climbs_gives_what_the_pass_inward_gives(name: str) -> Non
     np.testing.assert_allclose(tree.freedom_work.vdot, np.linalg.solve(M, tau), atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, UNIVERSAL, PLANAR, SPHERICAL, FREE])
-def test_the_freedom_without_inertia_is_told(kind: int) -> None:
+@pytest.mark.parametrize("kind", [ROTATIONAL, TRANSLATIONAL, UNIVERSAL, PLANAR, SPHERICAL, FREE, SCREW])
+def test_the_freedom_without_inertia_is_told(kind: str) -> None:
     """The last one of a body without mass; of a rod about its own axis the one that turns about it."""
     tree = Tree(9, [(0, ROTATIONAL), (1, kind), (0, UNIVERSAL)], rotors=())
     tree.links.mass[2], tree.links.inertia_K[2] = 0.0, 0.0

@@ -15,26 +15,13 @@ from scipy.spatial.transform import Rotation
 import sim
 from sim.kernels.integrators import variational
 from sim.kernels.system import SETTLE, START, VARIATIONAL
-from sim.kernels.tables import (
-    BLOCK,
-    BLOCK_WORK,
-    CYLINDRICAL,
-    EVALUATIONS,
-    FREE,
-    FREEDOM,
-    LINK,
-    LINK_WORK,
-    ROTATIONAL,
-    ROW,
-    SPHERICAL,
-    Status,
-    table,
-)
+from sim.kernels.tables import BLOCK, BLOCK_WORK, EVALUATIONS, FREEDOM, LINK, LINK_WORK, ROW, Status, table
 from sim.scene.load import load_text
 from tests import mechanisms
 from tests.dense import inertia_and_bias, link_jacobians
 from tests.dynamics.engine import simulator_of
 from tests.dynamics.test_variational import DAMPED, TIES, far, tied
+from tests.kernels.kinds import CYLINDRICAL, FREE, ROTATIONAL, SPHERICAL, close, lay_out
 from tests.kernels.plain import plain
 from tests.scene_texts import scene_text
 
@@ -147,10 +134,9 @@ def test_differences_of_momenta() -> None:
 
 def test_rotors_in_the_tree_turn_with_their_freedoms() -> None:
     """Of a quaternion the turn in the child's axes: its sine along its axis."""
-    kinds, nq, nv = (ROTATIONAL, FREE, CYLINDRICAL, SPHERICAL), (1, 7, 2, 4), (1, 6, 2, 3)
+    kinds = (ROTATIONAL, FREE, CYLINDRICAL, SPHERICAL)
     links = table(LINK, 5)
-    links.kind[1:], links.nv[1:] = kinds, nv
-    links.q[1:], links.v[1:] = np.cumsum((0, *nq))[:-1], np.cumsum((0, *nv))[:-1]
+    lay_out(links, kinds)
     rng, h, found = rng_of(2), 0.2, np.full((12, 2), 9.0)
     armature = rng.uniform(0.5, 2.0, 12)
     q0, q1 = rng.normal(size=14), rng.normal(size=14)
@@ -173,7 +159,8 @@ def test_rotors_in_the_tree_turn_with_their_freedoms() -> None:
 def test_rotors_on_loops_turn_with_their_rows() -> None:
     """Rows of armatures alone: those of a slide and an angle by their coordinates, of balls by M as seen from F."""
     blocks, rows = table(BLOCK, 3), table(ROW, 7)
-    blocks.kind[:] = CYLINDRICAL, SPHERICAL, FREE
+    for n, kind in enumerate((CYLINDRICAL, SPHERICAL, FREE)):
+        close(blocks, n, kind)
     rows.block[:], rows.code[:] = (0, 0, 1, 1, 2, 2, 0), (2, 5, 7, 9, 1, 8, 0)
     rows.compliance[:], rows.column[:] = (1, 1, 1, 1, 1, 1, 0), (0, 1, 2, 4, 6, 9, 0)
     rng, h = rng_of(5), 0.3
@@ -265,7 +252,7 @@ def test_a_row_that_stays_open_is_told(open_by: float, closed: bool) -> None:
 @pytest.mark.parametrize("follows", [False, True])
 def test_the_guess_is_a_taylor_polynomial(follows: bool) -> None:
     links = table(LINK, 2)
-    links.kind[1], links.nv[1] = CYLINDRICAL, 2
+    lay_out(links, [CYLINDRICAL])
     rng, h, before = rng_of(7), 0.2, np.array([0.4, -1.1, 0.05])
     y, a = rng.normal(size=6), rng.normal(size=2)
     jerk = (a - before[:2]) / 0.05 if follows else np.zeros(2)
@@ -338,7 +325,7 @@ def test_a_step_solves_the_discrete_euler_lagrange_equations(seed: int) -> None:
             wheels = np.zeros(len(v0))
             for b in range(1, len(shown.structure.tables.links)):
                 link = shown.structure.tables.links[b]
-                if link.kind not in (SPHERICAL, FREE):
+                if link.quaternion < 0:
                     ends = (x[link.q : link.q + link.nv] for x in (q0, q1))
                     wheels[link.v : link.v + link.nv] = -np.subtract(*ends) / h
             left, right = left + rotors * wheels, right + rotors * wheels

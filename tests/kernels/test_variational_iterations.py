@@ -10,7 +10,8 @@ import pytest
 
 from sim.kernels.integrators import variational
 from sim.kernels.system import VARIATIONAL
-from sim.kernels.tables import FREEDOM, LINK, REPLY, ROTATIONAL, ROW, ROW_WORK, SETTLED, TRANSLATIONAL, Status, table
+from sim.kernels.tables import FREEDOM, LINK, REPLY, ROW, ROW_WORK, SETTLED, Status, table
+from tests.kernels.kinds import ROTATIONAL, TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
@@ -26,8 +27,7 @@ def system_of(acts: tuple[int, int] = (1, 0), failed: int = 0, rows: int = ROWS)
     """Three freedoms, rows of which the second and the last are soft, and scratch full of numbers."""
     rng = np.random.default_rng(3)
     links, freedoms, table_rows, row_work = table(LINK, B), table(FREEDOM, NV), table(ROW, rows), table(ROW_WORK, rows)
-    links.kind[1:], links.nv[1:] = (ROTATIONAL, TRANSLATIONAL, ROTATIONAL), 1
-    links.q[1:] = links.v[1:] = range(NV)
+    lay_out(links, [ROTATIONAL, TRANSLATIONAL, ROTATIONAL])
     links.column[1:] = [2, 0, 1]
     freedoms.armature[:], freedoms.linear[:] = [0.2, 0.7, 0.4], [0, 1, 0]
     if rows:

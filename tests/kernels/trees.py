@@ -8,22 +8,20 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import inertia, kinematics
-from sim.kernels.tables import (
+from sim.kernels.tables import FREEDOM_WORK, LINK, LINK_WORK, table
+from tests.kernels.kinds import (
     CYLINDRICAL,
+    FIXED,
     FREE,
-    FREEDOM,
-    FREEDOM_WORK,
-    LINEAR,
-    LINK,
-    LINK_WORK,
     NQ,
-    NV,
+    PITCH,
     PLANAR,
     ROTATIONAL,
+    SCREW,
     SPHERICAL,
     TRANSLATIONAL,
     UNIVERSAL,
-    table,
+    lay_out,
 )
 from tests.kernels.plain import plain
 from tests.rotations import random_matrix
@@ -31,7 +29,7 @@ from tests.rotations import random_matrix
 # On which link each hangs, and by which joint: every kind, on the world and on what moves; two that end a branch.
 EVERY_KIND = (
     (0, FREE), (1, UNIVERSAL), (2, SPHERICAL), (1, CYLINDRICAL), (3, PLANAR), (5, ROTATIONAL), (3, TRANSLATIONAL),
-    (7, SPHERICAL), (0, PLANAR), (9, UNIVERSAL),
+    (7, SPHERICAL), (0, PLANAR), (9, SCREW),
 )  # fmt: skip
 
 
@@ -41,22 +39,18 @@ class Tree:
     places : of each link, on which it hangs, and by which kind of joint; rotors : armature in every freedom of these
     """
 
-    def __init__(self, seed: int, places: Sequence[tuple[int, int]] = EVERY_KIND, rotors: Sequence[int] = (2, 4, 8)):
+    def __init__(self, seed: int, places: Sequence[tuple[int, str]] = EVERY_KIND, rotors: Sequence[int] = (2, 4, 8)):
         rng, count = np.random.default_rng(seed), len(places) + 1
         self.rng, self.links, self.work = rng, table(LINK, count), table(LINK_WORK, count)
-        nq = nv = 0
-        owner: list[int] = []
-        linear: list[int] = []
-        for b, (parent, kind) in enumerate(places, 1):
+        self.kinds = [FIXED, *(kind for _, kind in places)]
+        self.freedoms = lay_out(self.links, self.kinds[1:])
+        for b, (parent, _) in enumerate(places, 1):
             link = self.links[b]
-            link.parent, link.kind, link.q, link.v, link.nv, link.column = parent, kind, nq, nv, NV[kind], nv
-            link.joint = b - 1
-            nq, nv, owner, linear = nq + NQ[kind], nv + NV[kind], owner + [b] * NV[kind], linear + list(LINEAR[kind])
-            link.ball = nv - 3 if kind in (SPHERICAL, FREE) and b not in rotors else -1
-        self.links.ball[0] = -1
+            link.parent, link.column, link.joint = parent, link.v, b - 1
+        self.links.ball = np.where(np.isin(np.arange(count), rotors), -1, self.links.quaternion)
+        nq, nv, owner = sum(NQ[kind] for _, kind in places), len(self.freedoms), self.freedoms.owner
         self.links.body = np.arange(count)
-        self.freedoms, self.freedom_work = table(FREEDOM, nv), table(FREEDOM_WORK, nv)
-        self.freedoms.owner, self.freedoms.linear = owner, linear
+        self.freedom_work = table(FREEDOM_WORK, nv)
         self.freedoms.armature = np.where(np.isin(owner, rotors), rng.uniform(0.1, 0.5, nv), 0.0)
         for b in range(count):
             self.links.R_PF[b], self.links.p_PF[b] = random_matrix(rng).ravel(), rng.normal(size=3)
@@ -78,7 +72,7 @@ class Tree:
 
     def look(self, q: np.ndarray, v: np.ndarray) -> None:
         """Fill poses, velocities and inertias."""
-        plain(kinematics.poses)(self.links, q, self.work, self.freedom_work)
+        plain(kinematics.poses)(self.links, self.freedoms, q, self.work, self.freedom_work)
         plain(kinematics.velocities)(self.links, self.freedoms, v, self.work, self.freedom_work)
         plain(inertia.link_inertias)(self.links, self.work)
 
@@ -106,13 +100,15 @@ class Tree:
         return np.einsum("bik,bij,bjl->kl", J, self.inertias(), J) + np.diag(self.freedoms.armature)
 
 
-def joint_pose(kind: int, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def joint_pose(kind: str, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return place and axes of a joint's frame M in F, by its coordinates."""
     p, R = np.zeros(3), np.eye(3)
-    if kind in (ROTATIONAL, CYLINDRICAL, PLANAR):
+    if kind in (ROTATIONAL, CYLINDRICAL, PLANAR, SCREW):
         R = Rotation.from_euler("z", q[-1]).as_matrix()
     if kind in (TRANSLATIONAL, CYLINDRICAL):
         p[2] = q[0]
+    if kind == SCREW:
+        p[2] = PITCH * q[0]
     if kind in (PLANAR, FREE):
         p[: 2 + (kind == FREE)] = q[: 2 + (kind == FREE)]
     if kind == UNIVERSAL:
@@ -127,8 +123,8 @@ def moved(tree: Tree, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
     out = q.copy()
     for link in tree.links[1:]:
         own = dq[link.v : link.v + link.nv]
-        if link.kind in (SPHERICAL, FREE):
-            slides = 3 if link.kind == FREE else 0
+        if link.quaternion >= 0:
+            slides = link.quaternion - link.v
             out[link.q : link.q + slides] += own[:slides]
             at = slice(link.q + slides, link.q + slides + 4)
             turn = Rotation.from_quat(np.roll(q[at], -1)) * Rotation.from_rotvec(own[slides:])

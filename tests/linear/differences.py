@@ -44,7 +44,7 @@ def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx
     assert flow.ask(START, y, y) == 0 and flow.ask(SETTLE, y, slope) == 0  # type: ignore[attr-defined]
     vdot = slope[len(q) : -2]
     for b in range(1, len(links)):
-        if links.kind[b] >= 6:
+        if links.quaternion[b] >= 0:
             k = int(links.v[b] + links.nv[b]) - 3
             vdot[k : k + 3] += np.cross(model.v[k : k + 3], v[k : k + 3])
     return np.concatenate([v[positions], vdot[rates]])

@@ -61,7 +61,7 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     Judged(
         "sim/mechanism/lending.py",
-        "poses(links, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
+        "poses(links, freedoms, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)", "5", "6",
         "a pose that is like no other: whether M is singular in all poses is seen at any of them",
     ),
     Judged(

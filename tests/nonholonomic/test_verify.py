@@ -15,7 +15,7 @@ from sim.analysis.verification import oracle_wheels
 from sim.analysis.verification.oracle_joints import Frame, Side
 from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.verdict import Verdict
-from sim.kernels.tables import KIND
+from sim.joints import JOINT_TYPES
 from sim.mechanism.compiler import compile
 from sim.recording.restoring import restored
 from sim.scene.load import load_text
@@ -91,7 +91,7 @@ def test_engine_and_oracle_agree(name: str) -> None:
 
 
 def test_recordings_tell_the_types_of_constraints() -> None:
-    assert {joint.name: joint.type for joint in run("all").joints if joint.type not in KIND} == {
+    assert {joint.name: joint.type for joint in run("all").joints if joint.type not in JOINT_TYPES} == {
         "rim": "rolling", "rolls": "rolling", "shell": "rolling", "blade": "knife_edge", "axle": "no_side_slip",
         "screw": "screw", "tied": "same_velocity",
     }  # fmt: skip

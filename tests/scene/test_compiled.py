@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.kernels.tables import CYLINDRICAL, DRAG, FREE, SPRING, TORSION, UNIVERSAL, WRENCH
+from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
 from sim.scene.load import load_text
@@ -109,7 +109,9 @@ def test_joints_are_those_that_are_written_and_free_ones_for_what_may_come_loose
         (0, 4),
         (0, 5),
     ]
-    assert model.joints.kind.tolist() == [UNIVERSAL, CYLINDRICAL, 6, 1, 1, 0, 13, 13, 8, 10, 12, FREE, FREE]
+    types = ["universal", "cylindrical", "spherical", "rotational", "rotational", "fixed", *["free"] * 2]
+    assert [model.type_of(j).name for j in (*range(6), 11, 12)] == types
+    assert model.joints.kind.tolist() == [0] * 6 + [6, 6, 1, 3, 5] + [0] * 2
     assert model.joints.nv.tolist() == [2, 2, 3, 1, 1, 0, 0, 0, 1, 2, 1, 6, 6]
     assert model.joints.column.tolist() == [0, 2, 4, 7, 8, 9, 9, 9, 9, 10, 12, 13, 19]
     assert sorted(model.connected) == [0, 1, 2, 3, 5, 6, 7, 8, 9]

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from sim.joints import JOINT_TYPES
 from sim.mechanism.frames import frame_along
-from sim.mechanism.layout import motion
+from sim.mechanism.joint_motion import motion
 from sim.scene.problem import SceneError
 from tests.scene.examples import by_name, scene_of
 
@@ -313,7 +314,7 @@ def test_the_sign_of_a_twin_is_that_of_its_mirror_image(kind, axes, freedom):
     def moved(rate, p):
         q = np.zeros(len(joint.rest))
         q[freedom] = rate
-        X = motion(joint.type, q)
+        X = motion(JOINT_TYPES[joint.type], q)
         return R @ (X.p + X.R @ R.T @ p)
 
     reflect = np.diag([1.0, -1.0, 1.0])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from sim.scene.spec import JOINT_FREEDOMS
+from sim.joints import JOINT_TYPES
 from tests.scene.examples import PENDULUM, by_name, scene_of
 
 pytestmark = pytest.mark.fast
@@ -43,7 +43,7 @@ def joints():
 def test_every_freedom_has_its_number(joints):
     for joint in joints.values():
         for key in ("stiffness", "rest", "damping", "armature"):
-            assert len(getattr(joint, key)) == JOINT_FREEDOMS[joint.type]
+            assert len(getattr(joint, key)) == JOINT_TYPES[joint.type].freedoms
     tube = joints["tube"]
     assert (tube.stiffness, tube.damping, tube.armature) == ((3, 4), (5, 6), (1, 2))
     assert tube.rest == (0.01, math.radians(90))

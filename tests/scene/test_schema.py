@@ -8,12 +8,13 @@ import jsonschema
 import pytest
 import yaml
 
+from sim.joints import JOINT_TYPES
 from sim.scene import describe, vocabulary
 from sim.scene.describe import blocks
 from sim.scene.load import load, load_text
 from sim.scene.read_settings import build_render, build_simulate
 from sim.scene.reading import default
-from sim.scene.spec import JOINT_FREEDOMS, Body, Constraint, Event, Joint, Limits, Simulate, World
+from sim.scene.spec import Body, Constraint, Event, Joint, Limits, Simulate, World
 from sim.scene.units import parse_unit
 from tests.scene.examples import FIGURE, PENDULUM, SWING, by_name, scene_of
 
@@ -154,7 +155,7 @@ def test_nouns_have_the_keys_of_the_schema():
     assert fields(Event) - own - {"actions"} == triggers
     actions = keys("event") - triggers - {"touch", "release"}
     assert actions == {"connect", "cut", "enable", "disable", "set", "impulse", "stop"}
-    assert vocabulary.definition("joint")["properties"]["type"]["enum"] == list(JOINT_FREEDOMS)
+    assert vocabulary.definition("joint")["properties"]["type"]["enum"] == list(JOINT_TYPES)
 
 
 def test_what_is_not_written_has_the_default_of_the_schema():

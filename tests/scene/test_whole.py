@@ -175,6 +175,7 @@ NAN4 = (math.nan,) * 4
 D = math.pi / 180
 NOTHING: dict[str, Any] = {
     "part": 0,
+    "pitch": 0.0,
     "axis": None,
     "second_axis": None,
     "parent_point": None,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.scene.spec import JOINT_FREEDOMS
+from sim.joints import JOINT_TYPES
 
 FIGURES = Path(__file__).parents[2] / "scenes" / "figures"
 pytestmark = pytest.mark.fast
@@ -30,7 +30,7 @@ def test_links_joints_and_freedoms(name, links, kinds):
     assert len(scene.bodies) == links
     assert len(scene.joints) == links - 1
     assert Counter(joint.type for joint in scene.joints) == kinds
-    assert sum(JOINT_FREEDOMS[joint.type] for joint in scene.joints) == int(name[-2:])
+    assert sum(JOINT_TYPES[joint.type].freedoms for joint in scene.joints) == int(name[-2:])
 
 
 @pytest.mark.parametrize(("name", "mass"), [("monkey16", 30.0), ("human28", 73.0), ("human40", 73.0)])

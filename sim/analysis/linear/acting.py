@@ -12,7 +12,7 @@ from sim.analysis.linear.complex_step import angle, dot, length, magnitude, rota
 from sim.analysis.linear.poses import Motion
 from sim.analysis.linear.restraints import Block
 from sim.kernels import programs as op
-from sim.kernels.tables import DRAG, FREE, SPHERICAL, SPRING, TORSION, WRENCH, Control, Tables
+from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH, Control, Tables
 
 # Of what a formula reads, this follows from the answer that the formula is asked for.
 _ANSWERS = {op.FORCE: "force", op.PRESSING: "force of a contact", op.TORQUE: "torque", op.ENERGY: "energy"}
@@ -70,16 +70,11 @@ class Acting:
         """Return coordinates and rates (k, columns) of all joints, zero where one is not connected."""
         coordinate, rate = np.zeros((2, len(q), len(self.tables.columns)), np.result_type(q, v))
         for link in motion.links[1:]:
-            kind, a, k, nv, c = link.kind, link.q, link.v, link.nv, link.column
+            a, k, nv, c, plain = link.q, link.v, link.nv, link.column, link.plain
             rate[:, c : c + nv] = v[:, k : k + nv]
-            if kind == SPHERICAL:
-                coordinate[:, c : c + 3] = rotation_vector(q[:, a : a + 4])
-            elif kind == FREE:
-                coordinate[:, c : c + 3], coordinate[:, c + 3 : c + 6] = (
-                    q[:, a : a + 3], rotation_vector(q[:, a + 3 : a + 7]),
-                )  # fmt: skip
-            else:
-                coordinate[:, c : c + nv] = q[:, a : a + nv]
+            coordinate[:, c : c + plain] = q[:, a : a + plain]
+            if link.quaternion >= 0:
+                coordinate[:, c + plain : c + nv] = rotation_vector(q[:, a + plain : a + plain + 4])
         for block in blocks:
             codes, c = block.freedoms(), block.column
             for i, value in enumerate(block.coordinates(self.control.turn[c : c + len(codes)])):

@@ -18,7 +18,7 @@ from sim.analysis.linear.complex_step import turned_by
 from sim.analysis.linear.poses import Motion, links_of
 from sim.analysis.linear.restraints import Block
 from sim.kernels import jets
-from sim.kernels.tables import EDGE_ROW, FREE, RATES_ONLY, ROW_WORK, SLIPPING, SPHERICAL, Tables, table
+from sim.kernels.tables import EDGE_ROW, RATES_ONLY, ROW_WORK, Tables, table
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 STEP = 1e-30  # of the complex step
@@ -49,9 +49,10 @@ class Equations:
         rows = tables.rows
         if np.any(rows.code > EDGE_ROW):
             raise LinearError("a spherical joint rests at its stop, which has no linear model")
-        if np.any(tables.blocks.kind == SLIPPING):
+        if np.any(tables.blocks.slips):
             raise LinearError("a constraint that lets go (`holds`) has no linear model; leave its threshold out")
-        self.rows = list(zip(rows.block.tolist(), rows.code.tolist(), rows.scale.tolist(), strict=True))
+        columns = (rows[name].tolist() for name in ("block", "code", "scale", "pitch"))
+        self.rows = list(zip(*columns, strict=True))
         self.hard = np.asarray(rows.compliance) == 0.0
         self.positions = self.hard & (np.asarray(rows.locked) != RATES_ONLY)
         self.driven = np.asarray(rows.motion) >= 0
@@ -76,14 +77,11 @@ class Equations:
         """Return (k, nq) states beside q (nq,), by dq (k, nv) in the freedoms' own axes; right to first order in dq."""
         out = np.repeat(q[None].astype(dq.dtype), len(dq), axis=0)
         for link in self.links[1:]:
-            kind, a, k, nv = link.kind, link.q, link.v, link.nv
-            if kind == FREE:
-                out[:, a : a + 3] += dq[:, k : k + 3]
-                a, k = a + 3, k + 3
-            if kind in (SPHERICAL, FREE):
+            a, k, plain = link.q, link.v, link.plain
+            out[:, a : a + plain] += dq[:, k : k + plain]
+            if link.quaternion >= 0:
+                a, k = a + plain, link.quaternion
                 out[:, a : a + 4] = turned_by(out[:, a : a + 4], dq[:, k : k + 3])
-            else:
-                out[:, a : a + nv] += dq[:, k : k + nv]
         return out
 
     def _blocks(self, motion: Motion) -> list[Block]:
@@ -91,8 +89,8 @@ class Equations:
 
     def _rows(self, motion: Motion, blocks: list[Block]) -> np.ndarray:
         out = np.zeros((motion.x.shape[1], len(self.rows), self.nv), motion.dtype)
-        for r, (block, code, scale) in enumerate(self.rows):
-            out[:, r] = scale * _of_row(blocks, block, code, Block.row)
+        for r, (block, code, scale, pitch) in enumerate(self.rows):
+            out[:, r] = scale * _of_row(blocks, block, code, pitch, Block.row)
         return out
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
@@ -141,8 +139,8 @@ class Equations:
     def _gamma(self, blocks: list[Block], v: np.ndarray) -> np.ndarray:
         """Return J vdot (k, rows) that the rows ask for."""
         out = np.zeros((len(v), len(self.rows)), np.result_type(v, *(block.p for block in blocks[:1])))
-        for r, (block, code, scale) in enumerate(self.rows):
-            out[:, r] = scale * (self.want[r, 2] - _of_row(blocks, block, code, Block.drift))
+        for r, (block, code, scale, pitch) in enumerate(self.rows):
+            out[:, r] = scale * (self.want[r, 2] - _of_row(blocks, block, code, pitch, Block.drift))
         return out
 
     def _inputs(self, blocks: list[Block], tau: np.ndarray) -> np.ndarray:
@@ -157,9 +155,9 @@ class Equations:
         return out
 
 
-def _of_row(blocks: list[Block], n: int, code: int, part: Callable[[Block, int], np.ndarray]) -> np.ndarray:
+def _of_row(blocks: list[Block], n: int, code: int, pitch: float, part: Callable[..., np.ndarray]) -> np.ndarray:
     """Return what a row is in block n, and in the block of a gear's second freedom beside."""
-    own, mate = part(blocks[n], code), blocks[n].mate
+    own, mate = part(blocks[n], code, pitch), blocks[n].mate
     return own if mate < 0 else own + blocks[mate].factor * part(blocks[mate], blocks[mate].code)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import FREE, SPHERICAL
 from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
 
@@ -45,16 +44,14 @@ class Laws:
         """Return (k, nv) the imaginary parts of q as displacements of freedoms."""
         links, out = self.flow.structure.tables.links, np.zeros((len(q), self.flow.structure.sizes.v))
         for b in range(1, len(links)):
-            kind, a, k, nv = (int(links[name][b]) for name in ("kind", "q", "v", "nv"))
-            if kind == FREE:
-                out[:, k : k + 3] = q[:, a : a + 3].imag
-                a, k = a + 3, k + 3
-            if kind in (SPHERICAL, FREE):
+            ball, a, k, nv = (int(links[name][b]) for name in ("quaternion", "q", "v", "nv"))
+            plain = ball - k if ball >= 0 else nv
+            out[:, k : k + plain] = q[:, a : a + plain].imag
+            if ball >= 0:
+                a, k = a + plain, ball
                 w, x, y, z = q[0, a : a + 4].real
                 of = 2.0 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
                 out[:, k : k + 3] = q[:, a : a + 4].imag @ of.T
-            else:
-                out[:, k : k + nv] = q[:, a : a + nv].imag
         return out
 
     def _differentiate(self, q: np.ndarray, v: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sim.analysis.linear.complex_step import crossed, matrix_of, turned_about
-from sim.kernels.tables import CYLINDRICAL, FREE, PLANAR, ROTATIONAL, SPHERICAL, TRANSLATIONAL, UNIVERSAL, Tables
+from sim.kernels.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,9 @@ class Link:
     """A row of the links' table: looking into a table costs more than the arithmetic."""
 
     parent: int
-    kind: int
+    quaternion: int
+    bends: int
+    rides: int
     q: int
     v: int
     nv: int
@@ -34,21 +36,26 @@ class Link:
     p_KB: np.ndarray
     R_KB: np.ndarray
 
+    @property
+    def plain(self) -> int:
+        """Number of its coordinates that are those of slides and turns one by one: all but a ball's."""
+        return self.quaternion - self.v if self.quaternion >= 0 else self.nv
+
 
 def links_of(tables: Tables) -> list[Link]:
     """Return the links of a structure."""
     out = []
     for row in np.asarray(tables.links):
-        parent, kind, q, v, nv, column, body = (
-            int(row[name]) for name in ("parent", "kind", "q", "v", "nv", "column", "body")
+        parent, quaternion, bends, rides, q, v, nv, column, body = (
+            int(row[name]) for name in ("parent", "quaternion", "bends", "rides", "q", "v", "nv", "column", "body")
         )
         xx, yy, zz, xy, xz, yz = row["inertia_K"]
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         R_PF, R_KB = row["R_PF"].reshape(3, 3), row["R_KB"].reshape(3, 3)
         out.append(
             Link(
-                parent, kind, q, v, nv, column, body, row["p_PF"], R_PF, float(row["mass"]), row["com_K"], inertia,
-                row["p_KB"], R_KB,
+                parent, quaternion, bends, rides, q, v, nv, column, body, row["p_PF"], R_PF, float(row["mass"]),
+                row["com_K"], inertia, row["p_KB"], R_KB,
             )
         )  # fmt: skip
     return out
@@ -71,7 +78,8 @@ class Motion:
 
     def __init__(self, tables: Tables, links: list[Link], q: np.ndarray):
         self.tables, self.links, self.dtype = tables, links, q.dtype
-        self.linear = np.asarray(tables.freedoms.linear).tolist()
+        self.linear, self.pitch = np.asarray(tables.freedoms.linear).tolist(), tables.freedoms.pitch.tolist()
+        self.along = tables.freedoms.along.tolist()
         k, nv = len(q), len(tables.freedoms)
         self.x = np.zeros((len(links), k, 3), q.dtype)
         self.R = np.zeros((len(links), k, 3, 3), q.dtype)
@@ -86,34 +94,23 @@ class Motion:
 
     def _place(self, b: int, q: np.ndarray) -> None:
         link = self.links[b]
-        p, kind = link.parent, link.kind
+        p, first, plain = link.parent, link.v, link.plain
         own = q[:, link.q :]
-        F = self.R[p] @ link.R_PF
-        d, R = self.R[p] @ link.p_PF, F
-        if kind == ROTATIONAL:
-            R = F @ turned_about(2, own[:, 0])
-            axes = [R[:, :, 2]]
-        elif kind == TRANSLATIONAL:
-            d, axes = d + F[:, :, 2] * own[:, :1], [F[:, :, 2]]
-        elif kind == CYLINDRICAL:
-            R, d, axes = F @ turned_about(2, own[:, 1]), d + F[:, :, 2] * own[:, :1], [F[:, :, 2]] * 2
-        elif kind == UNIVERSAL:
-            R = F @ turned_about(0, own[:, 0]) @ turned_about(2, own[:, 1])
-            axes = [F[:, :, 0], R[:, :, 2]]
-        elif kind == PLANAR:
-            R, d = F @ turned_about(2, own[:, 2]), d + F[:, :, 0] * own[:, :1] + F[:, :, 1] * own[:, 1:2]
-            axes = [F[:, :, i] for i in range(3)]
-        elif kind == SPHERICAL:
-            R = F @ matrix_of(own[:, :4])
-            axes = [R[:, :, i] for i in range(3)]
-        elif kind == FREE:
-            R, d = F @ matrix_of(own[:, 3:7]), d + np.einsum("kij,kj->ki", F, own[:, :3])
-            axes = [F[:, :, i] for i in range(3)] + [R[:, :, i] for i in range(3)]
-        else:
-            axes = []
+        R = self.R[p] @ link.R_PF
+        d = self.R[p] @ link.p_PF
+        for i in range(plain):
+            axis, x = self.along[first + i], own[:, i]
+            if self.linear[first + i]:
+                d = d + R[:, :, axis] * x[:, None]
+            else:
+                R = R @ turned_about(axis, x)
+                d = d + R[:, :, axis] * (self.pitch[first + i] * x[:, None]) if self.pitch[first + i] else d
+            self.axis[first + i] = R[:, :, axis]
+        if link.quaternion >= 0:
+            R = R @ matrix_of(own[:, plain : plain + 4])
+            for i in range(3):
+                self.axis[link.quaternion + i] = R[:, :, i]
         self.R[b], self.d[b], self.x[b] = R, d, self.x[p] + d
-        for i in range(link.nv):
-            self.axis[link.v + i] = axes[i]
 
     def _follow(self, b: int) -> None:
         link = self.links[b]
@@ -122,6 +119,8 @@ class Motion:
         self.moving[b] = self.moving[p] + crossed(self.turning[p], self.d[b][:, None, :])
         for i in range(link.v, link.v + link.nv):
             (self.moving if self.linear[i] else self.turning)[b][:, i] = self.axis[i]
+            if self.pitch[i]:
+                self.moving[b][:, i] = self.pitch[i] * self.axis[i]
 
     def move(self, v: np.ndarray) -> None:
         """Fill velocities, and accelerations with zero vdot, at rates v (k, nv)."""
@@ -134,10 +133,11 @@ class Motion:
             own = [self.axis[i] * v[:, i : i + 1] for i in range(k, k + nv)]
             turn = sum((r for i, r in enumerate(own) if not linear[k + i]), np.zeros(3))
             slide = sum((r for i, r in enumerate(own) if linear[k + i]), np.zeros(3))
+            slide = slide + sum(self.pitch[k + i] * r for i, r in enumerate(own) if self.pitch[k + i])
             w, d = self.w[p], self.d[b]
             swept = crossed(w, d)
             bend = crossed(w, np.broadcast_to(turn, w.shape))
-            if links[b].kind == UNIVERSAL:  # its second axis turns about the first
+            if links[b].bends:  # its second axis turns about the first
                 bend = bend + crossed(own[0], own[1])
             self.w[b], self.u[b], self.alpha[b] = w + turn, self.u[p] + swept + slide, self.alpha[p] + bend
             self.a[b] = self.a[p] + crossed(self.alpha[p], d) + crossed(w, swept + 2.0 * slide)

@@ -12,15 +12,7 @@ from sim.analysis.linear.poses import Motion
 from sim.kernels.tables import (
     AXLE_ROW,
     CYLINDER,
-    CYLINDRICAL,
     EDGE_ROW,
-    FREE,
-    FREEDOM_ROWS,
-    PLANAR,
-    ROTATIONAL,
-    SPHERICAL,
-    TRANSLATIONAL,
-    UNIVERSAL,
     UNIVERSAL_ROW,
     Tables,
 )
@@ -40,7 +32,8 @@ class Block:
 
     def __init__(self, tables: Tables, n: int, motion: Motion):
         block = tables.blocks[n]
-        self.motion, self.kind, self.column = motion, int(block.kind), int(block.column)
+        self.motion, self.column, self.quaternion = motion, int(block.column), int(block.quaternion)
+        self.columns = tables.columns[self.column : self.column + (0 if block.slips else int(block.freedoms))]
         self.mate, self.code, self.factor = int(block.mate), int(block.code), float(block.factor)
         self.a, self.b = int(block.a), int(block.b)
         self.rolls, self.ring, self.tube = bool(block.rolls), float(block.ring), float(block.tube)
@@ -178,8 +171,10 @@ class Block:
         """Tell whether a row is of relative velocities, not of turning."""
         return code < 3 or AXLE_ROW <= code <= EDGE_ROW
 
-    def row(self, code: int) -> np.ndarray:
-        """Return (k, nv) with row . v the relative velocity along a row."""
+    def row(self, code: int, pitch: float = 0.0) -> np.ndarray:
+        """Return (k, nv) with row . v the relative velocity along a row; with a pitch, less this times the turning."""
+        if pitch:
+            return self.row(code) - pitch * self.row(code + 3)
         motion, e = self.motion, self.direction(code)[:, None, :]
         turning = motion.turning[self.b] - motion.turning[self.a]
         if not self.linear(code):
@@ -187,8 +182,10 @@ class Block:
         moving = motion.of_point(self.b, self.p) - motion.of_point(self.a, self.p)
         return dot(moving, e)
 
-    def drift(self, code: int) -> np.ndarray:
+    def drift(self, code: int, pitch: float = 0.0) -> np.ndarray:
         """Return (k,) the time derivative of that relative velocity with zero vdot; needs `move`."""
+        if pitch:
+            return self.drift(code) - pitch * self.drift(code + 3)
         motion, e, e_dot = self.motion, self.direction(code), self._direction_rate(code)
         bend = motion.alpha[self.b] - motion.alpha[self.a]
         if not self.linear(code):
@@ -200,30 +197,24 @@ class Block:
 
     def coordinates(self, turn: np.ndarray) -> list[np.ndarray]:
         """Return the coordinates of the joint, (k,) each; turn: (freedoms,) rad, near which angles are meant."""
-        F, M = self.F, self.M
-        R = np.swapaxes(F, 1, 2) @ M
-        slid = np.einsum("kji,kj->ki", F, self.e)
-        about = _near(angle(R[:, 1, 0], R[:, 0, 0]), turn[-1]) if len(turn) else slid[:, 0]
-        if self.kind == ROTATIONAL:
-            return [about]
-        if self.kind == TRANSLATIONAL:
-            return [slid[:, 2]]
-        if self.kind == CYLINDRICAL:
-            return [slid[:, 2], about]
-        if self.kind == UNIVERSAL:
-            first = _near(angle(-R[:, 1, 2], R[:, 2, 2]), turn[0])
-            return [first, _near(angle(-R[:, 0, 1], R[:, 0, 0]), turn[1])]
-        if self.kind == PLANAR:
-            return [slid[:, 0], slid[:, 1], about]
-        if self.kind in (SPHERICAL, FREE):
+        R, out = np.swapaxes(self.F, 1, 2) @ self.M, []
+        entry = R.reshape(len(R), 9)
+        for i, code in enumerate(self.freedoms()):
+            row = self.columns[i]
+            if row.sense:
+                value = angle(row.sense * entry[:, row.sine], entry[:, row.cosine])
+                out.append(_near(value, turn[i]))
+            elif self.linear(code):
+                out.append(dot(self.direction(code), self.e))
+        if self.quaternion >= 0:
             r = rotation_vector(quaternion_of(R))
-            own = [r[:, i] for i in range(3)]
-            return [slid[:, i] for i in range(3)] + own if self.kind == FREE else own
-        return []
+            out += [r[:, i] for i in range(3)]
+        return out
 
-    def freedoms(self) -> tuple[int, ...]:
+    def freedoms(self) -> list[int]:
         """Return the codes of the joint's freedoms."""
-        return FREEDOM_ROWS[self.kind]
+        codes: list[int] = self.columns.code.tolist()
+        return codes
 
 
 def _near(value: np.ndarray, remembered: float) -> np.ndarray:

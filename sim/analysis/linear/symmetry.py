@@ -13,7 +13,6 @@ import numpy as np
 
 from sim.analysis.linear.complex_step import crossed, matrix_of
 from sim.analysis.linear.equations import STEP, Equations
-from sim.kernels.tables import FREE, PLANAR, SPHERICAL
 
 # Singular values of the equations for symmetries below this, relative to the largest, are zero.  Smaller: roundoff
 # hides symmetries.  Larger: what nearly is one counts.
@@ -35,8 +34,8 @@ def count(equations: Equations) -> int:
 
 def turns(equations: Equations) -> list[tuple[int, int]]:
     """Return link and axis of F of every generator that is a turn."""
-    axes = {PLANAR: (2,), SPHERICAL: (0, 1, 2), FREE: (0, 1, 2)}
-    return [(b, i) for b, link in enumerate(equations.links) if b for i in axes.get(link.kind, ())]
+    axes = [(0, 1, 2) if link.quaternion >= 0 else (2,) if link.rides else () for link in equations.links]
+    return [(b, i) for b, of_link in enumerate(axes) if b for i in of_link]
 
 
 def fields(equations: Equations, q: np.ndarray, v: np.ndarray) -> Fields:
@@ -51,20 +50,20 @@ def fields(equations: Equations, q: np.ndarray, v: np.ndarray) -> Fields:
     moved[:, range(nv), range(nv)] = 1.0
     g = nv
     for link in equations.links[1:]:
-        kind, a, k = link.kind, link.q, link.v
-        if kind == PLANAR:
+        a, k = link.q, link.v
+        if link.rides and link.quaternion < 0:  # slides along x and y, a turn about z
             moved[:, k, g], moved[:, k + 1, g], moved[:, k + 2, g] = -q[:, a + 1], q[:, a], 1.0
             turned[:, k, g], turned[:, k + 1, g] = -v[:, k + 1], v[:, k]
             g += 1
-        elif kind in (SPHERICAL, FREE):
-            r, s = (k + 3, a + 3) if kind == FREE else (k, a)
+        elif link.quaternion >= 0:
+            r, s = link.quaternion, a + link.plain
             R = matrix_of(q[:, s : s + 4])
             for i in range(3):
                 e = np.zeros((len(q), 3))
                 e[:, i] = 1.0
                 turned[:, r : r + 3, r + i] = -crossed(e, v[:, r : r + 3])
                 moved[:, r : r + 3, g] = R[:, i]
-                if kind == FREE:
+                if link.plain:
                     moved[:, k : k + 3, g] = crossed(e, q[:, a : a + 3])
                     turned[:, k : k + 3, g] = crossed(e, v[:, k : k + 3])
                 g += 1

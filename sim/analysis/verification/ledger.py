@@ -147,10 +147,9 @@ def _along(seen: Seen, row: int, impulses: np.ndarray) -> float:
     for j in np.flatnonzero(np.any(impulses != 0.0, axis=1)):
         at = seen.pair(int(j), row)
         armature, motion = (seen.model.columns[name][seen.columns[j]] for name in ("armature", "motion"))
-        for k, (what, frame, axis) in enumerate(jn.FREEDOMS[seen.kinds[j]]):
+        for k, along in enumerate(jn.along_freedoms(seen.kinds[j], at, impulses[j, :3], impulses[j, 3:])):
             if armature[k] == 0.0 and motion[k] < 0:
-                e = (at.F if frame == "F" else at.M)[:, axis]
-                largest = max(largest, abs(float(e @ impulses[j, slice(3, 6) if what == "slide" else slice(0, 3)])))
+                largest = max(largest, abs(along))
     return largest
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sim.analysis.verification.oracle_joints import FREEDOMS, SLIDES, TURNS, Pair
+from sim.analysis.verification import oracle_joints
+from sim.analysis.verification.oracle_joints import FOLLOWS, FREEDOMS, SLIDES, TURNS, Pair
 
 # What is left of a row below this, relative to the largest, is zero.
 RANK = 1e-9
@@ -102,11 +103,18 @@ def locked_rows(joint: Joint, coms: Sequence[np.ndarray], count: int) -> tuple[n
         return J[joint.slips :], b[joint.slips :]
     at = joint.at
     w_rel = at.w_b - at.w_a
-    rows = [
-        _row(joint, coms, count, "slide", at.F[:, k], 2.0 * at.F[:, k] @ cross(at.w_a, at.slip))
-        for k in SLIDES[joint.kind]
-    ]
-    rows += [_row(joint, coms, count, "turn", at.F[:, k], at.F[:, k] @ cross(at.w_a, w_rel)) for k in TURNS[joint.kind]]
+
+    def slide(k: int) -> tuple[np.ndarray, float]:
+        return _row(joint, coms, count, "slide", at.F[:, k], 2.0 * at.F[:, k] @ cross(at.w_a, at.slip))
+
+    def turn(k: int) -> tuple[np.ndarray, float]:
+        return _row(joint, coms, count, "turn", at.F[:, k], at.F[:, k] @ cross(at.w_a, w_rel))
+
+    rows = [slide(k) for k in SLIDES[joint.kind]]
+    for k in FOLLOWS.get(joint.kind, ()):
+        (along, rest), (about, more) = slide(k), turn(k)
+        rows.append((along - at.pitch * about, rest - at.pitch * more))
+    rows += [turn(k) for k in TURNS[joint.kind]]
     if joint.kind == "universal":
         x, z = at.F[:, 0], at.M[:, 2]
         rate = cross(cross(at.w_a, x), z) + cross(x, cross(at.w_b, z))
@@ -373,8 +381,5 @@ def along_freedoms(
     E, drift = free_rows(joint, [body.com for body in bodies], n)
     rate_dot = E @ acceleration.ravel() - drift
     moment = wrench[:3] + cross(point - joint.at.P, wrench[3:])
-    out = []
-    for k, (what, frame, axis) in enumerate(FREEDOMS[joint.kind]):
-        e = (joint.at.F if frame == "F" else joint.at.M)[:, axis]
-        out.append(e @ (wrench[3:] if what == "slide" else moment) - joint.torque[k])
-    return np.array(out) + joint.armature * rate_dot
+    along = np.array(oracle_joints.along_freedoms(joint.kind, joint.at, moment, wrench[3:]))
+    return along - joint.torque + joint.armature * rate_dot

@@ -30,6 +30,8 @@ FREEDOMS: dict[str, tuple[tuple[str, str, int], ...]] = {
     "spherical": tuple(("turn", "M", k) for k in range(3)),
     "free": (*(("slide", "F", k) for k in range(3)), *(("turn", "M", k) for k in range(3))),
 }
+# Axes of F along which M slides as it turns about them, by the joint's pitch.
+FOLLOWS: dict[str, tuple[int, ...]] = {}
 # Constraints have rows of their own (`sim.analysis.verification.oracle_wheels`).
 for _constraint in ("no_side_slip", "knife_edge", "rolling", "same_velocity", "gear", "screw"):
     SLIDES[_constraint] = TURNS[_constraint] = FREEDOMS[_constraint] = ()
@@ -54,6 +56,7 @@ class Pair:
 
     P : (..., 3) m, the point of M; F, M : (..., 3, 3) axes as columns; d : P from the point of F
     w_a, w_b : angular velocities; slip : velocity of P on the child against the parent's point there
+    pitch : m/rad, of a joint that slides as it turns
     """
 
     P: np.ndarray
@@ -63,6 +66,7 @@ class Pair:
     w_a: np.ndarray
     w_b: np.ndarray
     slip: np.ndarray
+    pitch: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,16 @@ def rotation_of(quat_wxyz: np.ndarray) -> np.ndarray:
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
+def along_freedoms(kind: str, at: Pair, moment: np.ndarray, force: np.ndarray) -> list[float]:
+    """Return what a moment about the joint's point and a force (3,) do along each of its freedoms."""
+    out = []
+    for what, frame, k in FREEDOMS[kind]:
+        e = (at.F if frame == "F" else at.M)[..., k]
+        follows = at.pitch if what == "turn" and k in FOLLOWS.get(kind, ()) else 0.0
+        out.append(float(e @ (force if what == "slide" else moment + follows * force)))
+    return out
+
+
 _NEXT, _AFTER = [1, 2, 0], [2, 0, 1]
 
 
@@ -97,18 +111,23 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(a[..., _NEXT] * b[..., _AFTER] - a[..., _AFTER] * b[..., _NEXT])
 
 
-def pair(a: Side, b: Side, on_a: Frame, on_b: Frame) -> Pair:
+def pair(a: Side, b: Side, on_a: Frame, on_b: Frame, pitch: float = 0.0) -> Pair:
     """Return how a joint's two frames stand and move."""
     P, Q = b.p + turn(b.R, on_b.p), a.p + turn(a.R, on_a.p)
     slip = b.v + cross(b.w, P - b.p) - a.v - cross(a.w, P - a.p)
-    return Pair(P, a.R @ on_a.R, b.R @ on_b.R, P - Q, a.w, b.w, slip)
+    return Pair(P, a.R @ on_a.R, b.R @ on_b.R, P - Q, a.w, b.w, slip, pitch)
 
 
 def gaps(kind: str, at: Pair) -> np.ndarray:
-    """Return (..., locked) how far the joint is off, m and rad."""
+    """Return (..., locked) how far the joint is off, m and rad; of a slide that follows a turn up to whole turns."""
     along = turn(np.swapaxes(at.F, -1, -2), at.d)
     parts = [along[..., k] for k in SLIDES[kind]]
     X = np.swapaxes(at.F, -1, -2) @ at.M
+    for k in FOLLOWS.get(kind, ()):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        off = along[..., k] - at.pitch * np.arctan2(X[..., j, i], X[..., i, i])
+        lead = 2.0 * np.pi * at.pitch
+        parts.append(off - lead * np.round(off / lead))
     if kind in ("fixed", "translational"):  # small: half the axial vector is the rotation vector
         parts += [0.5 * (X[..., i, j] - X[..., j, i]) for i, j in ((2, 1), (0, 2), (1, 0))]
     elif TURNS[kind]:
@@ -122,7 +141,9 @@ def gap_rates(kind: str, at: Pair) -> np.ndarray:
     """Return (..., locked) relative speeds along what is locked, m/s and rad/s."""
     inverse = np.swapaxes(at.F, -1, -2)
     along, about = turn(inverse, at.slip), turn(inverse, at.w_b - at.w_a)
-    parts = [along[..., k] for k in SLIDES[kind]] + [about[..., k] for k in TURNS[kind]]
+    parts = [along[..., k] for k in SLIDES[kind]]
+    parts += [along[..., k] - at.pitch * about[..., k] for k in FOLLOWS.get(kind, ())]
+    parts += [about[..., k] for k in TURNS[kind]]
     if kind == "universal":
         n = cross(at.F[..., 0], at.M[..., 2])
         parts.append(np.sum(n * (at.w_b - at.w_a), axis=-1))

@@ -96,7 +96,9 @@ class Seen:
         return self._pair(j, lambda body: self.side(body, rows), rows)
 
     def _pair(self, j: int, side: Callable[[int], Side], rows: slice | int) -> Pair:
-        at, spec = jn.pair(side(self.a[j]), side(self.b[j]), *self.frames(j, rows)), self.model.constraints.get(j)
+        spec, joint = self.model.constraints.get(j), self.model.joint_specs[j]
+        pitch = joint.pitch / (2.0 * np.pi) if joint else 0.0
+        at = jn.pair(side(self.a[j]), side(self.b[j]), *self.frames(j, rows), pitch)
         return at if spec is None else oracle_wheels.touching(spec, at)
 
     def gaps(self, j: int, at: Pair) -> np.ndarray:

@@ -45,8 +45,9 @@ def release(b, links, freedoms, link_work, freedom_work):
         end = t
     for i in range(end - 1, k - 1, -1):
         if not free_one(
-            P_out, b, i, freedoms.linear[i], freedoms.armature[i], freedom_work.axis, freedom_work.g, freedom_work.root
-        ):
+            P_out, b, i, freedoms.linear[i], freedoms.pitch[i], freedoms.armature[i], freedom_work.axis,
+            freedom_work.g, freedom_work.root,
+        ):  # fmt: skip
             return i
     if above > 0:
         if links.leads[b]:
@@ -118,8 +119,11 @@ def free_ball(P_out, b, t, g_out, root_out):
 
 
 @part
-def free_one(P_out, b, k, linear, armature, axis, g_out, root_out):
-    """Let freedom k of link b give way.  Returns whether it has inertia."""
+def free_one(P_out, b, k, linear, pitch, armature, axis, g_out, root_out):
+    """Let freedom k of link b give way.  Returns whether it has inertia.
+
+    U = P S and D = S.U + armature of S = (0; e) or, of a turn, (e; pitch e).
+    """
     e0, e1, e2 = axis[k, 0], axis[k, 1], axis[k, 2]
     if linear:
         n0 = P_out[b, 6] * e0 + P_out[b, 7] * e1 + P_out[b, 8] * e2
@@ -137,6 +141,15 @@ def free_one(P_out, b, k, linear, armature, axis, g_out, root_out):
         f1 = P_out[b, 7] * e0 + P_out[b, 10] * e1 + P_out[b, 13] * e2
         f2 = P_out[b, 8] * e0 + P_out[b, 11] * e1 + P_out[b, 14] * e2
         D = e0 * n0 + e1 * n1 + e2 * n2 + armature
+        if pitch != 0.0:
+            h0, h1, h2 = pitch * e0, pitch * e1, pitch * e2
+            n0 += P_out[b, 6] * h0 + P_out[b, 7] * h1 + P_out[b, 8] * h2
+            n1 += P_out[b, 9] * h0 + P_out[b, 10] * h1 + P_out[b, 11] * h2
+            n2 += P_out[b, 12] * h0 + P_out[b, 13] * h1 + P_out[b, 14] * h2
+            f0 += P_out[b, 15] * h0 + P_out[b, 18] * h1 + P_out[b, 19] * h2
+            f1 += P_out[b, 18] * h0 + P_out[b, 16] * h1 + P_out[b, 20] * h2
+            f2 += P_out[b, 19] * h0 + P_out[b, 20] * h1 + P_out[b, 17] * h2
+            D = e0 * n0 + e1 * n1 + e2 * n2 + h0 * f0 + h1 * f1 + h2 * f2 + armature
     if not D > 0.0:
         return False
     r = math.sqrt(1.0 / D)
@@ -256,7 +269,8 @@ def inward(links, freedoms, link_work, freedom_work):
 @part
 def inward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `inward` at link b."""
-    parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
+    parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
+    linear, pitch = freedoms.linear, freedoms.pitch
     d, F_out, axis, g, root, y_out = (
         link_work.d, link_work.F, freedom_work.axis, freedom_work.g, freedom_work.root, freedom_work.y,
     )  # fmt: skip
@@ -282,6 +296,8 @@ def inward_at(b, links, freedoms, link_work, freedom_work):
             x = root[i] * (y_out[i] - (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2))
         else:
             x = root[i] * (y_out[i] - (axis[i, 0] * n0 + axis[i, 1] * n1 + axis[i, 2] * n2))
+            if pitch[i] != 0.0:
+                x -= root[i] * pitch[i] * (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2)
         n0, n1, n2 = n0 + g[i, 0] * x, n1 + g[i, 1] * x, n2 + g[i, 2] * x
         f0, f1, f2 = f0 + g[i, 3] * x, f1 + g[i, 4] * x, f2 + g[i, 5] * x
         y_out[i] = x
@@ -301,7 +317,8 @@ def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
     What each freedom gives goes into J_out from `at`, the last freedom first, `step` apart: y of `inward`
     for that wrench.  Returns what is left of K about the origin of `top`, and the next place.
     """
-    parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
+    parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
+    linear, pitch = freedoms.linear, freedoms.pitch
     d, axis, g, root = link_work.d, freedom_work.axis, freedom_work.g, freedom_work.root
     n0, n1, n2, f0, f1, f2 = K
     while b != top:
@@ -322,6 +339,8 @@ def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
                 x = root[i] * (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2)
             else:
                 x = root[i] * (axis[i, 0] * n0 + axis[i, 1] * n1 + axis[i, 2] * n2)
+                if pitch[i] != 0.0:
+                    x += root[i] * pitch[i] * (axis[i, 0] * f0 + axis[i, 1] * f1 + axis[i, 2] * f2)
             n0, n1, n2 = n0 - g[i, 0] * x, n1 - g[i, 1] * x, n2 - g[i, 2] * x
             f0, f1, f2 = f0 - g[i, 3] * x, f1 - g[i, 4] * x, f2 - g[i, 5] * x
             J_out[at] = x
@@ -343,7 +362,8 @@ def outward(links, freedoms, link_work, freedom_work):
 @part
 def outward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `outward` at link b."""
-    parent, vadr, nv, ball, linear = links.parent, links.v, links.nv, links.ball, freedoms.linear
+    parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
+    linear, pitch = freedoms.linear, freedoms.pitch
     d, B_out, axis, g, root, y, vdot_out = (
         link_work.d, link_work.B, freedom_work.axis, freedom_work.g, freedom_work.root, freedom_work.y,
         freedom_work.vdot,
@@ -361,6 +381,9 @@ def outward_at(b, links, freedoms, link_work, freedom_work):
             e0, e1, e2 = e0 + axis[i, 0] * x, e1 + axis[i, 1] * x, e2 + axis[i, 2] * x
         else:
             a0, a1, a2 = a0 + axis[i, 0] * x, a1 + axis[i, 1] * x, a2 + axis[i, 2] * x
+            if pitch[i] != 0.0:
+                h = pitch[i] * x
+                e0, e1, e2 = e0 + axis[i, 0] * h, e1 + axis[i, 1] * h, e2 + axis[i, 2] * h
         vdot_out[i] = x
     if t >= 0:
         s0, s1, s2 = a0, a1, a2

@@ -61,16 +61,16 @@ def clearance(question, system, t, a, b):
 def keep_apart(tables, work, m, allowed, span, seconds, at):
     """Tell whether two shapes, or what of them is open, keep apart through the span."""
     return keep_apart_in(
-        m, allowed, tables.meetings, tables.shapes, tables.hulls, tables.links, span, seconds, at, work.links,
-        work.freedoms, work.touches, work.span_v, work.span_off, work.span_most, work.spans, work.path, work.near,
-        work.near_points, work.near_poses, work.near_cores,
+        m, allowed, tables.meetings, tables.shapes, tables.hulls, tables.links, tables.freedoms, span, seconds, at,
+        work.links, work.freedoms, work.touches, work.span_v, work.span_off, work.span_most, work.spans, work.path,
+        work.near, work.near_points, work.near_poses, work.near_cores,
     )  # fmt: skip
 
 
 @kernel
 def keep_apart_in(
-    m, allowed, meetings, shapes, hulls, links, span, seconds, at, link_work, freedom_work, touches, v, off, most,
-    span_work, path_work, near_work, near_point_work, pose_work, core_work,
+    m, allowed, meetings, shapes, hulls, links, freedoms, span, seconds, at, link_work, freedom_work, touches, v, off,
+    most, span_work, path_work, near_work, near_point_work, pose_work, core_work,
 ):  # fmt: skip
     """See `keep_apart`."""
     i, j = meetings.a[m], meetings.b[m]
@@ -92,7 +92,7 @@ def keep_apart_in(
         )
         n = closed_normal(touches, m, R)
         fall = rolling_speed(
-            shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, freedom_work, v, span_work,
+            shapes, i, j, n, c_a, c_b, links, freedoms, span, seconds, link_work, freedom_work, v, span_work,
             pose_work,
         )  # fmt: skip
         return gap - ahead * fall > least
@@ -100,7 +100,7 @@ def keep_apart_in(
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
         n = unit(minus(c_b, c_a))
         r0, r1, _, _ = centre_rates(
-            n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work,
+            n, c_a, c_b, a, b, meet, links, freedoms, span, ahead, link_work, freedom_work, v, off, most, span_work,
             path_work,
         )  # fmt: skip
         if far + min(0.0, -before * r1, after * r0) > least:
@@ -117,6 +117,7 @@ def keep_apart_in(
         b,
         meet,
         links,
+        freedoms,
         span,
         ahead,
         link_work,
@@ -150,7 +151,9 @@ def closed_normal(touches, m, R):
 
 
 @kernel
-def rolling_speed(shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, freedom_work, v, span_work, pose):
+def rolling_speed(
+    shapes, i, j, n, c_a, c_b, links, freedoms, span, seconds, link_work, freedom_work, v, span_work, pose
+):  # fmt: skip
     """Largest rate at which the gap of a feature beside closed points may change.
 
     The closed points keep two shapes together, so that only what turns about n, or slides along it, changes nothing.
@@ -169,9 +172,11 @@ def rolling_speed(shapes, i, j, n, c_a, c_b, links, span, seconds, link_work, fr
     turned = min(min(span_work.turn[a], span_work.turn[b]), 2.0)  # n turns with either of the two
     if turned == 0.0:
         root_a, root_b = span_work.root[a], span_work.root[b]
-        along -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
-        along += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
-        r0, r1 = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
+        along -= root_slides_now(links, freedoms, freedom_work, v, root_b, n[0], n[1], n[2])
+        along += root_slides_now(links, freedoms, freedom_work, v, root_a, n[0], n[1], n[2])
+        r0, r1 = root_slides(
+            links, freedoms, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2]
+        )  # fmt: skip
         slid = max(abs(along + r0), abs(along + r1)) + slide_off
     else:
         slide_off += span_work.slide_off[a] + span_work.slide_off[b]
@@ -194,7 +199,7 @@ def ball_or_inf(shapes, i):
 
 @kernel
 def centre_rates(
-    n, c_a, c_b, a, b, meet, links, span, ahead, link_work, freedom_work, v, off, most, span_work, path_work
+    n, c_a, c_b, a, b, meet, links, freedoms, span, ahead, link_work, freedom_work, v, off, most, span_work, path_work
 ):  # fmt: skip
     """Bounds of n . (v_b - v_a) of two centres in the axes of the link on which both hang, where n stands still.
 
@@ -202,15 +207,21 @@ def centre_rates(
     """
     u = minus(relative_speed(link_work, meet, b, c_b), relative_speed(link_work, meet, a, c_a))
     rate = dot(n, u)
-    depart_a, spin_a, _ = path_departs(c_a, a, meet, links, ahead, link_work, off, most, span_work, path_work)
-    depart_b, spin_b, _ = path_departs(c_b, b, meet, links, ahead, link_work, off, most, span_work, path_work)
+    depart_a, spin_a, _ = path_departs(
+        c_a, a, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
+    )  # fmt: skip
+    depart_b, spin_b, _ = path_departs(
+        c_b, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
+    )  # fmt: skip
     depart = depart_a + depart_b
     if meet > 0:
         return rate - depart, rate + depart, spin_a, spin_b
     root_a, root_b = span_work.root[a], span_work.root[b]
-    rate -= root_slides_now(links, freedom_work, v, root_b, n[0], n[1], n[2])
-    rate += root_slides_now(links, freedom_work, v, root_a, n[0], n[1], n[2])
-    low, high = root_slides(links, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2])
+    rate -= root_slides_now(links, freedoms, freedom_work, v, root_b, n[0], n[1], n[2])
+    rate += root_slides_now(links, freedoms, freedom_work, v, root_a, n[0], n[1], n[2])
+    low, high = root_slides(
+            links, freedoms, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2]
+        )  # fmt: skip
     return rate - depart + low, rate + depart + high, spin_a, spin_b
 
 

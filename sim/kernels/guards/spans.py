@@ -39,24 +39,17 @@ from sim.kernels.system import CLEAR_GAPS, ask, unpack, vector
 from sim.kernels.tables import (
     ARMED,
     CLEAR,
-    CYLINDRICAL,
     DISARMED,
-    FREE,
     GUARD_GAP,
     GUARD_PROGRAM,
     GUARD_STOP,
     HYSTERESIS,
     LEAST_HYSTERESIS,
-    PLANAR,
-    ROTATIONAL,
     SAMPLED,
     SPAN_ARMED,
     SPAN_AT,
     SPAN_HEADER,
     SPAN_SECONDS,
-    SPHERICAL,
-    TRANSLATIONAL,
-    UNIVERSAL,
     WAITING_TO_LEAVE,
     WITHIN,
     Status,
@@ -91,7 +84,7 @@ def spans(question, system, t, a, b):
     work.one.intact[0] = 0
     put_motion(tables.links, span, n, at, seconds, work.span_q, work.span_v, work.span_off, work.span_most)
     move(system, work.span_q, work.span_v)
-    spread_out(tables.links, work.links, work.span_v, work.span_off, work.span_most, ahead, work.spans)
+    spread_out(tables.links, tables.freedoms, work.links, work.span_v, work.span_off, work.span_most, ahead, work.spans)
     formulas, verdict = False, told[SPAN_HEADER:]
     for g in range(verdict.size):
         formulas = formulas or (verdict[g] == WITHIN and guards.table.kind[g] != GUARD_GAP)
@@ -100,8 +93,9 @@ def spans(question, system, t, a, b):
         body_poses(tables.links, work.links, work.bodies)
         tree_ranges(tables.links, span, n, nq, seconds, at, work.coordinate, work.ranges, work.rate_ranges)
         loop_ranges(
-            tables.links, tables.blocks, work.links, work.blocks, work.coordinate, work.rate, before, after,
-            work.span_off, work.span_most, work.spans, work.path, work.ranges, work.rate_ranges,
+            tables.links, tables.freedoms, tables.blocks, tables.columns, work.links, work.blocks, work.coordinate,
+            work.rate, before, after, work.span_off, work.span_most, work.spans, work.path, work.ranges,
+            work.rate_ranges,
         )  # fmt: skip
     for g in range(verdict.size):
         if verdict[g] == WITHIN:
@@ -120,14 +114,12 @@ def put_motion(links, span, n, at, seconds, q_out, v_out, off_out, most_out):
 
     off_out, most_out: (nv,); of three turning freedoms the first has those of the angular velocity's magnitude.
     """
-    kind, qadr, vadr, nv = links.kind, links.q, links.v, links.nv
+    quaternion, qadr, vadr, nv = links.quaternion, links.q, links.v, links.nv
     ahead = seconds * max(at, 1.0 - at)
     of_state, of_rate = shares_at(at)
-    for b in range(1, kind.size):
-        a, k, count = qadr[b], vadr[b], nv[b]
-        turning = kind[b] == SPHERICAL or kind[b] == FREE
-        if turning:
-            count -= 3
+    for b in range(1, qadr.size):
+        a, k, turning = qadr[b], vadr[b], quaternion[b] >= 0
+        count = quaternion[b] - k if turning else nv[b]
         for i in range(count):
             q_out[a + i], v_out[k + i] = on_curve(span, n, a + i, of_state), rate_on_curve(span, n, a + i, of_rate)
             low, high = rates_on_curve(span, n, a + i)
@@ -169,34 +161,24 @@ def put_turning(span, n, a, k, of_state, of_rate, ahead, q_out, v_out, off_out, 
 
 
 @kernel
-def own_rates(links, b, off, most, ahead):
+def own_rates(links, freedoms, b, off, most, ahead):
     """How far a joint's own angular velocity, and its own sliding, depart; their largest magnitudes.  In its F axes."""
     turn_off = turn_most = slide_off = slide_most = 0.0
     first = links.v[b]
     for i in range(links.nv[b]):
-        if is_slide(links.kind[b], i):
-            slide_off, slide_most = math.hypot(slide_off, off[first + i]), math.hypot(slide_most, most[first + i])
-        else:
+        along = 1.0 if freedoms.linear[first + i] else freedoms.pitch[first + i]
+        if along != 0.0:
+            slide_off = math.hypot(slide_off, along * off[first + i])
+            slide_most = math.hypot(slide_most, along * most[first + i])
+        if not freedoms.linear[first + i]:
             turn_off, turn_most = math.hypot(turn_off, off[first + i]), math.hypot(turn_most, most[first + i])
-    if links.kind[b] == UNIVERSAL:  # its second axis turns about the first
+    if links.bends[b]:  # the second of its two axes turns about the first
         turn_off += most[first + 1] * min(ahead * most[first], 2.0)
     return turn_off, turn_most, slide_off, slide_most
 
 
 @kernel
-def is_slide(kind, i):
-    """Tell whether freedom i of a joint is a length."""
-    if kind == TRANSLATIONAL:
-        return True
-    if kind == CYLINDRICAL:
-        return i == 0
-    if kind == PLANAR:
-        return i < 2
-    return kind == FREE and i < 3
-
-
-@kernel
-def spread_out(links, link_work, v, off, most, ahead, span_work):
+def spread_out(links, freedoms, link_work, v, off, most, ahead, span_work):
     """Carry what rates may depart by outward: see SPAN.
 
     The sliding of a link that hangs on the world is kept out of `off`: its axes stand still, and along a direction its
@@ -209,7 +191,7 @@ def spread_out(links, link_work, v, off, most, ahead, span_work):
     root[0] = 0
     for b in range(1, x.shape[0]):
         p = links.parent[b]
-        turn_off, turn_most, slide_off, slide_most = own_rates(links, b, off, most, ahead)
+        turn_off, turn_most, slide_off, slide_most = own_rates(links, freedoms, b, off, most, ahead)
         swing = min(turn[p], 2.0)
         arm = math.sqrt(d[b, 0] ** 2 + d[b, 1] ** 2 + d[b, 2] ** 2)
         moved = min(turn[p], 2.0) * arm + ahead * slide_most
@@ -244,7 +226,7 @@ def common_link(links, a, b):
 
 
 @kernel
-def path_departs(c, b, meet, links, ahead, link_work, off, most, span_work, path_work):
+def path_departs(c, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work):
     """How far velocity of a point, and angular velocity, of link b depart, as seen from a link it hangs on.
 
     Also its largest angular velocity.  See `spread_out`; the sliding of roots is left out here, too.
@@ -260,7 +242,7 @@ def path_departs(c, b, meet, links, ahead, link_work, off, most, span_work, path
     w = three(link_work.V, meet)
     for k in range(count - 1, -1, -1):
         at = path_work[k]
-        turn_off, turn_most, slide_off, slide_most = own_rates(links, at, off, most, ahead)
+        turn_off, turn_most, slide_off, slide_most = own_rates(links, freedoms, at, off, most, ahead)
         swing = min(turn, 2.0)
         d = length(three(link_work.d, at)) if links.parent[at] != meet else 0.0  # the first joint's place stands still
         if links.parent[at] == meet:
@@ -275,7 +257,7 @@ def path_departs(c, b, meet, links, ahead, link_work, off, most, span_work, path
 
 
 @kernel
-def root_slides(links, freedom_work, span, n, a, b, n0, n1, n2):
+def root_slides(links, freedoms, freedom_work, span, n, a, b, n0, n1, n2):
     """Bounds of how fast the root of link b slides past that of a along a direction; see `spread`.  a, b: roots."""
     low, high = math.inf, -math.inf
     for k in range(7):
@@ -283,25 +265,28 @@ def root_slides(links, freedom_work, span, n, a, b, n0, n1, n2):
         for side in range(2):
             r = b if side == 0 else a
             for i in range(links.nv[r] if r > 0 else 0):
-                if is_slide(links.kind[r], i):
-                    c = links.v[r] + i
+                c = links.v[r] + i
+                if freedoms.linear[c] or freedoms.pitch[c] != 0.0:
                     along = (
                         freedom_work.axis[c, 0] * n0 + freedom_work.axis[c, 1] * n1 + freedom_work.axis[c, 2] * n2
                     )  # fmt: skip
+                    if not freedoms.linear[c]:
+                        along *= freedoms.pitch[c]
                     rate += (1.0 - 2.0 * side) * along * rate_between(span, n, links.q[r] + i, k)
         low, high = min(low, rate), max(high, rate)
     return low, high
 
 
 @kernel
-def root_slides_now(links, freedom_work, v, b, n0, n1, n2):
+def root_slides_now(links, freedoms, freedom_work, v, b, n0, n1, n2):
     """How fast root b slides along a direction at the place of reference."""
     rate = 0.0
     for i in range(links.nv[b] if b > 0 else 0):
-        if is_slide(links.kind[b], i):
-            c = links.v[b] + i
+        c = links.v[b] + i
+        if freedoms.linear[c] or freedoms.pitch[c] != 0.0:
             axis = freedom_work.axis
-            rate += v[c] * (axis[c, 0] * n0 + axis[c, 1] * n1 + axis[c, 2] * n2)
+            along = axis[c, 0] * n0 + axis[c, 1] * n1 + axis[c, 2] * n2
+            rate += v[c] * (along if freedoms.linear[c] else freedoms.pitch[c] * along)
     return rate
 
 
@@ -319,9 +304,9 @@ def reach_of(value, r0, r1, before, after):
 def tree_ranges(links, span, n, nq, seconds, at, coordinate, range_out, rate_range_out):
     """Intervals of coordinates and rates of tree joints; see `sim.kernels.guards.intervals`."""
     of_state, _ = shares_at(at)
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         a, k, c = links.q[b], links.v[b], links.column[b]
-        plain = links.nv[b] - 3 if links.kind[b] == SPHERICAL or links.kind[b] == FREE else links.nv[b]
+        plain = links.quaternion[b] - k if links.quaternion[b] >= 0 else links.nv[b]
         most = 0.0
         for i in range(links.nv[b]):
             low, high = range_on_curve(span, n, nq + k + i)
@@ -354,19 +339,23 @@ def put_rotation_vector(c, coordinate, spin, ahead, range_out):
 
 @kernel
 def loop_ranges(
-    links, blocks, link_work, block_work, coordinate, rate, before, after, off, most, span_work, path_work, range_out,
-    rate_range_out,
+    links, freedoms, blocks, columns, link_work, block_work, coordinate, rate, before, after, off, most, span_work,
+    path_work, range_out, rate_range_out,
 ):  # fmt: skip
     """Intervals of coordinates and rates of loop joints; not-a-number where there is no bound."""
     frame, ahead = block_work.frame, max(before, after)
-    for n in range(blocks.kind.size):
-        kind, c, a, b = blocks.kind[n], blocks.column[n], blocks.a[n], blocks.b[n]
+    for n in range(blocks.a.size):
+        c, a, b = blocks.column[n], blocks.a[n], blocks.b[n]
         place = (frame[n, 0], frame[n, 1], frame[n, 2])
         w = length((frame[n, 21], frame[n, 22], frame[n, 23]))
         u = length((frame[n, 24], frame[n, 25], frame[n, 26]))
         meet = common_link(links, a, b)
-        slide_a, off_a, spin_a = path_departs(place, a, meet, links, ahead, link_work, off, most, span_work, path_work)
-        slide_b, off_b, _ = path_departs(place, b, meet, links, ahead, link_work, off, most, span_work, path_work)
+        slide_a, off_a, spin_a = path_departs(
+            place, a, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
+        )  # fmt: skip
+        slide_b, off_b, _ = path_departs(
+            place, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
+        )  # fmt: skip
         slide_off = slide_a + slide_b
         if meet == 0:
             slide_off += span_work.slide_off[a] + span_work.slide_off[b]
@@ -378,17 +367,15 @@ def loop_ranges(
         spin = w + off_a + off_b
         for i in range(blocks.freedoms[n]):
             within = math.nan
-            if kind == ROTATIONAL or (kind == CYLINDRICAL and i == 1):
-                within = turn_off
-            elif kind == TRANSLATIONAL or kind == CYLINDRICAL:
-                within = slide_off
+            if blocks.on_line[n]:
+                within = slide_off if columns.linear[c + i] else turn_off
             rate_range_out[c + i, 0], rate_range_out[c + i, 1] = rate[c + i] - within, rate[c + i] + within
             rate_range_out[c + i, 2], rate_range_out[c + i, 3] = -math.inf, math.inf
             rate_range_out[c + i, 4], range_out[c + i, 4] = rate[c + i], coordinate[c + i]
             low, high = reach_of(coordinate[c + i], rate[c + i] - within, rate[c + i] + within, before, after)
             range_out[c + i, 2], range_out[c + i, 3] = rate[c + i] - within, rate[c + i] + within
             range_out[c + i, 0], range_out[c + i, 1] = (low, high) if within >= 0.0 else (math.nan, math.nan)
-        if kind == SPHERICAL and blocks.freedoms[n] == 3:
+        if blocks.quaternion[n] == 0:
             put_rotation_vector(c, coordinate, spin, ahead, range_out)
 
 
@@ -460,8 +447,8 @@ def run_on_span(tables, work, program, t, seconds, at, span):
         operation = codes[n, 0]
         if operation <= COM:
             value, here = load_interval(
-                tables.constants, tables.points, tables.links, operation, codes[n, 1], t, seconds, at, span,
-                work.ranges, work.rate_ranges, work.links, work.bodies, work.freedoms, work.span_v, work.spans,
+                tables.constants, tables.points, tables.links, tables.freedoms, operation, codes[n, 1], t, seconds, at,
+                span, work.ranges, work.rate_ranges, work.links, work.bodies, work.freedoms, work.span_v, work.spans,
             )  # fmt: skip
             top += 1
         elif operation <= MAX:
@@ -494,8 +481,8 @@ def keep_interval(value, here, before, after, k, stack_out):
 
 @kernel
 def load_interval(
-    constants, points, links, operation, argument, t, seconds, at, span, ranges, rate_ranges, link_work, body_work,
-    freedom_work, v, span_work,
+    constants, points, links, freedoms, operation, argument, t, seconds, at, span, ranges, rate_ranges, link_work,
+    body_work, freedom_work, v, span_work,
 ):  # fmt: skip
     """Interval of an instruction that reads the state, and its value at the place of reference.
 
@@ -510,7 +497,7 @@ def load_interval(
     if operation == RATE:
         return interval_at(rate_ranges, argument), rate_ranges[argument, 4]
     if operation == POSITION or operation == VELOCITY:
-        value, r0, r1 = point_rates(points, links, argument, span, link_work, freedom_work, v, span_work)
+        value, r0, r1 = point_rates(points, links, freedoms, argument, span, link_work, freedom_work, v, span_work)
         if operation == VELOCITY:
             return (r0, r1, -math.inf, math.inf), 0.5 * (r0 + r1)
         low, high = reach_of(value, r0, r1, at * seconds, (1.0 - at) * seconds)
@@ -525,7 +512,7 @@ def load_interval(
 
 
 @kernel
-def point_rates(points, links, argument, span, link_work, freedom_work, v, span_work):
+def point_rates(points, links, freedoms, argument, span, link_work, freedom_work, v, span_work):
     """World coordinate of a point at the place of reference, and bounds of its rate."""
     i, k = argument // 3, argument % 3
     b = points.body[i]
@@ -534,8 +521,8 @@ def point_rates(points, links, argument, span, link_work, freedom_work, v, span_
     off = departs(span_work, b, math.sqrt(p[i, 0] ** 2 + p[i, 1] ** 2 + p[i, 2] ** 2))
     e0, e1, e2 = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
     root = span_work.root[b]
-    rate -= root_slides_now(links, freedom_work, v, root, e0, e1, e2)
-    low, high = root_slides(links, freedom_work, span, span.size // 15, 0, root, e0, e1, e2)
+    rate -= root_slides_now(links, freedoms, freedom_work, v, root, e0, e1, e2)
+    low, high = root_slides(links, freedoms, freedom_work, span, span.size // 15, 0, root, e0, e1, e2)
     return value, rate - off + low, rate + off + high
 
 

@@ -13,24 +13,16 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import kernel
-from sim.kernels.tables import FREE, SPHERICAL
 
 STRETCHES = 16  # products with the Jacobian by which its spectral radius is estimated; the second half counts
 
 
 @kernel
-def turning_of(links, b):
-    """First of the three turning freedoms of a link that has a quaternion, or -1."""
-    kind = links.kind[b]
-    return links.v[b] + (3 if kind == FREE else 0) if kind == SPHERICAL or kind == FREE else -1
-
-
-@kernel
 def tangent(links, q, rate, v_out):
     """Rates of freedoms of a change of q; what changes the length of a quaternion has none."""
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         a, k = links.q[b], links.v[b]
-        first = turning_of(links, b)
+        first = links.quaternion[b]
         for i in range((first if first >= 0 else k + links.nv[b]) - k):
             v_out[k + i] = rate[a + i]
         if first >= 0:
@@ -47,8 +39,8 @@ def tangent(links, q, rate, v_out):
 def lengthwise(links, q, e):
     """Sum of the squared errors of quaternions along themselves, as angles: no motion, but part of the stages."""
     total = 0.0
-    for b in range(1, links.kind.size):
-        first = turning_of(links, b)
+    for b in range(1, links.parent.size):
+        first = links.quaternion[b]
         if first >= 0:
             a = links.q[b] + first - links.v[b]
             w, x, y, z = q[a], q[a + 1], q[a + 2], q[a + 3]
@@ -77,8 +69,8 @@ def newton_matrix(links, s, w, by_q, by_v, e_out):
         for j in range(n):
             e_out[i, j] = -by_v[i, j] - p * by_q[i, j]
         e_out[i, i] += s
-    for b in range(1, links.kind.size):
-        k = turning_of(links, b)
+    for b in range(1, links.parent.size):
+        k = links.quaternion[b]
         if k >= 0:
             P = inverse_turning(s, w[k], w[k + 1], w[k + 2])
             for i in range(n):
@@ -94,8 +86,8 @@ def turn_back(links, s, w, x_out):
     p = 1.0 / s
     for i in range(w.size):
         x_out[i] *= p
-    for b in range(1, links.kind.size):
-        k = turning_of(links, b)
+    for b in range(1, links.parent.size):
+        k = links.quaternion[b]
         if k >= 0:
             P = inverse_turning(s, w[k], w[k + 1], w[k + 2])
             x, y, z = s * x_out[k], s * x_out[k + 1], s * x_out[k + 2]
@@ -137,8 +129,8 @@ def spectral_radius(links, w, by_q, by_v, x_out, y_out):
             x_out[i] /= size
         for i in range(n):
             y_out[i], y_out[n + i] = x_out[n + i], 0.0
-        for b in range(1, links.kind.size):
-            k = turning_of(links, b)
+        for b in range(1, links.parent.size):
+            k = links.quaternion[b]
             if k >= 0:
                 x, y, z = x_out[k], x_out[k + 1], x_out[k + 2]
                 y_out[k] -= w[k + 1] * z - w[k + 2] * y

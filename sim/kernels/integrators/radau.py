@@ -248,7 +248,7 @@ def size_of(tables, y, three):
     """Root mean square of three rows of numbers, in units of size."""
     total = 0.0
     for s in range(3):
-        total += error_norm(tables.links, tables.one.length[0], y, three[s], tables.one.nq[0])
+        total += error_norm(tables.links, tables.freedoms, tables.one.length[0], y, three[s], tables.one.nq[0])
         total += lengthwise(tables.links, y, three[s]) / (2.0 * tables.one.nv[0])
     return math.sqrt(total / 3.0)
 
@@ -359,7 +359,8 @@ def radau(question, system, t, a, b):
             newton.stale[0] = 1
         status = estimate(system, t, h, y, k, follows <= 0.0)
         if status == Status.OK:
-            work.reply.error[0] = error_norm(tables.links, tables.one.length[0], y, k[4 * n : 5 * n], tables.one.nq[0])
+            length, nq = tables.one.length[0], tables.one.nq[0]
+            work.reply.error[0] = error_norm(tables.links, tables.freedoms, length, y, k[4 * n : 5 * n], nq)
     work.reply.iterations[0], work.reply.evaluations[0] = iterations, newton.evaluations[0]
     # multiplications of both factorisations, and of the solutions with them
     products = newton.factors[0] * 5.0 / 3.0 * m**3 + newton.solves[0] * 9.0 * m**2

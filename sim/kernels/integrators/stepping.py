@@ -372,7 +372,7 @@ def move_apart(system, points, h, q_out):
     """
     tables, _, work, _ = unpack(system)
     looped, problem_work = tables.rows.block.size > 0, problem_of(work)
-    poses(tables.links, q_out, work.end_links, work.end_freedoms)
+    poses(tables.links, tables.freedoms, q_out, work.end_links, work.end_freedoms)
     deepest, worst = overlaps(work, points, h)
     work.stepped.overlap[0] = max(work.stepped.overlap[0], deepest)
     if worst <= LEFT:

@@ -47,7 +47,7 @@ from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames, residuals, slips
 from sim.kernels.spatial import multiply, rotation_of
 from sim.kernels.system import unpack, vector
-from sim.kernels.tables import FREE, SETTLED, SPHERICAL, UNIVERSAL_ROW, Status
+from sim.kernels.tables import SETTLED, UNIVERSAL_ROW, Status
 
 ITERATIONS = 60  # of either system; a few are enough where the step times the fastest rate is small
 MEMORY = 20  # steps that Broyden's method remembers
@@ -153,10 +153,10 @@ def turn_of(D):
 @kernel
 def tree_rotors(links, armature, q0, q1, h, pushed_out):
     """Momenta of the armatures in the tree from q0 to q1, by freedom, into pushed_out[:, 1]."""
-    for b in range(1, links.kind.size):
+    for b in range(1, links.parent.size):
         a, k, end = links.q[b], links.v[b], links.v[b] + links.nv[b]
-        if links.kind[b] == SPHERICAL or links.kind[b] == FREE:
-            end -= 3
+        if links.quaternion[b] >= 0:
+            end = links.quaternion[b]
             a += end - k
             s0 = s1 = s2 = 0.0
             if armature[end] + armature[end + 1] + armature[end + 2] > 0.0:
@@ -210,7 +210,7 @@ def loop_rotors(blocks, rows, frame, ahead, start, coordinate, h, rotors_out):
             continue
         n, c, code = rows.block[r], rows.column[r], rows.code[r]
         way = coordinate[c] - start[c]
-        if code > UNIVERSAL_ROW and (blocks.kind[n] == SPHERICAL or blocks.kind[n] == FREE):
+        if code > UNIVERSAL_ROW and blocks.quaternion[n] >= 0:
             way = turn_of(loop_turn(frame, ahead, n))[code - UNIVERSAL_ROW - 1]
         rotors_out[r, 1] = rows.scale[r] * way / h
 
@@ -301,13 +301,13 @@ def leave(system, t, h, q, v):
 def look_ahead(system, h, q0, q1, v):
     """Find the momenta from q0 to q1, and how far the loops are open there."""
     tables, control, work, _ = unpack(system)
-    poses(tables.links, q1, work.ahead_links, work.ahead_freedoms)
+    poses(tables.links, tables.freedoms, q1, work.ahead_links, work.ahead_freedoms)
     momenta_between(tables.links, work.links, work.ahead_links, h, work.carried[:, 6:])
     tree_rotors(tables.links, tables.freedoms.armature, q0, q1, h, work.pushed)
     if tables.rows.block.size > 0:
         block_frames(tables.blocks, work.ahead_links, work.ahead_blocks)
         tree_columns(tables.links, q1, v, work.coordinate, work.rate)
-        loop_columns(tables.blocks, work.ahead_blocks, control.turn, work.coordinate, work.rate)
+        loop_columns(tables.blocks, tables.columns, work.ahead_blocks, control.turn, work.coordinate, work.rate)
         residuals(tables.blocks, tables.rows, work.coordinate, work.ahead_blocks, work.rows)
         loop_rotors(
             tables.blocks, tables.rows, work.blocks.frame, work.ahead_blocks.frame, work.start, work.coordinate, h,

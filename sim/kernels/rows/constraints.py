@@ -3,6 +3,7 @@
 A row is a unit wrench (moment at M, force) on link b and its opposite on link a; J v is the
 relative velocity of M against F along it, and `phi` the position residual whose rate that is.
 A driven freedom is a row that wants a coordinate, a rate and an acceleration instead of zeros.
+A row with a pitch is a force along an axis of F and its moment about it, -pitch times as large: a slide follows a turn.
 A gear is a row with two such pairs of wrenches, one in the block of each freedom that it ties.
 Rotational rows are multiplied by the mechanism's length, so that all rows are in metres.  J is
 kept by path (freedoms of b below the fork, of a below it, then those above), never dense.
@@ -223,6 +224,11 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         if motion[r] >= 0:
             slip_out[r] -= s * want[r, 1]
             gamma_out[r] += s * want[r, 2]
+        if rows.pitch[r] != 0.0:
+            e, rate, drift = along_row(n, c + 3, blocks, link_work, block_work.frame)
+            s *= -rows.pitch[r]
+            row_out[r, 0], row_out[r, 1], row_out[r, 2] = s * e[0], s * e[1], s * e[2]
+            slip_out[r], gamma_out[r] = slip_out[r] + s * rate, gamma_out[r] - s * drift
         m = blocks.mate[n]
         if m >= 0:
             c, s = blocks.code[m], s * blocks.factor[m]
@@ -359,7 +365,7 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
 
     Locked rotations: rotation vector; hinges: cross product of the two axes; universal: dot product;
     driven freedoms: their coordinate less the wanted one; turns: their angle less that; gears: the sum of their
-    coordinates.
+    coordinates; slides that follow a turn: less what its angle, whole turns and all, makes of it.
     """
     frame, phi_out = block_work.frame, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
@@ -377,6 +383,8 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
         elif c < 3:
             e0, e1, e2 = direction(c, frame, n)
             value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
+            if rows.pitch[r] != 0.0:
+                value -= rows.pitch[r] * coordinate[rows.column[r]]
         elif c == UNIVERSAL_ROW:
             value = frame[n, 3] * frame[n, 14] + frame[n, 6] * frame[n, 17] + frame[n, 9] * frame[n, 20]
         else:

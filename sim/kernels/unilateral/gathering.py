@@ -19,8 +19,9 @@ from sim.kernels.collision.broad import can_meet, sweep_boxes
 from sim.kernels.collision.features import speed_at, tangents_of
 from sim.kernels.collision.narrow import points_within
 from sim.kernels.collision.separation import ball_of, half_axes_of, halves_of
-from sim.kernels.forces import closing_rate, deepening, freedom_axis, stop_depth
+from sim.kernels.forces import closing_rate, deepening, stop_depth
 from sim.kernels.jit import chapter, kernel, part, story
+from sim.kernels.rows.constraints import direction
 from sim.kernels.tables import PLANE, Status
 from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
 
@@ -362,9 +363,7 @@ def put_joint(tables, work, joint, c, angle, n, k):
         a, b, at = blocks.a[block], blocks.b[block], three(work.blocks.frame, block)
         slides = tables.columns.linear[c] == 1 and not angle
         for j in range(3 if angle else 1):
-            e = beyond(
-                e, n[j], freedom_axis(work.blocks.frame, blocks.kind[block], block, c - blocks.column[block] + j)[0]
-            )
+            e = beyond(e, n[j], direction(tables.columns.code[c + j], work.blocks.frame, block))
     else:
         return False
     press.meeting[k], press.kept[k], press.key[k, 1] = -1, -1, 0

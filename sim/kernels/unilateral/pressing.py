@@ -123,7 +123,8 @@ def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, at, U_out)
 @chapter
 def jacobian_row(tables, work, k, r, at):
     """Row r of press k as the rate that each freedom of its support gives it."""
-    parent, vadr, nv, linear = tables.links.parent, tables.links.v, tables.links.nv, tables.freedoms.linear
+    parent, vadr, nv = tables.links.parent, tables.links.v, tables.links.nv
+    linear, pitch = tables.freedoms.linear, tables.freedoms.pitch
     x, axis, K = work.links.x, work.freedoms.axis, work.presses.K
     a, b = work.presses.link[k, 0], work.presses.link[k, 1]
     while a != b:
@@ -135,6 +136,8 @@ def jacobian_row(tables, work, k, r, at):
         for i in range(vadr[link] + nv[link] - 1, vadr[link] - 1, -1):
             e = three(axis, i)
             work.press_U[at] = dot(e, force) if linear[i] else dot(e, moment)
+            if pitch[i] != 0.0:
+                work.press_U[at] += pitch[i] * dot(e, force)
             at += 1
         a, b = parent[a] if a == link else a, parent[b] if b == link else b
 
