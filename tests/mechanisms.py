@@ -81,7 +81,8 @@ def random_link(
             kind, stiffness=rng.uniform(0, 20, count), rest=rng.uniform(-0.3, 0.3, count),
             damping=rng.uniform(0, 2, count), armature=rng.uniform(0, 0.2, count),
         )  # fmt: skip
-    return ref.draw_link(kind, a, b, point, *random_axes(rng), drive=drive)
+    pitch = float(rng.choice([-1, 1]) * rng.uniform(0.02, 0.3)) if kind == "helical" else 0.0
+    return ref.draw_link(kind, a, b, point, *random_axes(rng), drive=drive, pitch=pitch)
 
 
 def hang(

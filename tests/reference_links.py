@@ -70,6 +70,7 @@ class Link:
     axes_a: np.ndarray
     axes_b: np.ndarray
     drive: Drive | None = None
+    pitch: float = 0.0  # m/rad: of a helical link, how far it slides along e1 as it turns about it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class Row:
 
 FREEDOMS = {
     "fixed": 0, "rotational": 1, "translational": 1, "cylindrical": 2,
-    "universal": 2, "planar": 3, "spherical": 3, "free": 6,
+    "universal": 2, "planar": 3, "spherical": 3, "free": 6, "helical": 1,
 }  # fmt: skip
 
 
@@ -111,6 +112,7 @@ def frame_from_axis(axis: npt.ArrayLike | None, second_axis: npt.ArrayLike | Non
 def draw_link(
     kind: str, a: int, b: int, point_W: npt.ArrayLike,
     axis_W: npt.ArrayLike | None = None, second_axis_W: npt.ArrayLike | None = None, drive: Drive | None = None,
+    pitch: float = 0.0,
 ) -> Link:  # fmt: skip
     """Return a link at zero coordinates, its two frames coinciding.
 
@@ -128,7 +130,7 @@ def draw_link(
             raise ValueError("the axes of a universal link must be perpendicular")
         axes_b = frame_from_axis(w, u)
     p = np.asarray(point_W, float)
-    return Link(kind=kind, a=a, b=b, p_a=p, p_b=p, axes_a=axes_a, axes_b=axes_b, drive=drive)
+    return Link(kind=kind, a=a, b=b, p_a=p, p_b=p, axes_a=axes_a, axes_b=axes_b, drive=drive, pitch=pitch)
 
 
 def carry(link: Link, then: Sequence[Body], now: Sequence[Body]) -> Link:
@@ -192,10 +194,12 @@ def spin(link: Link, bodies: Sequence[Body], f: np.ndarray, carrier: int) -> Row
 LOCKED_SLIDES = {
     "fixed": (0, 1, 2), "rotational": (0, 1, 2), "translational": (1, 2), "cylindrical": (1, 2),
     "universal": (0, 1, 2), "planar": (0,), "spherical": (0, 1, 2), "free": (),
+    "helical": (1, 2),
 }  # fmt: skip
 LOCKED_TURNS = {
     "fixed": ((1, 0), (2, 0), (2, 1)), "rotational": ((1, 0), (2, 0)), "translational": ((1, 0), (2, 0), (2, 1)),
     "cylindrical": ((1, 0), (2, 0)), "universal": ((0, 0),), "planar": ((1, 0), (2, 0)), "spherical": (), "free": (),
+    "helical": ((1, 0), (2, 0)),
 }  # fmt: skip
 
 
@@ -204,6 +208,8 @@ def residual(link: Link) -> np.ndarray:
     d = link.p_b - link.p_a
     slides = [link.axes_a[:, i] @ d for i in LOCKED_SLIDES[link.kind]]
     turns = [link.axes_a[:, i] @ link.axes_b[:, j] for i, j in LOCKED_TURNS[link.kind]]
+    if link.kind == "helical":
+        slides.append(link.axes_a[:, 0] @ d - link.pitch * coordinates(link)[0])
     return np.array(slides + turns)
 
 
@@ -211,6 +217,14 @@ def locked_rows(link: Link, bodies: Sequence[Body]) -> list[Row]:
     """Return the derivatives of `residual`, in its order."""
     slides = [slide(link, bodies, link.axes_a[:, i]) for i in LOCKED_SLIDES[link.kind]]
     turns = [turn(link, bodies, link.axes_a[:, i], link.axes_b[:, j]) for i, j in LOCKED_TURNS[link.kind]]
+    if link.kind == "helical":
+        along, about = slide(link, bodies, link.axes_a[:, 0]), spin(link, bodies, link.axes_a[:, 0], link.a)
+        slides.append(
+            Row(
+                row_a=along.row_a - link.pitch * about.row_a, row_b=along.row_b - link.pitch * about.row_b,
+                drift=along.drift - link.pitch * about.drift,
+            )
+        )  # fmt: skip
     return slides + turns
 
 
@@ -224,7 +238,7 @@ def free_rows(link: Link, bodies: Sequence[Body]) -> list[Row]:
     ea, eb = link.axes_a.T, link.axes_b.T
     along = {"translational": (0,), "cylindrical": (0,), "planar": (1, 2), "free": (0, 1, 2)}
     rows = [slide(link, bodies, ea[i]) for i in along.get(link.kind, ())]
-    if link.kind in ("rotational", "cylindrical", "planar", "universal"):
+    if link.kind in ("rotational", "cylindrical", "planar", "universal", "helical"):
         rows.append(spin(link, bodies, ea[0], link.a))
     if link.kind == "universal":
         rows.append(spin(link, bodies, eb[0], link.b))
@@ -253,7 +267,7 @@ def coordinates(link: Link) -> np.ndarray:
     angle = np.arctan2(b2 @ a3, b2 @ a2)
     table = {
         "fixed": [], "rotational": [angle], "translational": [a1 @ d], "cylindrical": [a1 @ d, angle],
-        "planar": [a2 @ d, a3 @ d, angle],
+        "planar": [a2 @ d, a3 @ d, angle], "helical": [angle],
     }  # fmt: skip
     return np.array(table[link.kind])
 

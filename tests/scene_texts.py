@@ -33,8 +33,10 @@ def joint_text(link: ref.Link, names: tuple[str, ...], **more: str) -> str:
     """Return a joint of the drawing as one line of YAML; `more` are further keys, as text."""
     parent, child = ("world" if index < 0 else names[index] for index in (link.a, link.b))
     keys = {"type": link.kind, "parent": parent, "child": child, "position": numbers(link.p_b)}
-    if link.kind in ("rotational", "translational", "cylindrical", "universal", "planar"):
+    if link.kind in ("rotational", "translational", "cylindrical", "universal", "planar", "helical"):
         keys["axis"] = numbers(link.axes_a[:, 0])
+    if link.kind == "helical":
+        keys["pitch"] = number(2.0 * np.pi * link.pitch)
     if link.kind == "universal":
         keys["second_axis"] = numbers(link.axes_b[:, 0])
     if link.kind == "planar":

@@ -13,16 +13,17 @@ import numpy as np
 # Axes of F along which the point of M may not slide, and about which M may not turn.
 SLIDES: dict[str, tuple[int, ...]] = {
     "fixed": (0, 1, 2), "rotational": (0, 1, 2), "translational": (0, 1), "cylindrical": (0, 1),
-    "universal": (0, 1, 2), "planar": (2,), "spherical": (0, 1, 2), "free": (),
+    "universal": (0, 1, 2), "planar": (2,), "spherical": (0, 1, 2), "free": (), "helical": (0, 1),
 }  # fmt: skip
 TURNS: dict[str, tuple[int, ...]] = {
     "fixed": (0, 1, 2), "rotational": (0, 1), "translational": (0, 1, 2), "cylindrical": (0, 1),
-    "universal": (), "planar": (0, 1), "spherical": (), "free": (),
+    "universal": (), "planar": (0, 1), "spherical": (), "free": (), "helical": (0, 1),
 }  # fmt: skip
 # Freedoms in the order of the columns: (slide or turn, frame whose axis it follows, axis).
 FREEDOMS: dict[str, tuple[tuple[str, str, int], ...]] = {
     "fixed": (),
     "rotational": (("turn", "F", 2),),
+    "helical": (("turn", "F", 2),),
     "translational": (("slide", "F", 2),),
     "cylindrical": (("slide", "F", 2), ("turn", "F", 2)),
     "universal": (("turn", "F", 0), ("turn", "M", 2)),
@@ -31,7 +32,7 @@ FREEDOMS: dict[str, tuple[tuple[str, str, int], ...]] = {
     "free": (*(("slide", "F", k) for k in range(3)), *(("turn", "M", k) for k in range(3))),
 }
 # Axes of F along which M slides as it turns about them, by the joint's pitch.
-FOLLOWS: dict[str, tuple[int, ...]] = {}
+FOLLOWS: dict[str, tuple[int, ...]] = {"helical": (2,)}
 # Constraints have rows of their own (`sim.analysis.verification.oracle_wheels`).
 for _constraint in ("no_side_slip", "knife_edge", "rolling", "same_velocity", "gear", "screw"):
     SLIDES[_constraint] = TURNS[_constraint] = FREEDOMS[_constraint] = ()
