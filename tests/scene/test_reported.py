@@ -21,8 +21,8 @@ from sim.analysis.report import (
     shaky_freedoms,
 )
 from sim.assembly.start import start
+from sim.joints import JOINT_TYPES
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import LINEAR, UNIVERSAL
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
@@ -193,13 +193,13 @@ def test_the_matrix_of_the_papers_and_its_drift_are_those_of_the_motion(seed: in
         turning = mechanism.work.links.V[int(links.b), :3] - mechanism.work.links.V[int(links.a), :3]
         motion = np.concatenate([frame[24:27], model.length * turning])
         assert np.allclose(J[rows, :nv] @ v, motion, atol=1e-12)
-        kind = int(model.joints.kind[joint])
+        of = JOINT_TYPES[model.joint_specs[joint].type]
         left = J[rows] @ whole
         columns = nv + sum(len(part) for part in own[:n]) + np.arange(len(own[n]))
         assert not np.any(np.delete(J[rows, nv:], columns - nv, axis=1))
-        A = J[rows][:, columns] / np.where(np.array(LINEAR[kind]) == 1, 1.0, model.length)
-        assert np.allclose(np.linalg.norm(A, axis=0), 1.0)
-        assert kind == UNIVERSAL or np.allclose(A.T @ left, 0.0, atol=1e-11)  # whose axes are not square to each other
+        A = J[rows][:, columns] / np.where(np.array(of.linear) == 1, 1.0, model.length)
+        assert of.pitched or np.allclose(np.linalg.norm(A, axis=0), 1.0)
+        assert of.bends or np.allclose(A.T @ left, 0.0, atol=1e-11)  # whose axes are not square to each other
     ends = []
     for side in (1e-6, -1e-6):
         near = q.copy()
