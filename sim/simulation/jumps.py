@@ -28,16 +28,15 @@ IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there ma
 
 def serve(here: Present, jump: Jump) -> None:
     """Serve what is due: at the start, at guards that crossed zero, by time or key."""
-    instant = _Instant(here, jump)
+    instant, crossed, here.crossed = _Instant(here, jump), here.crossed, False
     if not here.began:
         here.began = True
         jump.told.append(here.epoch())
         instant.at_start()
-    elif here.crossed:
+    elif crossed:
         instant.crossing()
     else:
         instant.due()
-    here.crossed = False
 
 
 def turn_to_steps(here: Present, jump: Jump) -> bool:
