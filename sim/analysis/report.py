@@ -78,13 +78,13 @@ def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndar
             J[r, :nv], J_dot_v[r] = mechanism.jacobian()[k], -work.rows.gamma[k]
             continue
         J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
-        codes = model.type_of(structure.loops[n]).free
+        codes, pitch = model.type_of(structure.loops[n]).free, model.pitch_of(structure.loops[n])
         for i, code in enumerate(codes):
             e = mechanism.direction(code, n)
             rate = work.rate[int(tables.blocks.column[n]) + i]
-            motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * e])
+            motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([pitch * e, length * e])
             J[r, column + i] = -motion
-            J_dot_v[r] -= _axis_drift(mechanism, n, code, e, rate)
+            J_dot_v[r] -= _axis_drift(mechanism, n, code, e, rate, pitch)
         column += len(codes)
     M = mechanism.inertia()
     weight = np.ones(J.shape[1])
@@ -114,13 +114,13 @@ def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
     return J, np.concatenate([linear, length * (A[b, :3] - A[a, :3])])
 
 
-def _axis_drift(mechanism: Mechanism, n: int, code: int, e: np.ndarray, rate: float) -> np.ndarray:
+def _axis_drift(mechanism: Mechanism, n: int, code: int, e: np.ndarray, rate: float, pitch: float) -> np.ndarray:
     """Time derivative of a loop joint's motion axis times its rate (6,)."""
     work, length = mechanism.work, mechanism.model.length
     block = mechanism.structure.tables.blocks[n]
     w = work.links.V[int(block.b if code > 6 else block.a), :3]
     turn = np.cross(w, e) * rate
-    return np.concatenate([turn, np.zeros(3)]) if code < 3 else np.concatenate([np.zeros(3), length * turn])
+    return np.concatenate([turn, np.zeros(3)]) if code < 3 else np.concatenate([pitch * turn, length * turn])
 
 
 def generalised(mechanism: Mechanism, preferred: np.ndarray | None = None) -> Generalised:

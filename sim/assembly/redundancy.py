@@ -197,14 +197,15 @@ def _motions(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray, np.n
     freedoms = tables.freedoms
     mine = np.isin(freedoms["owner"], mechanism.links_around(n))
     linear = freedoms["linear"] == 1
-    turns, slides = list(work.freedoms.axis[mine & ~linear]), list(work.freedoms.axis[mine & linear])
+    turns = list(work.freedoms.axis[mine & ~linear])
+    slides = list(work.freedoms.axis[mine & (linear | (freedoms["pitch"] != 0.0))])
     places = list(work.links.x[freedoms["owner"][mine & ~linear]])
     own = mechanism.structure.loops[n]
     for code in () if own in mechanism.model.constraints else mechanism.model.type_of(own).free:
         e = mechanism.direction(code, n)
-        if code < 3:
+        if code < 3 or mechanism.model.pitch_of(own):
             slides.append(e)
-        else:
+        if code >= 3:
             turns.append(e)
             places.append(work.blocks.frame[n, :3])
     return tuple(np.array(found).reshape(-1, 3) for found in (turns, slides, places))  # type: ignore[return-value]

@@ -17,6 +17,7 @@ from tests import reference as ref
 from tests.contact.engine import G0, Run
 from tests.dynamics.engine import bodies_of, links_at, simulator_of
 from tests.dynamics.test_against_reference import assert_agrees, with_torques
+from tests.formulation.papers import both_ways
 from tests.linear.differences import differences
 from tests.mechanisms import add_loop, hang, random_link, with_consistent_rates
 
@@ -283,6 +284,17 @@ def test_a_screw_as_a_loop(on: int) -> None:
     bodies = bodies_of(simulator, mechanism)
     expected = ref.rates(links_at(mechanism, bodies)[-1], bodies)
     assert np.atleast_1d(simulator.rate["loop0"]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_papers_coordinates_answer_as_the_engine_does() -> None:
+    """With the slide of a screw among what its loop lets free; one freedom is left, and the loop is none in a plane."""
+    simulator = simulator_of(press(rest="initial: {bearing: {rate: 3}}", thread=", armature: 0.02"))
+    simulator.advance(0.3)
+    both = both_ways(simulator)
+    assert both.error < both.allowed and np.abs(both.engine).max() > 1.0
+    said = sim.info(load_text(press()))
+    assert (said["mobility"], said["redundant_rows"]) == (1, 4)
+    assert "planar" not in " ".join(sim.check(load_text(press())).notes)
 
 
 # --- events -----------------------------------------------------------------------------------------

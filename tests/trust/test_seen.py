@@ -51,8 +51,9 @@ class World:
             "quat_wxyz": quats, "position": p, "velocity": v, "angular_velocity": w, "joints/force": force,
             "joints/rate": np.tile([0.8, 0, 0, 0, 0.0], (N, 1)), "joints/friction_torque": np.zeros((N, 5)),
         }  # fmt: skip
-        none = Made(binds="drawing", parent_point=None, child_point=None, motion=motion)
-        made = specs or {0: none, 1: Made(binds="event", parent_point=None, child_point=None, motion=()), 2: None}
+        none = Made(binds="drawing", parent_point=None, child_point=None, pitch=0.0, motion=motion)
+        event = Made(binds="event", parent_point=None, child_point=None, pitch=0.0, motion=())
+        made = specs or {0: none, 1: event, 2: None}
         self.model = Made(
             gravity_W=(0.0, 0.0, -9.0),
             joint_specs=[made[k] for k in range(3)],
@@ -126,7 +127,8 @@ def test_momenta_and_energies_are_those_of_the_bodies():
 
 @pytest.mark.parametrize(("by_parent", "by_child"), [(None, None), ("p", None), (None, "c"), ("p", "c")])
 def test_a_joint_that_an_event_makes_is_bound_as_its_bodies_stand(by_parent, by_child):
-    specs = {0: None, 1: Made(binds="event", parent_point=by_parent, child_point=by_child, motion=()), 2: None}
+    made = Made(binds="event", parent_point=by_parent, child_point=by_child, pitch=0.0, motion=())
+    specs = {0: None, 1: made, 2: None}
     world = World(specs)
     seen = world.seen
     assert [row for row, _, _ in seen.bindings[1]] == [1, 4] and [row for row, _, _ in seen.bindings[0]] == [0]
