@@ -66,7 +66,7 @@ class ModelView:
     columns : mapping of joint name to the slice of its columns
     types : mapping of joint name to its type (rotational, spherical, ...)
     limits : (columns, 2) m or rad; infinite where there is no stop; the range of a spherical
-        joint's rotation angle stands in the first of its columns
+        joint's rotation angle stands in the first of its columns, its cone and twist nowhere
     start : (columns,) m or rad; coordinates in the start pose, zero for joints not yet connected
     """
 

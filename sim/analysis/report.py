@@ -28,6 +28,7 @@ from sim.closed_chains.generalised import Generalised, generalise
 from sim.kernels.project import add_freedoms
 from sim.kernels.tables import RATES_ONLY
 from sim.mechanism.compiler import compile
+from sim.mechanism.joint_motion import stop_value
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.scene.arguments import scene_of, seconds
@@ -478,9 +479,7 @@ def _note_drives(mechanism: Mechanism, said: dict[str, Any], report: Report) -> 
 def _beyond_limits(model: Model, mechanism: Mechanism) -> list[Problem]:
     out = []
     for stop in model.stops:
-        c = int(stop.column)
-        x = mechanism.work.coordinate[c : c + 3]
-        value = float(np.linalg.norm(x)) if stop.angle else float(x[0])
+        value = stop_value(stop, mechanism.work.coordinate)
         if stop.side * (value - stop.bound) > 1e-9:
             spec = model.joint_specs[int(stop.joint)]
             out.append(

@@ -16,6 +16,7 @@ from sim.contact.solution import ContactSolution
 from sim.kernels.tables import OPEN, SLIP, STICK
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.hold import Hold, key_of
+from sim.mechanism.joint_motion import ball_value
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.touch import Touch
@@ -27,7 +28,7 @@ AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it
 class Bounded:
     """A freedom at its stop, or one with friction.
 
-    column : of the freedom; of a spherical joint, whose angle has a stop, the first
+    column : of the freedom; of a spherical joint the first for its angle, the next for its swing and its twist
     side : 1 at the upper end of its range, -1 at the lower; 0: friction
     scale : m for turns, 1 for slides: what rates and torques are multiplied by, and divided by
     restitution, rest_speed : of the stop, 1 and m/s
@@ -70,20 +71,20 @@ class Bounded:
 
     def name(self, model: Model) -> str:
         """Return its joint, and at which stop it is."""
-        where = {1: " at its upper stop", -1: " at its lower stop", 0: ""}
-        return _name(model, self.column) + where[self.side]
+        where = f" at its {_which(model, self.column, self.side)}" if self.side else ""
+        return _name(model, self.column) + where
 
     def beyond(self, model: Model, depth: float) -> str:
         """Return that it is beyond its stop [m or rad]."""
         column = model.columns[self.column]
-        unit, end = "m" if column.linear else "rad", "upper" if self.side > 0 else "lower"
-        return f"{_name(model, self.column)} is {depth:.3g} {unit} beyond its {end} stop, which is rigid"
+        unit, which = "m" if column.linear else "rad", _which(model, self.column, self.side)
+        return f"{_name(model, self.column)} is {depth:.3g} {unit} beyond its {which}, which is rigid"
 
     def told(self, model: Model, mode: int) -> str:
         """Return what it does in a mode."""
         if self.side:
-            end = "upper" if self.side > 0 else "lower"
-            return f"{_name(model, self.column)} {'leaves' if mode == OPEN else 'rests at'} its {end} stop"
+            which = _which(model, self.column, self.side)
+            return f"{_name(model, self.column)} {'leaves' if mode == OPEN else 'rests at'} its {which}"
         constrains = int(model.columns.joint[self.column]) in model.constraints
         words = ("grips", "slips") if constrains else ("sticks", "slides")
         name = _name(model, self.column) if constrains else model.column_names[self.column]
@@ -96,16 +97,31 @@ Point = Touch | Bounded
 def _name(model: Model, column: int) -> str:
     """Return the name of a freedom; of a spherical joint and of a constraint theirs."""
     joint = int(model.columns.joint[column])
-    whole = joint in model.constraints or model.type_of(joint).limits == "ball"
+    whole = joint in model.constraints or _is_ball(model, joint)
     return model.joint_names[joint] if whole else model.column_names[column]
 
 
+def _is_ball(model: Model, joint: int) -> bool:
+    """Tell whether a joint's three columns are told by its angle, its swing and its twist."""
+    return joint not in model.constraints and model.type_of(joint).limits == "ball"
+
+
 def _value(mechanism: Mechanism, column: int) -> float:
-    """Return the coordinate of a freedom as last looked at; of a spherical joint the angle."""
+    """Return the coordinate of a freedom as last looked at; of a spherical joint its angle, its swing or its twist."""
     model, coordinate = mechanism.model, mechanism.work.coordinate
     joint = int(model.columns.joint[column])
-    turns = joint not in model.constraints and model.type_of(joint).limits == "ball"
-    return float(np.linalg.norm(coordinate[column : column + 3])) if turns else float(coordinate[column])
+    if not _is_ball(model, joint):
+        return float(coordinate[column])
+    first, spec = int(model.joints.column[joint]), model.joint_specs[joint]
+    about = spec.limits.about if spec and spec.limits else 2
+    return ball_value(1 + column - first, about, coordinate[first : first + 3])
+
+
+def _which(model: Model, column: int, side: int) -> str:
+    """Return which stop of its joint it is."""
+    joint, end = int(model.columns.joint[column]), "upper" if side > 0 else "lower"
+    place = column - int(model.joints.column[joint]) if _is_ball(model, joint) else 0
+    return (f"{end} stop", "cone", f"{end} stop of its twist")[place]
 
 
 def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
@@ -113,14 +129,11 @@ def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
     model, found, gaps = mechanism.model, list[Bounded](), list[float]()
     present = _present(mechanism)
     for stop in model.stops:
-        gap = float(stop.side * (stop.bound - _value(mechanism, int(stop.column))))
+        place = int(stop.place)
+        gap = float(stop.side * (stop.bound - _value(mechanism, place)))
         if stop.rigid and int(stop.joint) in present and gap <= CLOSED:
-            scale = _scale(model, int(stop.column))
-            found.append(
-                Bounded(
-                    int(stop.column), int(stop.side), scale, float(stop.restitution), scale * float(stop.rest_speed)
-                )
-            )
+            scale = _scale(model, place)
+            found.append(Bounded(place, int(stop.side), scale, float(stop.restitution), scale * float(stop.rest_speed)))
             gaps.append(gap)
     return found, gaps
 
@@ -214,7 +227,7 @@ def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ..
         for c, force in zip(one.columns, one.forces, strict=True):
             torque, at = one.scale * (-one.side * force if one.side else force), _value(mechanism, c)
             if one.side:
-                stops = model.stops[(model.stops.column == c) & (model.stops.side == one.side)]
+                stops = model.stops[(model.stops.place == c) & (model.stops.side == one.side)]
                 at = float(stops.bound[0])
             low, high = (-np.inf if one.side > 0 else -bound), (np.inf if one.side < 0 else bound)
             old = out.get(c, Hold(c, at, 0.0, 0.0))

@@ -13,7 +13,8 @@ from sim.kernels.jit import chapter, door, kernel, part
 from sim.kernels.programs import acting_value
 from sim.kernels.rows.constraints import direction, geared, pushes
 from sim.kernels.rows.touches import STILL, going_on
-from sim.kernels.spatial import relative_rotation, rotation_vector
+from sim.kernels.spatial import relative_rotation, rotation_vector, swing_of, swinging, twist_of, twisting
+from sim.kernels.tables import ANGLE, SWING
 
 
 @door
@@ -99,23 +100,38 @@ def slip_code(blocks, n, k):
 def stop_depth(stops, coordinate, s):
     """How far stop s is pressed [m or rad]; negative while it is free."""
     c = stops.column[s]
-    if stops.angle[s]:
-        value = math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
-    else:
+    if not stops.angle[s]:
         value = coordinate[c]
+    elif stops.angle[s] == ANGLE:
+        value = math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
+    elif stops.angle[s] == SWING:
+        value = swing_of(coordinate[c], coordinate[c + 1], coordinate[c + 2], stops.about[s])
+    else:
+        value = twist_of(coordinate[c], coordinate[c + 1], coordinate[c + 2], stops.about[s])
     return stops.side[s] * (value - stops.bound[s])
 
 
 @kernel
 def deepening(stops, coordinate, s):
-    """Return which way depth grows at stop s, over the columns that it acts on: one, or the three of an angle."""
+    """Return which way depth grows at stop s, over the columns that it acts on: one, or the three of a ball."""
     c, side = stops.column[s], stops.side[s]
     if not stops.angle[s]:
         return side, 0.0, 0.0
     x, y, z = coordinate[c], coordinate[c + 1], coordinate[c + 2]
-    size = math.sqrt(x * x + y * y + z * z)
-    share = side / size if size > 0.0 else 0.0
-    return share * x, share * y, share * z
+    n0, n1, n2 = growing(stops.angle[s], stops.about[s], x, y, z)
+    return side * n0, side * n1, side * n2
+
+
+@kernel
+def growing(what, about, x, y, z):
+    """Return in M's axes which way an angle, a swing or a twist of a rotation vector grows: its rate is w.n."""
+    if what == ANGLE:
+        size = math.sqrt(x * x + y * y + z * z)
+        share = 1.0 / size if size > 0.0 else 0.0
+        return share * x, share * y, share * z
+    if what == SWING:
+        return swinging(x, y, z, about)
+    return twisting(x, y, z, about)
 
 
 @kernel

@@ -9,19 +9,21 @@ from sim.kernels.chosen import null_vectors, share_out
 from sim.kernels.dynamics import body_poses, columns, factorise, follow, move, position_residual, velocity_residual
 from sim.kernels.elements import spring_energy
 from sim.kernels.elimination.articulated import wrench_about
-from sim.kernels.forces import add_wrench, backward, link_forces, stop_depth
+from sim.kernels.forces import add_wrench, backward, growing, link_forces, stop_depth
 from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.system import GAPS, GLANCE, PRESS, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.tables import (
+    ANGLE,
     ANGLE_ROW,
     DISARMED,
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_RUB,
     GUARD_STOP,
+    SWING_ROW,
     WAITING_TO_LEAVE,
     Status,
 )
@@ -57,11 +59,15 @@ def drive_torques(rows, coordinate, row_work, stopping_out, rubbing_out, torque_
     for r in range(rows.motion.size):
         if rows.motion[r] >= 0:
             c, torque = rows.column[r], rows.scale[r] * row_work.force[r]
-            if rows.code[r] == ANGLE_ROW:  # of a stop, about the turn
-                turn = torque / math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
-                for i in range(c, c + 3):
-                    torque_out[i] += turn * coordinate[i]
-                    stopping_out[i] += turn * coordinate[i]
+            if rows.code[r] >= ANGLE_ROW:  # of a ball's stop, whose three columns have it
+                what, about = ANGLE, 0
+                if rows.code[r] >= SWING_ROW:
+                    what, about = ANGLE + 1 + (rows.code[r] - SWING_ROW) // 3, (rows.code[r] - SWING_ROW) % 3
+                c -= what - ANGLE
+                n = growing(what, about, coordinate[c], coordinate[c + 1], coordinate[c + 2])
+                for i in range(3):
+                    torque_out[c + i] += torque * n[i]
+                    stopping_out[c + i] += torque * n[i]
                 continue
             torque_out[c] += torque
             if rows.low[r] < rows.high[r]:

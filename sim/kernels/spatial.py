@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import door, kernel
+from sim.kernels.vectors import cross, length, plus, times
 
 
 @kernel
@@ -123,3 +124,56 @@ def relative_rotation(F, M):
         return k * s0, k * s1, k * s2
     w, x, y, z = quaternion_of((r00, r01, r02, r10, r11, r12, r20, r21, r22))
     return rotation_vector(w, x, y, z)
+
+
+# --- swing and twist of a ball ---------------------------------------------------------------------
+# R = R_swing R_twist: a twist about an axis a of M, then the shortest turn that takes a of F to a of M.  With the unit
+# quaternion (w, p) of R, tan(twist / 2) = p.a / w and sin(swing / 2)^2 = |p|^2 - (p.a)^2.
+
+
+@kernel
+def half_turn(x, y, z):
+    """Return w and p of a rotation vector, at most half a turn long."""
+    angle = math.sqrt(x * x + y * y + z * z)
+    s = math.sin(0.5 * angle) / angle if angle > 1e-9 else 0.5
+    return math.cos(0.5 * angle), (s * x, s * y, s * z)
+
+
+@door
+def swing_of(x, y, z, about):
+    """Return how far axis `about` of M is tilted from that of F [rad], by the rotation vector."""
+    w, p = half_turn(x, y, z)
+    a, b, c = p[about], p[(about + 1) % 3], p[(about + 2) % 3]
+    return 2.0 * math.atan2(math.sqrt(b * b + c * c), math.sqrt(w * w + a * a))
+
+
+@door
+def twist_of(x, y, z, about):
+    """Return how far M is turned about its axis `about` [rad], in (-pi, pi], by the rotation vector."""
+    w, p = half_turn(x, y, z)
+    return 2.0 * math.atan2(p[about], w)
+
+
+@kernel
+def both_axes(x, y, z, about):
+    """Return axis `about` of M and that of F, in M's axes, by the rotation vector."""
+    w, p = half_turn(x, y, z)
+    a = (1.0 if about == 0 else 0.0, 1.0 if about == 1 else 0.0, 1.0 if about == 2 else 0.0)
+    across = cross(p, a)
+    return a, plus(plus(a, times(-2.0 * w, across)), times(2.0, cross(p, across)))
+
+
+@kernel
+def swinging(x, y, z, about):
+    """Return m in M's axes, with w.m the rate of swing at the angular velocity w; zero where nothing is tilted."""
+    mine, its = both_axes(x, y, z, about)
+    m = cross(its, mine)
+    size = length(m)
+    return times(1.0 / size if size > 0.0 else 0.0, m)
+
+
+@kernel
+def twisting(x, y, z, about):
+    """Return n in M's axes, with w.n the rate of twist at the angular velocity w: (a_M + a_F) / (1 + a_M.a_F)."""
+    mine, its = both_axes(x, y, z, about)
+    return times(1.0 / max(1.0 + its[about], 1e-12), plus(mine, its))

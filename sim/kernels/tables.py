@@ -106,8 +106,8 @@ BLOCK = np.dtype(
 
 # A row's direction: 0-2 along an axis of F, 3-5 about one, 6 about z_M x x_F, 7-9 about an axis of M; 10 along the
 # axle y_M as far as it lies in the plane z_F, 11 across the blade x_M in this plane; 12 about the axis that M is
-# turned about.
-UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, ANGLE_ROW = 6, 10, 11, 12
+# turned about; 13-15 about that by which an axis of M is tilted from that of F; 16-18 along which twist about it grows.
+UNIVERSAL_ROW, AXLE_ROW, EDGE_ROW, ANGLE_ROW, SWING_ROW, TWIST_ROW = 6, 10, 11, 12, 13, 16
 # Of constraints; the components of a same velocity are the scene's, and gears have the directions of what they tie.
 CONSTRAINT_ROWS = {
     NO_SIDE_SLIP: (AXLE_ROW,), KNIFE_EDGE: (EDGE_ROW,), ROLLING: (0, 1, 2), ROLLING_OPEN: (0, 1), SAME_VELOCITY: (),
@@ -212,13 +212,18 @@ COLUMN = np.dtype(
 STOP = np.dtype(
     [
         ("joint", "i8"), ("column", "i8"),
-        ("angle", "i8"),  # 1: acts on the length of the rotation vector of three columns
+        ("angle", "i8"),  # of a ball, whose rotation vector three columns are: ANGLE, SWING or TWIST; else 0
+        ("about", "i8"),  # 0, 1, 2: axis of M whose swing or twist it is
+        ("place", "i8"),  # column that it is told by: its own; of a ball the first, second or third
         ("side", "f8"), ("bound", "f8"),  # +1: coordinate <= bound; -1: coordinate >= bound
         ("stiffness", "f8"), ("dissipation", "f8"),
         ("rigid", "i8"), ("restitution", "f8"), ("rest_speed", "f8"),  # m/s or rad/s; of rigid stops
     ],
     align=True,
 )  # fmt: skip
+
+# What a stop of a ball bounds: how far it turns; how far its axis tilts from that of F; how far it turns about it.
+ANGLE, SWING, TWIST = 1, 2, 3
 
 JOINT = np.dtype(
     [

@@ -214,19 +214,22 @@ def _joint_tables(
             rows.append((i, kind.linear[k], *where, *values, spec.friction[k] if spec and spec.friction else 0.0, 0))
             column_names.append(name if count == 1 else f"{name}[{k}]")
         if spec and spec.limits:
-            angle = int(kind.limits == "ball")
-            for k, (low, high) in enumerate(spec.limits.ranges):
-                for side, bound in ((-1.0, low), (1.0, high)):
-                    if np.isfinite(bound) and not (angle and side < 0.0):
-                        column = int(joints.column[i]) + k
-                        stops.append((i, column, angle, side, bound, *_of_stop(spec.limits)))
+            first, limits = int(joints.column[i]), spec.limits
+            ranges = [(first + k, 0, first + k, *ends) for k, ends in enumerate(limits.ranges)]
+            if kind.limits == "ball":
+                bounds = ((-np.inf, limits.ranges[0][1]), (-np.inf, limits.cone), limits.twist)
+                ranges = [(first, what, first + what - 1, *ends) for what, ends in enumerate(bounds, start=1)]
+            for column, angle, place, *ends in ranges:
+                for side, bound in zip((-1.0, 1.0), ends, strict=True):
+                    if np.isfinite(bound):
+                        stops.append((i, column, angle, limits.about, place, side, bound, *_of_stop(limits)))
     columns = table(COLUMN, len(rows))
     read = ("code", "sine", "cosine", "sense")
     acts = ("stiffness", "rest", "damping", "armature", "friction", "both")
     _fill(columns, ("joint", "linear", *read, *acts), rows)
     stop_table = table(STOP, len(stops))
     names_of_stop = ("stiffness", "dissipation", "rigid", "restitution", "rest_speed")
-    _fill(stop_table, ("joint", "column", "angle", "side", "bound", *names_of_stop), stops)
+    _fill(stop_table, ("joint", "column", "angle", "about", "place", "side", "bound", *names_of_stop), stops)
     return joints, columns, stop_table, tuple(column_names)
 
 

@@ -6,11 +6,13 @@ The types say of which elementary motions a joint is made (`sim.joints`); pitche
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sim.joints.joint_type import SLIDE, TURN, JointType
-from sim.kernels.spatial import quaternion_of
+from sim.kernels.spatial import quaternion_of, swing_of, twist_of
+from sim.kernels.tables import ANGLE, SWING
 from sim.mechanism.frames import Pose, rotation_of
 
 
@@ -62,6 +64,21 @@ def rates(kind: JointType, F: np.ndarray, M: np.ndarray, w_rel: np.ndarray, v_re
             for code in kind.free
         ]
     )
+
+
+def stop_value(stop: Any, coordinate: np.ndarray) -> float:
+    """Return the coordinate that a stop bounds, of all (columns,): of a ball its angle, its swing or its twist."""
+    c, about = int(stop.column), int(stop.about)
+    if not stop.angle:
+        return float(coordinate[c])
+    return ball_value(int(stop.angle), about, coordinate[c : c + 3])
+
+
+def ball_value(what: int, about: int, r: np.ndarray) -> float:
+    """Return angle, swing or twist [rad] of a rotation vector (3,), about an axis of M."""
+    if what == ANGLE:
+        return float(np.linalg.norm(r))
+    return float((swing_of if what == SWING else twist_of)(*map(float, r), about))
 
 
 def open_by(kind: JointType, X_FM: Pose, pitch: float = 0.0) -> tuple[float, float]:

@@ -36,7 +36,9 @@ from sim.kernels.tables import (
     SLIP,
     SPHERE,
     STICK,
+    SWING_ROW,
     TOUCH,
+    TWIST_ROW,
     Numbers,
     Tables,
     Waiting,
@@ -281,13 +283,20 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[Row]:
             out.append((code, scale(code), 0.0, int(kind.locks_all_turns), -1, *tie))
     for column, code in columns:
         if model.columns.motion[column] >= 0:
-            code = ANGLE_ROW if kind.limits == "ball" else code  # which nothing but a stop holds
+            code = _stopped(model, joint, column - first) if kind.limits == "ball" else code
             out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column, 0.0))
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:
             out.append((code, float(armature**0.5), 1.0, 0, -1, column, 0.0))
     return out
+
+
+def _stopped(model: Model, joint: int, place: int) -> int:
+    """Return the direction of what holds a ball, which only a stop does: of its angle, its swing or its twist."""
+    spec = model.joint_specs[joint]
+    about = spec.limits.about if spec and spec.limits else 2
+    return (ANGLE_ROW, SWING_ROW + about, TWIST_ROW + about)[place]
 
 
 def _circle(spec: Constraint) -> tuple[float, float]:

@@ -163,8 +163,11 @@ class Mirror:
 
     def _limits(self, joint: Joint) -> Limits | None:
         backward = _turn_back(joint.type)
-        if joint.limits is None or not backward:
-            return joint.limits
+        if joint.limits is None:
+            return None
+        if JOINT_TYPES[joint.type].limits == "ball" and joint.limits.about != self.axis:  # it turns the other way
+            low, high = joint.limits.twist
+            return dataclasses.replace(joint.limits, twist=(-high, -low))
         ranges = tuple(
             (-high, -low) if i in backward else (low, high) for i, (low, high) in enumerate(joint.limits.ranges)
         )

@@ -328,14 +328,20 @@ def _limits(block: Block, kind: str) -> Limits | None:
     inner = value if isinstance(value, Block) else block
     key = "range" if isinstance(value, Block) else "limits"
     written = inner.get(key)
+    tilts = [name for name in ("cone", "twist", "about") if isinstance(value, Block) and value.wrote(name)]
     ball, own_units = JOINT_TYPES[kind].limits == "ball", JOINT_TYPES[kind].units
     count = 1 if ball else JOINT_TYPES[kind].freedoms
     if not JOINT_TYPES[kind].limits:
         block.problem("limits", f"a {kind} joint has no limits")
         return None
-    if written is None:
+    if tilts and not ball:
+        inner.problem(tilts[0], f"a {kind} joint has no '{tilts[0]}'", "a spherical joint has")
         return None
-    ranges = _ranges(inner, key, written, kind, count)
+    if written is None and not (tilts and inner.wrote("cone", "twist")):
+        if inner is value and inner.absent("range"):
+            inner.problem(None, "key 'range' is missing", 'range: ["0 deg", "150 deg"]')
+        return None
+    ranges = _ranges(inner, key, written, kind, count) if written is not None else ((-math.inf, math.inf),)
     if ranges is None:
         return None
     units = {unit for unit, ends in zip(own_units, ranges, strict=False) if any(map(math.isfinite, ends))}
@@ -355,8 +361,36 @@ def _limits(block: Block, kind: str) -> Limits | None:
         inner.problem(key, f"a rigid stop of a {kind} joint is at an angle between 0 deg and 180 deg")
     return Limits(
         ranges=ranges, stop=how, restitution=restitution, rest_speed=rest_speed, stiffness=stiffness,
-        dissipation=dissipation,
+        dissipation=dissipation, **(_tilts(inner) if tilts else {}),
     )  # fmt: skip
+
+
+def _tilts(block: Block) -> dict[str, Any]:
+    """Return cone, twist and the axis of both, of a spherical joint."""
+    return {"cone": _cone(block), "twist": _twist(block), "about": "xyz".index(block.get("about", "z") or "z")}
+
+
+def _cone(block: Block) -> float:
+    """Return how far the axis of a spherical joint may tilt; infinite where nothing is said, or it is reported."""
+    cone = block.get("cone")
+    if cone is None:
+        return math.inf
+    if not 0.0 < cone < math.pi:
+        block.problem("cone", "a cone is opened by an angle between 0 deg and 180 deg, from its axis to its side")
+        return math.inf
+    return float(cone)
+
+
+def _twist(block: Block) -> tuple[float, float]:
+    """Return the range of twist of a spherical joint; infinite where nothing is said, or it is reported."""
+    twist = block.get("twist")
+    if twist is None:
+        return (-math.inf, math.inf)
+    low, high = twist
+    if not (-math.pi < low <= high < math.pi):
+        block.problem("twist", "a twist is between -180 deg and 180 deg, the lowest first")
+        return (-math.inf, math.inf)
+    return (float(low), float(high))
 
 
 def _kind_of_stop(value: Block) -> tuple[str, float]:

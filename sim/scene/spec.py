@@ -8,6 +8,7 @@ file that it was written in (its *part*); the compiler places the parts.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,6 +80,10 @@ class Limits:
     """Stops of one joint, one range for each freedom (spherical: one range of the angle)."""
 
     ranges: tuple[tuple[float, float], ...]  # m or rad; infinite where a side has no stop
+    # Of a spherical joint, rad: how far an axis of the child may tilt, and turn about it; 0, 1, 2: x, y, z of the child
+    cone: float = math.inf
+    twist: tuple[float, float] = (-math.inf, math.inf)
+    about: int = 2
     stop: str = "soft"  # soft, rigid
     restitution: float = 0.0  # 1; of rigid stops, as the rate below which there is none
     rest_speed: float = 0.0  # m/s or rad/s

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sim.kernels.callback import PythonLaw, bounds_checked, compiled_law, read_only
+from sim.kernels.tables import ANGLE
 from sim.mechanism.formula_programs import Programs
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
@@ -105,7 +106,7 @@ class Controllers:
     def _view(self, mechanism: Mechanism, seed: int) -> ModelView:
         model = self.model
         limits = np.tile([-math.inf, math.inf], (len(model.columns), 1))
-        for stop in model.stops:
+        for stop in model.stops[model.stops.angle <= ANGLE]:
             limits[stop.column, 0 if stop.side < 0 else 1] = stop.bound
             if stop.angle:
                 limits[stop.column, 0] = 0.0

@@ -113,7 +113,7 @@ class Flow:
         self.time_stepping = model.one_sided and model.scene.simulate.contact == "stepping"
         self.rough = np.flatnonzero(model.columns.friction)  # columns with friction
         sides = model.stops.side.astype(int).tolist()
-        self.stops = list(zip(model.stops.column.tolist(), sides, strict=True))  # column and side of each
+        self.stops = list(zip(model.stops.place.tolist(), sides, strict=True))  # column and side of each
         self.look_again = math.inf  # s: when contacts are decided on though nothing has happened
         self.room = max(ROOM, EACH * len(model.solids))  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)

@@ -22,7 +22,7 @@ from sim.assembly.unresisted import massless
 from sim.kernels.tables import GEAR, TORSION, Control
 from sim.mechanism.compiler import bind_gear, relative_pose
 from sim.mechanism.frames import Frames, Pose
-from sim.mechanism.joint_motion import coordinates, open_by, rates
+from sim.mechanism.joint_motion import coordinates, open_by, rates, stop_value
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree
@@ -163,8 +163,7 @@ def spring_energy(mechanism: Mechanism, joints: set[int]) -> float:
             total += 0.5 * float(force.stiffness) * float(np.sum(turned**2))
     for stop in model.stops:
         if int(stop.joint) in joints:
-            first = int(stop.column)
-            x = np.linalg.norm(work.coordinate[first : first + 3]) if stop.angle else work.coordinate[first]
+            x = stop_value(stop, work.coordinate)
             total += 0.5 * float(stop.stiffness) * max(float(stop.side * (x - stop.bound)), 0.0) ** 2
     return total
 
@@ -401,6 +400,5 @@ def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Co
     present = np.isin(stops.joint, [*structure.carrier[1:].tolist(), *structure.loops])
     x = coordinate[stops.column]
     for n in np.flatnonzero(stops.angle):
-        c = int(stops.column[n])
-        x[n] = np.linalg.norm(coordinate[c : c + 3])
+        x[n] = stop_value(stops[n], coordinate)
     control.engaged[:] = present & (stops.rigid == 0) & (stops.side * (x - stops.bound) > 0.0)

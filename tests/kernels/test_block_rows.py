@@ -14,7 +14,7 @@ from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
 
-CODES = range(13)
+CODES = range(19)
 SEEDS = range(times(3, 2))
 
 
@@ -70,7 +70,19 @@ def rate_of(pair: Pair, n: int, code: int, t: float) -> float:
     if code == EDGE_ROW:
         across = np.cross(F[:, 2], M[:, 0])
         return float(across @ gap / np.linalg.norm(across))
-    return float(derivative(lambda t: Rotation.from_matrix(turn(t)).magnitude(), t))
+    if code == ANGLE_ROW:
+        return float(derivative(lambda t: Rotation.from_matrix(turn(t)).magnitude(), t))
+    return float(derivative(lambda t: swing_and_twist(turn(t), (code - 1) % 3)[(code - 13) // 3], t))
+
+
+def swing_and_twist(R: np.ndarray, k: int) -> tuple[float, float]:
+    """Return how far axis k of M is tilted, and how far M is turned about it once the shortest way back is taken."""
+    mine = R[:, k]
+    across = np.cross(np.eye(3)[k], mine)
+    swing = float(np.arctan2(np.linalg.norm(across), mine[k]))
+    back = Rotation.from_rotvec(-swing * across / np.linalg.norm(across)).as_matrix() @ R
+    i, j = (k + 1) % 3, (k + 2) % 3
+    return swing, float(np.arctan2(back[j, i], back[i, i]))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -207,6 +219,8 @@ def test_residuals_are_how_far_the_frames_are_apart(seed: int) -> None:
         expected = {
             **dict(enumerate(F.T @ (p_M - p_F))), **dict(enumerate(turn, 3)), UNIVERSAL_ROW: F[:, 0] @ M[:, 2],
             ANGLE_ROW: np.linalg.norm(turn) - 0.35,
+            **{13 + k: swing_and_twist(F.T @ M, k)[0] - 0.35 for k in range(3)},
+            **{16 + k: swing_and_twist(F.T @ M, k)[1] - 0.35 for k in range(3)},
         }  # fmt: skip
         if code in expected:
             assert pair.row_work.phi[r] == pytest.approx(pair.rows.scale[r] * expected[code], abs=1e-7), code

@@ -9,6 +9,7 @@ import pytest
 from scipy.interpolate import BPoly
 from scipy.spatial.transform import Rotation
 
+from sim.kernels import spatial
 from sim.kernels.guards import spans
 from sim.kernels.programs import COM, CONSTANT, COORDINATE, ENERGY, POSITION, RATE, ROTATION, TIME, VELOCITY
 from sim.kernels.tables import (
@@ -388,6 +389,31 @@ def test_depth_of_a_stop_of_an_angle_follows_the_largest_rate(side: float, rate:
     ends = sorted([side * (low - 0.4) - 0.01, side * (high - 0.4) - 0.01])
     found = plain(spans.depth_interval)(one.stops, one.guards, 1, one.coordinate, one.ranges, SECONDS, at)
     assert found == pytest.approx((*ends, -rate, rate), rel=1e-13)
+
+
+@pytest.mark.parametrize("about", range(3))
+@pytest.mark.parametrize("what", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_swing_and_twist_stay_between_their_bounds(seed: int, what: int, about: int) -> None:
+    """Whatever an angular velocity of that size does from the place of reference on, in depth and in its rate."""
+    rng, spin = np.random.default_rng([seed, what, about]), [0.3, 3.0, 30.0][seed % 3]
+    one = Stops(-1.0, 1.0, angle=what)
+    one.stops.about[1], one.coordinate[1:4] = about, Rotation.random(random_state=seed).as_rotvec()
+    one.ranges[1, 3] = 0.5 * np.pi * spin  # as `put_rotation_vector` has it
+    low, high, d0, d1 = one.interval()
+    value_of = plain(spatial.swing_of if what == 2 else spatial.twist_of)
+    ahead, depths = SECONDS * max(AT, 1.0 - AT), []
+    for _ in range(20):
+        R, w = Rotation.from_rotvec(one.coordinate[1:4]), rng.normal(size=3)
+        w *= spin / np.linalg.norm(w)
+        for t in np.linspace(0.0, ahead, 30):
+            r = (R * Rotation.from_rotvec(t * w)).as_rotvec()
+            depths.append(-(value_of(*r, about) - 0.4) - 0.01)
+            n = plain(spatial.swinging if what == 2 else spatial.twisting)(*r, about)
+            assert d0 - 1e-9 <= -np.dot(w, n) <= d1 + 1e-9
+    assert low - 1e-9 <= min(depths) and max(depths) <= high + 1e-9
+    if spin < 1.0:
+        assert high - low < 0.5 * np.pi * 2.0 * spin * ahead * 3.0 or np.isinf(d1)
 
 
 def test_guards_are_judged_by_what_they_watch() -> None:

@@ -143,7 +143,9 @@ def test_columns_are_freedoms_with_what_acts_on_each(model: Model) -> None:
 
 
 def test_stops_are_ends_of_ranges(model: Model) -> None:
-    found = [tuple(float(x) for x in stop) for stop in model.stops.tolist()]
+    assert model.stops.about.tolist() == [2] * 6 and model.stops.place.tolist() == model.stops.column.tolist()
+    names = [name for name in model.stops.dtype.names if name not in ("about", "place")]
+    found = [tuple(float(stop[name]) for name in names) for stop in model.stops]
     soft, hard = (40.0, 0.9, 0.0, 0.0), (0.0, 0.0, 1.0, 0.4)
     told = [row[:5] for row in found]
     assert told == [

@@ -290,6 +290,9 @@ def test_joints_have_their_axes_stops_and_drives(scene):
             "friction": (0.75,),
             "limits": {
                 "ranges": ((-30 * D, 45 * D),),
+                "cone": math.inf,
+                "twist": (-math.inf, math.inf),
+                "about": 2,
                 "stop": "rigid",
                 "restitution": 0.25,
                 "rest_speed": 2 * D,
@@ -317,6 +320,9 @@ def test_joints_have_their_axes_stops_and_drives(scene):
             "tolerance": 1e-3,
             "limits": {
                 "ranges": ((-0.1, 0.2), (-math.inf, math.inf)),
+                "cone": math.inf,
+                "twist": (-math.inf, math.inf),
+                "about": 2,
                 "stop": "soft",
                 "restitution": 0.0,
                 "rest_speed": 0.0,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.analysis.linear.complex_step import angle, dot, length, magnitude, rotation_vector
+from sim.analysis.linear.complex_step import angle, crossed, dot, length, magnitude, rotation_vector
 from sim.analysis.linear.poses import Motion
 from sim.analysis.linear.restraints import Block
 from sim.kernels import programs as op
-from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH, Control, Tables
+from sim.kernels.tables import ANGLE, DRAG, SPRING, SWING, TORSION, WRENCH, Control, Tables
 
 # Of what a formula reads, this follows from the answer that the formula is asked for.
 _ANSWERS = {op.FORCE: "force", op.PRESSING: "force of a contact", op.TORQUE: "torque", op.ENERGY: "energy"}
@@ -91,8 +91,9 @@ class Acting:
         for s in np.flatnonzero(self.control.engaged):
             c = int(stops.column[s])
             at = slice(c, c + 3) if stops.angle[s] else slice(c, c + 1)
-            value = length(coordinate[:, at]) if stops.angle[s] else coordinate[:, c]
-            n = coordinate[:, at] / value[:, None] if stops.angle[s] else np.ones((len(value), 1))
+            value, n = coordinate[:, c], np.ones((len(coordinate), 1))
+            if stops.angle[s]:
+                value, n = _of_ball(int(stops.angle[s]), int(stops.about[s]), coordinate[:, at])
             side = float(stops.side[s])
             depth = side * (value - stops.bound[s])
             grip = 1.0 + stops.dissipation[s] * side * dot(n, rate[:, at])
@@ -210,6 +211,26 @@ class Acting:
             return R_WB[:, argument % 9 // 3, argument % 3]
         moments = [link.mass * (motion.x[b] + motion.R[b] @ link.com_K) for b, link in enumerate(motion.links)]
         return sum(moments)[:, argument] / math.fsum(link.mass for link in motion.links)
+
+
+def _of_ball(what: int, about: int, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (k,) angle, swing or twist of rotation vectors r (k, 3), and (k, 3) which way each grows, in M's axes.
+
+    See `sim.kernels.spatial`.
+    """
+    size = length(r)[:, None]
+    if what == ANGLE:
+        return size[:, 0], r / size
+    small = size.real < 1e-9
+    w, p = np.cos(0.5 * size), np.where(small, 0.5, np.sin(0.5 * size) / np.where(small, 1.0, size)) * r
+    a = np.eye(3)[about]
+    across = crossed(p, np.broadcast_to(a, p.shape))
+    its = a - 2.0 * w * across + 2.0 * crossed(p, across)
+    if what == SWING:
+        m = crossed(its, np.broadcast_to(a, p.shape))
+        sine = length(m)
+        return angle(sine, its[:, about]), m / np.where(sine == 0.0, 1.0, sine)[:, None]
+    return 2.0 * angle(p[:, about], w[:, 0]), (a + its) / (1.0 + its[:, about])[:, None]
 
 
 def _power(a: np.ndarray, b: np.ndarray) -> np.ndarray:

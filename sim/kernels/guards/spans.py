@@ -35,8 +35,10 @@ from sim.kernels.programs import (
     total_com,
     unary,
 )
+from sim.kernels.spatial import swing_of, twist_of
 from sim.kernels.system import CLEAR_GAPS, ask, unpack, vector
 from sim.kernels.tables import (
+    ANGLE,
     ARMED,
     CLEAR,
     DISARMED,
@@ -50,6 +52,7 @@ from sim.kernels.tables import (
     SPAN_AT,
     SPAN_HEADER,
     SPAN_SECONDS,
+    TWIST,
     WAITING_TO_LEAVE,
     WITHIN,
     Status,
@@ -61,6 +64,8 @@ from sim.kernels.vectors import length, minus, three
 SHALLOW = 1e-9
 # Largest rate of a rotation vector for an angular velocity of one, within half a turn.
 TURNED = 0.5 * math.pi
+# Cosine of half a swing below which nothing is said of twist: there it may be anything.
+STEEP = 1e-3
 # rad/s: bound of an angular velocity where its quaternion may pass zero within the span, as an interpolant of several
 # turns does.  Not infinite: an arm of no length would make not-a-number of it, which clears whatever it meets.
 ENDLESS = 1e30
@@ -418,17 +423,26 @@ def verdict_of(value):
 
 @kernel
 def depth_interval(stops, guards, g, coordinate, ranges, seconds, at):
-    """Interval of a stop's guard; of one that bounds an angle by the largest rate of the rotation vector."""
+    """Interval of a stop's guard; of one of a ball by the largest rate of the rotation vector."""
     s = guards.owner[g]
     c = stops.column[s]
     low, high, d0, d1 = ranges[c, 0], ranges[c, 1], ranges[c, 2], ranges[c, 3]
     if stops.angle[s]:
-        angle = math.sqrt(coordinate[c] ** 2 + coordinate[c + 1] ** 2 + coordinate[c + 2] ** 2)
+        x, y, z = coordinate[c], coordinate[c + 1], coordinate[c + 2]
         reach = d1 * seconds * max(at, 1.0 - at)
-        low, high = max(angle - reach, 0.0), min(angle + reach, math.pi)
+        angle, least = math.sqrt(x * x + y * y + z * z), 0.0
+        if stops.angle[s] > ANGLE:
+            angle = swing_of(x, y, z, stops.about[s])
+        if stops.angle[s] == TWIST:  # whose rate is w / cos(swing / 2) at most, and which jumps at half a turn
+            steepest = math.cos(0.5 * min(angle + reach, math.pi))
+            reach, d1 = (reach / steepest, d1 / steepest) if steepest > STEEP else (math.inf, math.inf)
+            angle, least = twist_of(x, y, z, stops.about[s]), -math.pi
+            if not abs(angle) + reach < math.pi:
+                reach = math.inf
+        low, high = max(angle - reach, least), min(angle + reach, math.pi)
         d0, d1 = (-d1, d1) if reach < math.inf else (-math.inf, math.inf)
         if reach == math.inf:
-            low, high = 0.0, math.pi
+            low, high = least, math.pi
     f = guards.direction[g] * stops.side[s]
     low, high = f * (low - stops.bound[s]), f * (high - stops.bound[s])
     d0, d1 = f * d0, f * d1

@@ -494,7 +494,7 @@ def push_joint(tables, step_work, k):
     s, f = pressed.key[k, 0], pressed.impulse[k, 0] / pressed.h[k]
     stopped = s < stops.joint.size
     c = stops.column[s] if stopped else s - stops.joint.size
-    angle = stopped and stops.angle[s] == 1
+    angle = stopped and stops.angle[s] != 0
     for i in range(3 if angle else 1):
         torque = f * pressed.axes[k, 3 + i]
         step_work.torque[c + i] += torque

@@ -16,8 +16,18 @@ import math
 from sim.kernels.elimination.articulated import climb, wrench_about
 from sim.kernels.elimination.pivots import CUT, NOTHING
 from sim.kernels.jit import door, kernel, part
-from sim.kernels.spatial import multiply, relative_rotation
-from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, CYLINDER, EDGE_ROW, PLANE, RATES_ONLY, UNIVERSAL_ROW
+from sim.kernels.spatial import multiply, relative_rotation, swing_of, twist_of
+from sim.kernels.tables import (
+    ANGLE_ROW,
+    AXLE_ROW,
+    CYLINDER,
+    EDGE_ROW,
+    PLANE,
+    RATES_ONLY,
+    SWING_ROW,
+    TWIST_ROW,
+    UNIVERSAL_ROW,
+)
 from sim.kernels.vectors import across, beyond, cross, dot, length, minus, plus, three, times, unit
 
 # m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.
@@ -162,6 +172,8 @@ def direction(code, frame, n):
     """Unit direction of a row, by its code; see `sim.kernels.tables`."""
     if code == ANGLE_ROW:
         return turn_between_frames(frame, n)[0]
+    if code >= SWING_ROW:
+        return tilting(code, frame, n)
     if code == UNIVERSAL_ROW:  # z_M x x_F
         z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
         x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
@@ -173,6 +185,52 @@ def direction(code, frame, n):
     else:
         i = 3 + code % 3
     return frame[n, i], frame[n, i + 3], frame[n, i + 6]
+
+
+@part
+def tilted_axes(code, frame, n):
+    """Return the axis of F and that of M whose swing or twist a row is about, world axes."""
+    k = (code - SWING_ROW) % 3
+    return (
+        (frame[n, 3 + k], frame[n, 6 + k], frame[n, 9 + k]), (frame[n, 12 + k], frame[n, 15 + k], frame[n, 18 + k]),
+    )  # fmt: skip
+
+
+@part
+def tilting(code, frame, n):
+    """Return the direction whose product with the relative angular velocity is the rate of a swing or a twist.
+
+    A unit across both axes, or (a_F + a_M) / (1 + a_F.a_M), which is longer than 1.
+    """
+    its, mine = tilted_axes(code, frame, n)
+    if code < TWIST_ROW:
+        return unit(cross(its, mine))
+    return times(1.0 / max(1.0 + dot(its, mine), 1e-12), plus(its, mine))
+
+
+@kernel
+def tilting_rate(code, frame, n, w_a, w_b):
+    """Time derivative of that direction."""
+    its, mine = tilted_axes(code, frame, n)
+    its_dot, mine_dot = cross(w_a, its), cross(w_b, mine)
+    if code < TWIST_ROW:
+        c, c_dot = cross(its, mine), plus(cross(its_dot, mine), cross(its, mine_dot))
+        size = max(length(c), 1e-30)
+        e = times(1.0 / size, c)
+        return times(1.0 / size, beyond(c_dot, -dot(e, c_dot), e))
+    s = 1.0 / max(1.0 + dot(its, mine), 1e-12)
+    change = dot(its_dot, mine) + dot(its, mine_dot)
+    return beyond(times(s, plus(its_dot, mine_dot)), -s * s * change, plus(its, mine))
+
+
+@kernel
+def tilt(code, frame, n):
+    """Return the swing or the twist between the frames of block n [rad]."""
+    x, y, z = relative_rotation(frame[n, 3:12], frame[n, 12:21])
+    k = (code - SWING_ROW) % 3
+    if code < TWIST_ROW:
+        return swing_of(x, y, z, k)
+    return twist_of(x, y, z, k)
 
 
 @part
@@ -286,6 +344,8 @@ def along_row(n, c, blocks, link_work, frame):
         d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
         if c == ANGLE_ROW:
             t0, t1, t2 = turning_rate(frame, n, wa0, wa1, wa2)
+        elif c >= SWING_ROW:
+            t0, t1, t2 = tilting_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
         elif c == UNIVERSAL_ROW:
             t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
         elif c > UNIVERSAL_ROW:
@@ -376,6 +436,8 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
             continue
         if c == ANGLE_ROW:
             value = turn_between_frames(frame, n)[1] - row_work.want[r, 0]
+        elif c >= SWING_ROW:
+            value = tilt(c, frame, n) - row_work.want[r, 0]
         elif rows.motion[r] >= 0:
             value = coordinate[rows.column[r]] - row_work.want[r, 0]
         elif blocks.mate[n] >= 0:

@@ -348,7 +348,7 @@ def add_friction(tables, work, c, h):
 
 @chapter
 def put_joint(tables, work, joint, c, angle, n, k):
-    """Write a joint as press k of one row: of column c, or of the turn along n where `angle` is 1; tells whether it is.
+    """Write a joint as press k of one row: of column c, or where `angle` is not 0 of the turn along n; tells if it is.
 
     n: what columns get of the impulse.
     """
