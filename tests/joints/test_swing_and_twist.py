@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,6 +164,33 @@ def test_soft_cones_and_twists_keep_the_energy(about: str) -> None:
     assert (swing.max() > 0.5 and twist.max() > 0.4) or twist.min() < -0.3
     assert swing.max() < 1.6 and np.abs(twist).max() < 1.6
     assert run.balance() < 1e-7
+
+
+SOFT = top("cone: 0.5, twist: [-0.3, 0.4], about: x, stiffness: 60, dissipation: 0", WILD, -G0, "[0.1, 0.05, -0.4]")
+
+
+@pytest.mark.parametrize(
+    ("how", "off"),
+    [
+        ("method: radau, rtol: 1e-9", 1e-7), ("method: rk4, step: 0.5 ms", 1e-7),
+        ("method: variational, step: 0.5 ms", 1e-3), ("method: semi_implicit, step: 0.05 ms", 1e-2),
+        ("contact: stepping, dt: 0.5 ms", 1e-2),
+    ],
+)  # fmt: skip
+def test_every_method_leans_on_soft_cones_alike(how: str, off: float) -> None:
+    exact = Run(SOFT).to(1.0).simulator.coordinate["hip"]
+    found = Run(SOFT.replace("rtol: 1e-10", how)).to(1.0).simulator.coordinate["hip"]
+    assert found == pytest.approx(np.array(exact), abs=off)
+
+
+def test_the_oracle_finds_nothing_where_soft_cones_push(tmp_path: Path) -> None:
+    scene = load_text(SOFT.replace("simulate: {", "simulate: {duration: 1.5 s, "))
+    with sim.run(scene, output=tmp_path / "run.h5") as run:
+        assert np.abs(run.array("joints/stop_torque")).max() > 1.0
+    verdict = sim.verify(tmp_path / "run.h5", instants=8)
+    assert verdict.problems == []
+    for instant in verdict.instants:
+        assert max(instant.acceleration, instant.constraint, instant.force, instant.drive) < instant.allowed
 
 
 def test_rigid_cones_and_twists_are_never_passed_and_take_energy_alone() -> None:
