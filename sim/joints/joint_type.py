@@ -197,8 +197,9 @@ class JointType:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Those that must be written: a direction in a plane is any one where nothing is said."""
-        return tuple(key for key in self.keys if key == self.z or X in self.turns)
+        """Those that must be written: not x where nothing turns about it, or slides along it without y."""
+        any_x = X not in self.turns and (X in self.slides) == (Y in self.slides)
+        return tuple(key for key in self.keys if key == self.z or not any_x)
 
     @property
     def is_somewhere(self) -> bool:

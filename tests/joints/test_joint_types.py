@@ -100,6 +100,15 @@ def test_rates_are_those_of_the_frames(name: str) -> None:
     assert rates(kind, F, F @ now.R, w, u) == pytest.approx(v, abs=1e-9)
 
 
+def test_what_directs_the_axes_is_asked_for_where_it_matters() -> None:
+    needed = {name: kind.needed for name, kind in JOINT_TYPES.items() if kind.needed}
+    both = ("axis", "second_axis")
+    assert needed.pop("universal") == both and set(needed.values()) == {("axis",)}
+    assert JOINT_TYPES["planar"].keys == both
+    pin_in_slot = JointType(name="slot", motions=(slide(X), turn(Z)), z="axis", x="second_axis")
+    assert pin_in_slot.needed == both and pin_in_slot.locked == (1, 2, 3, 4) and pin_in_slot.free == (0, 5)
+
+
 @pytest.mark.parametrize(
     ("motions", "why"),
     [
