@@ -195,6 +195,8 @@ class PinocchioTree:
         pin, link, drawn, name = self._pin, self.mechanism.links[i], self.mechanism.bodies[i], self.mechanism.joints[i]
         joint, origin = (0, np.zeros(3)) if link.a < 0 else self._carriers[link.a]
         models = {"spherical": [pin.JointModelSpherical()], "free": [pin.JointModelFreeFlyer()]}.get(link.kind)
+        if link.kind == "helical":
+            models = [pin.JointModelHelicalUnaligned(link.axes_a[:, 0], link.pitch)]
         if models is None:
             make = {"hinge": pin.JointModelRevoluteUnaligned, "slide": pin.JointModelPrismaticUnaligned}
             models = [make[kind](axis) for kind, axis in steps_of(link)]

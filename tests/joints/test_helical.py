@@ -15,11 +15,12 @@ import sim
 from sim.scene.load import load_text
 from tests import reference as ref
 from tests.contact.engine import G0, Run
-from tests.dynamics.engine import bodies_of, links_at, simulator_of
+from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relative_error, simulator_for, simulator_of
 from tests.dynamics.test_against_reference import assert_agrees, with_torques
 from tests.formulation.papers import both_ways
 from tests.linear.differences import differences
-from tests.mechanisms import add_loop, hang, random_link, with_consistent_rates
+from tests.mechanisms import add_loop, hang, random_link, random_tree, with_consistent_rates, with_coordinates
+from tests.peers import PinocchioTree, needs
 
 METHODS = ("dop853", "radau", "rk4", "semi_implicit", "variational")
 M, J = 0.5, 0.004  # kg, kg m^2: of the nut, about its axis
@@ -269,6 +270,21 @@ def test_screws_in_trees_and_loops_move_as_the_reference_says(seed: int) -> None
         tree = add_loop(rng, tree, ("helical", "rotational"), driven=True) or tree
     mechanism, controllers = with_torques(rng, with_consistent_rates(rng, tree))
     assert_agrees(mechanism, controllers=controllers)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("peer", [pytest.param(PinocchioTree, marks=needs("pinocchio"))])
+def test_trees_of_screws_move_as_pinocchio_says(peer: type[PinocchioTree], seed: int) -> None:
+    rng = np.random.default_rng([seed, 5])
+    mechanism = with_coordinates(
+        rng, random_tree(rng, 4 + seed, ("helical", "helical", "spherical", "rotational")), 3.0
+    )
+    tree, simulator = peer(mechanism), simulator_for(mechanism)
+    for ours, theirs in zip(bodies_of(simulator, mechanism), tree.bodies(), strict=True):
+        assert ours.com_W == pytest.approx(theirs.com_W, abs=1e-12)
+        assert ours.v_com_W == pytest.approx(theirs.v_com_W, abs=1e-11)
+    for found, expected in zip(accelerations_of(simulator, mechanism), tree.accelerations(), strict=True):
+        assert relative_error(found, expected) < 1e-9
 
 
 @pytest.mark.parametrize("on", [-1, 0])
