@@ -27,7 +27,7 @@ from sim.simulation.ensemble import Ensemble
 from sim.simulation.recorded_runs import run
 from sim.simulation.simulator import Simulator
 
-# What scenes may have: a loop, a stop, a drive, formulas that forces and events read.
+# What scenes may have: a loop, a stop, a drive, a thin body, formulas that forces and events read.
 SCENE = """
 schema: 1
 name: everything
@@ -36,11 +36,13 @@ bodies:
   b: {mass: 1 kg, com: [0, 0, 1], gyration: [1, 1, 1]}
   c: {mass: 1 kg, com: [1, 0, 1], gyration: [1, 1, 1]}
   d: {mass: 1 kg, com: [3, 0, 1], gyration: [1, 1, 1]}
+  e: {mass: 1 kg, com: [5, 0, 1], gyration: [1, 1, 0]}
 joints:
   top: {type: rotational, parent: world, child: a, position: [0, 0, 1], axis: [0, 1, 0], limits: [-3, 3]}
   ball: {type: spherical, parent: a, child: b, position: [0, 0, 1]}
   hinge: {type: rotational, parent: b, child: c, position: [1, 0, 1], axis: [0, 1, 0], stiffness: 1 N m/rad}
   tie: {type: spherical, parent: world, child: c, position: [1, 0, 1]}
+  thin: {type: rotational, parent: world, child: e, position: [5, 0, 2], axis: [0, 1, 0]}
   crank: {type: rotational, parent: world, child: d, position: [3, 0, 1], axis: [0, 1, 0], motion: 0.1*sin(t/1 s)}
 forces:
   strut: {type: spring, from: a.tip, to: b.com, stiffness: 1 N/m}

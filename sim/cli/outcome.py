@@ -118,7 +118,7 @@ def exit_code(error: Exception) -> int:
         return error.code
     if is_a(error, "sim.scene.problem", "SceneError") or is_a(error, "render.view", "RenderError"):
         return WRONG
-    if is_a(error, "sim.simulation.messages", "SimulationError") or is_a(
+    if is_a(error, "sim.simulation.simulation_error", "SimulationError") or is_a(
         error, "sim.analysis.linear.acting", "LinearError"
     ):
         return FAILED

@@ -719,6 +719,7 @@ class Flow:
             wrench[push.body, 3:] += push.force_W
             wrench[push.body, :3] += push.torque_W
             arms[push.body] += np.outer(push.p, push.force_W).ravel()
-        self.control.acts[:2] = int(bool(self.pushes))  # what controllers hold acts anyway: tables say so
+        self.control.acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
+        self.control.acts[1] = int(bool(self.pushes))
         if not np.array_equal(before, wrench):
             self.restart()

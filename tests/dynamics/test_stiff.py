@@ -88,7 +88,8 @@ def steps(s: sim.Simulator, h: float, count: int) -> np.ndarray:
         flow.ask(PROJECT if n else START, y, flow.stepper.error)
         flow.ask(SETTLE, y, slope)
         flow.stepper.clock[0] = n * h
-        k[5, :3] = h, 1.0 if n else -1.0, 1e-11
+        asks = flow.work.reply
+        asks.h, asks.follows, asks.rtol = h, 1 if n else -1, 1e-11
         assert flow.ask(RADAU, y, flow.stepper.rows) == Status.OK
         y += k[3]
     return y.copy()

@@ -58,9 +58,9 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, l
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_state_before_an_instant_gives_the_same_jump_in_another_process(decided, name: str) -> None:
-    folder, seen = decided
+    folder, _ = decided
     first = sorted(folder.glob(f"{name}-*.told.json"))
-    assert len(first) > 1 and (seen[name] or "controllers" in name)
+    assert len(first) > 1
     for path in first:
         for part in ("told.json", "told.bin", "after.json", "after.bin"):
             once, again = (place / path.name.replace("told.json", part) for place in (folder, folder / "again"))

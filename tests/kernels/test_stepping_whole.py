@@ -12,7 +12,7 @@ from sim.kernels import kinematics
 from sim.kernels.elimination import articulated
 from sim.kernels.integrators import stepping as kernels
 from sim.kernels.system import PUSH, STEPPING, TELL
-from sim.kernels.tables import BALL, FACE, LINK_WORK, PRESS, SETTLED, STEPPED, STOP, TOUCH, Status, table
+from sim.kernels.tables import BALL, FACE, LINK_WORK, PRESS, REPLY, SETTLED, STEPPED, STOP, TOUCH, Status, table
 from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
@@ -499,16 +499,18 @@ def test_a_step_ends_where_a_part_of_it_fails(failing: str) -> None:
 
 
 def test_questions_of_a_step_are_answered_with_its_numbers() -> None:
-    """States and slopes stand among sixteen rows of n numbers; the length of the step begins the sixth."""
+    """States and slopes stand among sixteen rows of n numbers; the length of the step is asked for beside."""
     one = SimpleNamespace(nq=np.array([2]), nv=np.array([1]))
     tables, log, rows = SimpleNamespace(one=one), [], np.arange(16 * 5.0)
+    work = SimpleNamespace(reply=table(REPLY, 1))
+    work.reply.h = 25.0
     asked = plain(
-        kernels.stepping.function, unpack=lambda system: (tables, None, "work", None),
+        kernels.stepping.function, unpack=lambda system: (tables, None, work, None),
         vector=lambda a, n: rows if n == 80 else (a, n), push_links=lambda *given: log.append(("push", *given)),
         tell=lambda *given: log.append(("tell", *given)), step_pressed=lambda *given: log.append(given) or 4,
     )  # fmt: skip
-    assert asked(PUSH, "system", 1.5, None, None) == Status.OK and log.pop() == ("push", tables, "work")
-    assert asked(TELL, "system", 1.5, None, None) == Status.OK and log.pop() == ("tell", "work", 1.5)
+    assert asked(PUSH, "system", 1.5, None, None) == Status.OK and log.pop() == ("push", tables, work)
+    assert asked(TELL, "system", 1.5, None, None) == Status.OK and log.pop() == ("tell", work, 1.5)
     assert asked(STEPPING, "system", 1.5, "a", "b") == 4
     system, t, h, y, slope, out = log.pop()
     assert (system, t, h, y) == ("system", 1.5, 25.0, ("a", 5))

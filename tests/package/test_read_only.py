@@ -90,9 +90,9 @@ def test_states_by_name_are_copies():
     assert (
         written(arrays([getattr(state, name) for name, part in vars(Named).items() if isinstance(part, property)])) > 20
     )
-    assert written(arrays([getattr(simulator, name) for name in (*Named.NAMES, "q", "v")])) > 20
+    assert written(arrays([getattr(simulator, name) for name in (*names, "q", "v")])) > 20
     for one, other in ((simulator.state, beside.state), (state, beside.state)):
-        for name in Named.NAMES:
+        for name in names:
             pairs = zip(arrays(getattr(one, name), name), arrays(getattr(other, name), name), strict=True)
             for (path, array), (_, expected) in pairs:
                 assert array.tobytes() == expected.tobytes(), path
