@@ -87,9 +87,8 @@ def test_states_by_name_are_copies():
     beside = sim.Simulator(sim.compile(load_text(SCENE)))
     beside.advance(0.002)
     state = simulator.state
-    assert (
-        written(arrays([getattr(state, name) for name, part in vars(Named).items() if isinstance(part, property)])) > 20
-    )
+    names = [name for name, part in vars(Named).items() if isinstance(part, property)]
+    assert written(arrays([getattr(state, name) for name in names])) > 20
     assert written(arrays([getattr(simulator, name) for name in (*names, "q", "v")])) > 20
     for one, other in ((simulator.state, beside.state), (state, beside.state)):
         for name in names:
