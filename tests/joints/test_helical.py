@@ -152,6 +152,23 @@ def test_a_rigid_stop_turns_its_rate_back(e: float) -> None:
         assert run.simulator.state.torque["rod"] == pytest.approx(M * G0 * h, rel=1e-8)
 
 
+@pytest.mark.parametrize("where", ["tree", "loop"])
+def test_time_steps_meet_the_same_stops_and_friction(where: str) -> None:
+    """To first order: about half of what is off is left with half the step."""
+    make = nut if where == "tree" else press
+    acts = ", limits: {range: [-9, 99], stop: rigid, restitution: 0.5}, friction: 0.01"
+    text = {"more": acts} if where == "tree" else {"thread": acts}
+    joint, times = ("rod" if where == "tree" else "thread"), (0.6, 2.3)
+    exact, off = Run(make(**text)), []
+    wanted = [exact.to(t).simulator.coordinate[joint] for t in times]
+    assert len(exact.times()) > 0
+    for dt in ("1 ms", "0.5 ms"):
+        stepped = Run(make(method="stepping", **text).replace("dt: 1 ms", f"dt: {dt}"))
+        off.append(np.abs([stepped.to(t).simulator.coordinate[joint] - x for t, x in zip(times, wanted, strict=True)]))
+    assert off[0].max() < 3e-2
+    assert 0.3 < off[1].max() / off[0].max() < 0.7
+
+
 @pytest.mark.parametrize("method", ["dop853", "radau", "variational"])
 def test_a_soft_stop_gives_back_what_it_took(method: str) -> None:
     h = lead(0.05)
