@@ -1,4 +1,4 @@
-"""The path from soft contacts to rigid ones: each place on it an answer, each step as long as asked, and what it costs."""
+"""The path from soft contacts to rigid ones: each place on it an answer, steps as long as asked, and what it costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def one(kind: str) -> tuple[ContactProblem, np.ndarray]:
     """Return a problem of one point that sticks, or slides as it has to, and what its answer solves: free, shifted."""
     free = np.array([-3.0, 0.4, -0.3])
     if kind == "sticks":
-        return impact(OWN, free, np.array([0.9]), shift=np.array([0.5])), free + [0.5, 0.0, 0.0]
+        return impact(OWN, free, np.array([0.9]), shift=np.array([0.5])), np.array([-2.5, 0.4, -0.3])
     slides = acceleration(OWN, free, np.array([0.4]), u_t=np.array([[0.6, 0.8]]), least=np.array([0.2]))
     return slides, free
 
