@@ -129,6 +129,42 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         )
         for before, after in (("0", "1"), ("0.0", "1.0"))
     ),
+    *(
+        Judged(
+            "sim/contact/redundancy.py",
+            "while length > 1e-6 and value_of(y + length * step) > start + 1e-4 * length * fall:", before, after,
+            "how much each step of an iteration has to gain; where it ends is what its residual says",
+        )
+        for before, after in (
+            ("1e-4", "0.0002"), ("1e-4 * length", "(0.0001 / length)"), ("start + 1e-4 * length * fall", "(start)"),
+            ("start + 1e-4 * length * fall", "(start - 0.0001 * length * fall)"),
+            ("length > 1e-6", "(length >= 1e-06)"),
+        )
+    ),
+    Judged(
+        "sim/contact/redundancy.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "size > mu * x[:, 0]",
+        "(size >= mu * x[:, 0])", "at the limit, a kink, the slope of either side steers the next step as well",
+    ),
+    Judged(
+        "sim/contact/centre.py",
+        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
+        "length > SHORTEST", "(length >= SHORTEST)", "halves of one are never that number",
+    ),
+    Judged(
+        "sim/contact/centre.py", "if length <= SHORTEST:", "length <= SHORTEST", "(length < SHORTEST)",
+        "halves of one are never that number",
+    ),
+    Judged(
+        "sim/contact/centre.py",
+        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
+        "value_of(x + null @ (length * step)) <= now + 0.1 * length * fall",
+        "(value_of(x + null @ (length * step)) < now + 0.1 * length * fall)",
+        "a step gains exactly that by chance alone, and half of it leads to the same centre",
+    ),
+    Judged(
+        "sim/contact/path.py", "while log_soft > HARD and path.solves < SOLVES:", "log_soft > HARD",
+        "(log_soft >= HARD)", "a step ends at that number to the last bit by chance alone",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
