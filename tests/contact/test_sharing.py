@@ -154,12 +154,8 @@ def least_of(made: Known) -> np.ndarray:
     return nearest(made, (rows.T @ found.x).reshape(-1, 3))
 
 
-@pytest.mark.parametrize("bodies", [1, 2])
-@pytest.mark.parametrize("name", MODES)
-@pytest.mark.parametrize("seed", range(5))
-def test_of_all_forces_that_do_the_same_those_of_least_norm_are_shared(seed: int, name: str, bodies: int) -> None:
-    modes = MODES[name] * bodies
-    made = known(seed, modes, bodies=bodies)
+def check_least(made: Known) -> None:
+    """Hold shared forces against those of least norm, and who has any to choose."""
     scale = np.abs(made.P).max()
     found = redundancy.share(made.problem, made.P, made.mode, made.d)
     assert made.problem.rates(found.P) == pytest.approx(made.problem.rates(made.P), abs=1e-10 * scale)
@@ -169,9 +165,24 @@ def test_of_all_forces_that_do_the_same_those_of_least_norm_are_shared(seed: int
     assert (made.room(found.P) >= -1e-12 * scale).all() and (found.P[:, 0] >= 0.0).all()
     wanted = least_of(made)
     assert pytest.approx(wanted, abs=1e-6 * scale) == found.P
-    free = made.freedom(np.eye(made.P.size)).reshape(len(modes), -1)
+    free = made.freedom(np.eye(made.P.size)).reshape(len(made.mode), -1)
     assert found.motion_unique
     assert found.chosen.tolist() == (np.abs(free).max(axis=1, initial=0.0) > 1e-6).tolist()
+
+
+@pytest.mark.parametrize("bodies", [1, 2])
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("seed", range(5))
+def test_of_all_forces_that_do_the_same_those_of_least_norm_are_shared(seed: int, name: str, bodies: int) -> None:
+    check_least(known(seed, MODES[name] * bodies, bodies=bodies))
+
+
+@pytest.mark.parametrize(("name", "seed"), [
+    ("stick", 2), ("stick", 7), ("stick", 8), ("both", 4), ("both", 20), ("some leave", 2), ("some leave", 8),
+])  # fmt: skip
+def test_forces_of_least_norm_are_found_where_whole_steps_lead_astray(name: str, seed: int) -> None:
+    """On the borders of slender cones."""
+    check_least(known(seed, MODES[name], deep=0.9999, rough=0.1))
 
 
 def test_friction_of_its_own_leaves_forces_as_they_are() -> None:
