@@ -165,6 +165,15 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/contact/path.py", "while log_soft > HARD and path.solves < SOLVES:", "log_soft > HARD",
         "(log_soft >= HARD)", "a step ends at that number to the last bit by chance alone",
     ),
+    Judged(
+        "sim/contact/solids.py", 'return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0', "a + b", "(a)",
+        "keeps off a division of nothing by nothing: where a alone is nothing, so is the product",
+    ),
+    Judged(
+        "sim/contact/impact.py",
+        "shift = np.where(collision.bounce > 0.0, s * collision.bounce * collision.approach, 0.0)",
+        "collision.bounce > 0.0", "(collision.bounce >= 0.0)", "what is left out is a product with zero",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
