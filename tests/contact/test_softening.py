@@ -115,3 +115,25 @@ def test_to_follow_paths_costs_few_solves() -> None:
         assert regions(made, P, made.rates(P)).merit < 1e-8
         spent += solves
     assert spent == pytest.approx(477, abs=6)
+
+
+def test_shares_to_try_are_equal_ones_and_some_without_a_pattern() -> None:
+    """The parts beyond whole numbers of multiples of the golden ratio, and a fifth."""
+    equal, uneven = path.softnesses(4)
+    assert equal.tolist() == [1.0] * 4
+    assert uneven == pytest.approx(0.2 + np.modf(np.arange(1, 5) * 2.0 / (1.0 + np.sqrt(5.0)))[0], abs=1e-6)
+
+
+@pytest.mark.parametrize(("seed", "points", "most"), [(3, 5, 1.0), (4, 6, 1.0), (117, 7, 2.0)])
+def test_the_path_is_the_same_in_other_units(seed: int, points: int, most: float) -> None:
+    """Of mass and of speed: powers of two change no digit, even where the path turns back at kinks."""
+    body = random_bodies(seed, points, 2 + seed % 3)
+    mu, share = frictions(seed, points, most), path.softnesses(points)[0]
+    made = impact(body.G, body.u, mu, patch=body.patch)
+    start = solve_contacts(path.softened(made, share, 0.0)).P
+    P, solves = path.follow(made, share, start)
+    for mass, speed in ((2.0**40, 2.0**-12),):
+        other = impact(body.G / mass, speed * body.u, mu, patch=body.patch)
+        found, again = path.follow(other, share, mass * speed * start)
+        assert again == solves
+        assert found / (mass * speed) == pytest.approx(P, rel=1e-6, abs=1e-9 * np.abs(P).max())

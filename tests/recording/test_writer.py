@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import h5py
@@ -329,3 +331,26 @@ def test_bindings_are_read_as_written_however_many_there_are(tmp_path):
         assert len(recording.epochs[0].bindings) == 200
         with pytest.raises(RecordingError, match="row 200"):
             recording.binding("pin1", 200)
+
+
+@pytest.mark.parametrize("end", ["close", "finish", "discard"])
+def test_a_recorder_closes_its_file_itself(tmp_path, end):
+    """It is not left to the interpreter to find it open, which would complain."""
+    recorder = Recorder(tmp_path / "a.h5", example.layout(2))
+    recorder.start_epoch([], [], 3, 2)
+    recorder.append(example.rows(example.layout(2), 0, 5))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        recorder.finish(True) if end == "finish" else getattr(recorder, end)()
+        del recorder
+        gc.collect()
+    assert [str(one.message) for one in said if str(tmp_path) in str(one.message)] == []
+
+
+def test_what_is_discarded_is_not_finished_at_the_end_of_its_block(tmp_path):
+    with Recorder(tmp_path / "a.h5", example.layout(2)) as recorder:
+        recorder.start_epoch([], [], 3, 2)
+        recorder.append(example.rows(example.layout(2), 0, 5))
+        recorder.discard()
+        before = (tmp_path / "a.h5").read_bytes()
+    assert (tmp_path / "a.h5").read_bytes() == before
