@@ -174,6 +174,23 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "shift = np.where(collision.bounce > 0.0, s * collision.bounce * collision.approach, 0.0)",
         "collision.bounce > 0.0", "(collision.bounce >= 0.0)", "what is left out is a product with zero",
     ),
+    *(
+        Judged(
+            "sim/kernels/separation.py", "if flat and height <= 0.0 and (is_solid(core, 0) or is_solid(core, 1)):",
+            before, after, "a quicker way that is not taken: what is climbed from there is as high already",
+        )
+        for before, after in (
+            ("is_solid(core, 0) or is_solid(core, 1)", "(is_solid(core, 0) and is_solid(core, 1))"),
+            ("is_solid(core, 0) or is_solid(core, 1)", "(is_solid(core, 0))"),
+        )
+    ),
+    *(
+        Judged(
+            "sim/kernels/separation.py", "for j in range(i + 1, 13):", "i + 1", after,
+            "pairs of axes that were tried already, or one with itself, which crosses nothing",
+        )
+        for after in ("(i - 1)", "(i)")
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
