@@ -78,7 +78,7 @@ def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
 
 def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
     """Return the directions d (k, 2) of some points without what no force could make of them.  which : (k,) mask."""
-    unit = 1.0 / np.sqrt(np.maximum(G.diagonal(), 1e-300))
+    unit = 1.0 / np.sqrt(np.where(G.diagonal() > 0.0, G.diagonal(), 1.0))
     null = kernel_of(G * unit[:, None] * unit) * unit[:, None]
     flat = null[np.column_stack([which & False, which, which]).ravel()]
     way = d[which] - (flat @ np.linalg.lstsq(flat, d[which].ravel(), rcond=CUT)[0]).reshape(-1, 2)

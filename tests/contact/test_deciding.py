@@ -400,6 +400,17 @@ def test_directions_lose_what_no_force_could_make_of_them() -> None:
     assert ways.movable(G, np.array([True, False, False]), d) == pytest.approx(np.array([[0.6, 0.8]]), abs=1e-9)
 
 
+def test_directions_lose_what_no_force_could_make_beside_points_that_move_along_a_line_alone() -> None:
+    """As all of a plane mechanism do, of bodies heavy and light; without any mobility across, none is said for it."""
+    line = np.array([0.0, 0.8, -0.6])
+    for heavy in (1e-6, 1.0, 1e6):
+        G = np.zeros((6, 6))
+        G[:3, :3] = heavy * (np.outer(line, line) * 4.0 + np.diag([1.0, 0.0, 0.0]))
+        G[3:, 3:] = np.diag([1.0, 2.0, 0.0])
+        found = ways.movable(G, np.array([True, True]), np.array([[1.0, 0.0], [0.6, 0.8]]))
+        assert found == pytest.approx(np.array([[0.8, -0.6], [1.0, 0.0]]), abs=1e-9)
+
+
 def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
     """Two points on one body that only slides: what one has across its way the other leads."""
     J = np.zeros((9, 7))

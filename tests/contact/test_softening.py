@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from sim.contact import path
+from sim.contact.active import Active
 from sim.contact.law import regions
 from sim.contact.problem import ContactProblem, acceleration, impact
 from sim.contact.solution import ContactStatus
-from sim.contact.solve import solve_contacts
+from sim.contact.solve import ITERATIONS, Search, relax, solve_contacts
 from tests.contact.random_problems import random_bodies
 from tests.contact.test_law_parts import some_problem
 from tests.contact.test_properties import frictions
@@ -137,3 +138,23 @@ def test_the_path_is_the_same_in_other_units(seed: int, points: int, most: float
         found, again = path.follow(other, share, mass * speed * start)
         assert again == solves
         assert found / (mass * speed) == pytest.approx(P, rel=1e-6, abs=1e-9 * np.abs(P).max())
+
+
+# Whose paths turn back on the way to rigid points, or have kinks that no step leads over: seed, points, solves.
+BENT = [(1053, 5, 181), (1384, 6, 210), (212, 4, 359), (998, 5, 383)]
+ENDS = [(484, 6, 279), (1764, 6, 267), (277, 4, 359)]
+
+
+@pytest.mark.parametrize(("seed", "points", "wanted"), BENT + ENDS)
+def test_a_path_is_followed_where_it_turns_back_and_left_where_it_ends(seed: int, points: int, wanted: int) -> None:
+    body = random_bodies(seed, points, 2, spread=100.0)
+    made = impact(body.G, body.u, frictions(seed, points, 3.0) + 0.3, patch=body.patch)
+    share = path.softnesses(points)[seed % 2]
+    soft = path.softened(made, share, 0.0)
+    begun = Search(np.zeros((points, 3)), np.inf)
+    relax(soft, Active.first(soft), begun, ITERATIONS, begun.P)
+    assert begun.merit <= 1e-10
+    P, solves = path.follow(made, share, begun.P)
+    assert solves == pytest.approx(wanted, rel=0.04)
+    merit = regions(made, P, made.rates(P)).merit
+    assert merit <= 1e-8 if (seed, points, wanted) in BENT else 1e-4 < merit < 0.1

@@ -191,6 +191,36 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         )
         for after in ("(i - 1)", "(i)")
     ),
+    Judged(
+        "sim/contact/path.py", "before = np.append(np.zeros(3 * problem.points), -1.0)", "1.0", "2.0",
+        "a direction, of which only counts to which side it is",
+    ),
+    *(
+        Judged("sim/contact/path.py", line, before, after, "a number is exactly that by chance alone")
+        for line, before, after in (
+            ("return out if out @ before >= 0.0 else -out", "out @ before >= 0.0", "(out @ before > 0.0)"),
+            ("while length > SHORTEST:", "length > SHORTEST", "(length >= SHORTEST)"),
+            ("if piece.merit <= ON_PATH:", "piece.merit <= ON_PATH", "(piece.merit < ON_PATH)"),
+            (
+                "return (P, log_soft) if Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH else None",
+                "Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH",
+                "(Piece.at(self.problem, self.share, P, log_soft).merit < ON_PATH)",
+            ),
+            (
+                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "np.abs(P / self.unit).max() < FAR",
+                "(np.abs(P / self.unit).max() <= FAR)",
+            ),
+            (
+                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "log_soft > SOFTEST",
+                "(log_soft >= SOFTEST)",
+            ),
+            (
+                "if old is None or gone @ old > -0.9 * np.linalg.norm(gone):",
+                "gone @ old > -0.9 * np.linalg.norm(gone)",
+                "(gone @ old >= -0.9 * np.linalg.norm(gone))",
+            ),
+        )
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
