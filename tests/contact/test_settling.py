@@ -142,3 +142,38 @@ def test_a_box_that_sways_slowly_rests_with_all_that_it_had() -> None:
     had = 0.5 * MASS * velocity @ velocity + 0.5 * spin @ ([0.05, 0.06, 0.07] * spin)
     assert run.simulator.energy["impact"] == pytest.approx(had, rel=1e-6)
     assert run.texts() == ["ground and box sticks (4 points)"] and len(run.times()) == 0
+
+
+GROOVE = """
+schema: 1
+name: groove
+world:
+  shapes:
+    - {name: left, plane: {normal: [0.6, 0, 0.8]}}
+    - {name: right, plane: {normal: [-0.6, 0, 0.8]}}
+bodies: {ball: {mass: 2, inertia: [0.02, 0.02, 0.02], shapes: [{sphere: {center: [0, 0, 0.625], radius: 0.1}}],
+  com: [0, 0, 0.625]}}
+contacts: {all: {between: [ball, world], restitution: 0.5, friction: MU}}
+simulate: {contact: event, rtol: 1e-10}
+"""
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.4])
+def test_a_ball_comes_to_rest_on_both_sides_of_a_groove_at_once(mu: float) -> None:
+    """It falls 0.5 m onto both, and bounces as on level ground; what stops it on one side presses it to the other."""
+    run = Run(GROOVE.replace("MU", str(mu))).to(1.2)
+    first = np.sqrt(2.0 * 0.5 / G0)
+    times = run.times()
+    n = np.arange(len(times))
+    assert times == pytest.approx(first * (3.0 - 2.0 * 0.5**n), abs=1e-8)
+    assert 3.0 * first - 1e-4 < times[-1] < 3.0 * first
+    ended = run.texts("annotation")
+    assert sorted(text.split(" comes to rest at ")[0] for text in ended) == ["left and ball", "right and ball"]
+    assert [float(text.split()[-2]) for text in ended] == pytest.approx([3.0 * first] * 2, abs=1e-6)
+    v, w = motion(run)
+    assert v == pytest.approx([0.0] * 3, abs=1e-12) and w == pytest.approx([0.0] * 3, abs=1e-9)
+    assert run.simulator.position["ball"] == pytest.approx([0.0, 0.0, 0.125], abs=1e-8)
+    assert run.simulator.energy["impact"] == pytest.approx(MASS * G0 * 0.5, rel=1e-7)
+    points = run.points()
+    assert points.normal == pytest.approx([MASS * G0 / 1.6] * 2, rel=0.3 if mu else 1e-9)
+    assert run.balance() < 1e-7
