@@ -356,8 +356,8 @@ class Touching:
         if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, rows)
+        out.lost -= 0.5 * float(P @ u)  # along P nothing moves any more
         after: np.ndarray = v + kinetics.change(P)
-        out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
         return after
 
     def _jam(

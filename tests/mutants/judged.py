@@ -221,6 +221,12 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             ),
         )
     ),
+    Judged(
+        "sim/contact/touching.py",
+        "still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))",
+        "np.hypot(u[1::3], u[2::3]) <= STILL", "(np.hypot(u[1::3], u[2::3]) < STILL)",
+        "a slip is exactly that by chance alone",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
