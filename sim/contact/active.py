@@ -82,7 +82,6 @@ def rays(problem: ContactProblem, active: Active) -> Rays:
     along[slips, 1:, 0] = -(mu / length)[slips, None] * d[slips]
     normal = np.column_stack([-d[:, 1], d[:, 0]])
     for columns in (along, across):
-        columns[slips, 0, 1] = 0.0
         columns[slips, 1:, 1] = normal[slips]
     turns = slips & (active.closed | rough) & np.isfinite(active.resistance)
     taken[turns, 1] = True
