@@ -92,12 +92,9 @@ def load(file: Path) -> Reach:
         seconds[name] = float(number)
     data = coverage.CoverageData(str(file))
     data.read()
-    tests: dict[str, dict[int, frozenset[str]]] = {}
+    found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in data.measured_files():
-        found = defaultdict(set)
         for line, names in data.contexts_by_lineno(path).items():
-            for name in names:
-                if name in seconds:
-                    found[line].add(name)
-        tests[_in_tree(path)] = {line: frozenset(names) for line, names in found.items()}
+            found[_in_tree(path)][line].update(name for name in names if name in seconds)
+    tests = {file: {line: frozenset(names) for line, names in lines.items()} for file, lines in found.items()}
     return Reach(tests, seconds)
