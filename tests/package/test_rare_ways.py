@@ -53,7 +53,7 @@ def test_the_schema_of_a_controller_is_made_of_its_fields() -> None:
 
         strength: float = parameter(kind="number", unit="N m", about="how hard", minimum=0.5)
         way: str = parameter("up", kind="text", about="where to", choices=("up", "down"))
-        many: list[float] = parameter([1.0], kind="numbers", about="some")
+        many: list[float] = parameter([1.0], kind="numbers", about="some")  # noqa: RUF009
         joints: tuple[str, ...] = parameter(kind="joints", about="of which")
 
     assert schema_of(Mine) == {
@@ -75,7 +75,8 @@ JOINT = "{{type: rotational, parent: {}, child: {}, position: [0, 0, 0], axis: [
 @pytest.mark.parametrize(
     ("joints", "cyclic"),
     [
-        ("ab bc ca", "abc"), ("wa ab bc", ""), ("ab ba bc", "ab"), ("ab bc cd db", ""), ("bc cd db ab", "bcd"), ("ab bd db wd", ""),
+        ("ab bc ca", "abc"), ("wa ab bc", ""), ("ab ba bc", "ab"), ("ab bc cd db", ""),
+        ("bc cd db ab", "bcd"), ("ab bd db wd", ""),
     ],
 )  # fmt: skip
 def test_bodies_that_only_hold_each_other_are_found(joints: str, cyclic: str) -> None:
@@ -106,9 +107,9 @@ def test_a_key_that_is_pressed_before_all_else_comes_after_what_is_due_at_the_st
     assert simulator.rate["hub"] == 3.0
     simulator.advance(0.5)
     assert simulator.coordinate["hub"] == pytest.approx(1.5, abs=1e-9)
-    with pytest.raises(sim.SimulationError, match="no event waits for the key 'k'; keys of this scene: none$"):
+    with pytest.raises(sim.SimulationError, match=r"no event waits for the key 'k'; keys of this scene: none$"):
         sim.Simulator(compile(load_text(SWITCHED))).trigger("k")
-    with pytest.raises(sim.SimulationError, match="no event waits for the key 'k'; keys of this scene: none$"):
+    with pytest.raises(sim.SimulationError, match=r"no event waits for the key 'k'; keys of this scene: none$"):
         sim.run(load_text(SWITCHED), duration=0.1, triggers=[("k", 0.05)])
 
 
