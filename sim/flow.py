@@ -376,13 +376,8 @@ class Flow:
         """Let the kernel find the slope anew: something changed besides the state."""
         self.stepper.count[FRESH] = 0
 
-    def adopt(self, after: Instant, v: np.ndarray, agenda: Agenda) -> None:
-        """Take over another structure and state, and watch what is to be watched there."""
-        self.take(after, v)
-        self.arm(agenda)
-
     def take(self, after: Instant, v: np.ndarray) -> None:
-        """Take over another structure and state."""
+        """Take over another structure and state; what is to be watched there is set by `arm`."""
         old = self.stepper
         self.frames, self.active = after.frames, after.active
         if after.structure is not self.structure:

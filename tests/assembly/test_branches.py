@@ -187,6 +187,35 @@ def test_a_guess_makes_the_parallelogram_cross() -> None:
     assert (found["pa"], found["pb"]) == (pytest.approx(pa, abs=1e-15), pytest.approx(crossed, abs=1e-9))
 
 
+@pytest.mark.parametrize("beyond", [3e-6, 5e-5, 4e-4, 3e-3])
+@pytest.mark.parametrize("pa", [90.0, -90.0])
+def test_a_change_point_close_to_the_end_is_stepped_over_and_no_further(pa: float, beyond: float) -> None:
+    turned = math.radians(pa) + math.copysign(beyond, pa)
+    found = coordinates(PARALLELOGRAM + f"initial: {{pa: {turned!r}}}\n")
+    assert found["pa"] == turned
+    assert found == pytest.approx({"pa": turned, "pb": turned, "qa": -turned, "qb": -turned}, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "pa"),
+    [(0.03, 400.0), (0.01, -170.0), (0.003, 100.0), (0.003, -100.0), (0.001, 100.0), (0.001, -100.0), (0.001, 400.0)],
+)
+def test_branches_that_come_close_are_told_apart(shorter: float, pa: float) -> None:
+    """With one crank shorter, the two ways of closing nearly meet where all pins are in line, and never change sides."""
+    old, turned = "position: [-0.3, 0, 0.6]", math.radians(pa)
+    text = PARALLELOGRAM.replace(old, f"position: [-0.3, 0, {0.6 + shorter!r}]")
+    assert old in PARALLELOGRAM
+    crank, coupler, other, base = 0.5 - shorter, math.hypot(0.6, shorter), 0.5, np.array([0.3, 1.1])
+    d = base - [-0.3 - crank * math.sin(turned), 1.1 - crank * math.cos(turned)]
+    size = float(np.linalg.norm(d))
+    along = (coupler**2 - other**2 + size**2) / (2 * size)
+    top = along * d / size + math.sqrt(coupler**2 - along**2) * np.array([d[1], -d[0]]) / size - d
+    found = coordinates(text + f"initial: {{pa: {turned!r}}}\n")
+    assert found["pa"] == turned
+    assert found["pb"] == pytest.approx(math.atan2(-top[0], -top[1]), abs=1e-8)
+    assert found["pa"] + found["qa"] == pytest.approx(found["pb"] + found["qb"], abs=1e-8)
+
+
 # Linkages at random, against the same followed by screws.
 
 
