@@ -211,7 +211,7 @@ class Way:
         self._leap()
         self.mechanism.look(self.q, self.v)
         if not self.of_tree and not any(leg.rate.any() for leg in self.of_loops):
-            return 1.0 if self._ends(1.0) else 0.0
+            return 1.0
         if len(self.standing):
             self.standing = self.standing.moved_by(self.mechanism, ~self.fixed)
         s, step, steps = 0.0, 1.0, 0
@@ -235,12 +235,7 @@ class Way:
                     break
             s, step = s + step, 2.0 * step  # s + (1.0 - s) is 1.0 to the last bit
             tangent, known = taken
-        return s if self._ends(s) else 0.0
-
-    def _ends(self, s: float) -> bool:
-        """Look at where the way has come to."""
-        self.mechanism.look(self.q, self.v)
-        return s < 1.0 or self._bonds(1.0).worst() <= SHUT * self.mechanism.model.length
+        return s
 
     def _leap(self) -> None:
         """Go at once where no loop follows; leave out whole turns beyond some."""
