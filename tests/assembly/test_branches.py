@@ -201,7 +201,7 @@ def test_a_change_point_close_to_the_end_is_stepped_over_and_no_further(pa: floa
     [(0.03, 400.0), (0.01, -170.0), (0.003, 100.0), (0.003, -100.0), (0.001, 100.0), (0.001, -100.0), (0.001, 400.0)],
 )
 def test_branches_that_come_close_are_told_apart(shorter: float, pa: float) -> None:
-    """With one crank shorter, the two ways of closing nearly meet where all pins are in line, and never change sides."""
+    """With a shorter crank, both ways of closing nearly meet where all pins are in line, but never change sides."""
     old, turned = "position: [-0.3, 0, 0.6]", math.radians(pa)
     text = PARALLELOGRAM.replace(old, f"position: [-0.3, 0, {0.6 + shorter!r}]")
     assert old in PARALLELOGRAM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_torques_are_held_between_calls_and_switched_by_events(scene: sim.Scene)
     rate, angle = 0.0, 0.0
     simulator = sim.Simulator(sim.compile(scene))
     simulator.advance(0.0)
-    for a, b in zip(breaks, breaks[1:], strict=False):
+    for a, b in pairwise(breaks):
         acceleration = held(a) / 2.0
         simulator.advance(0.5 * (a + b))
         assert simulator.torque["hub"] == pytest.approx(held(a), abs=1e-12), a
