@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -126,6 +127,18 @@ def test_what_moves_infinitesimally_alone_is_found_by_the_curvature_of_the_loop(
     (found,) = shaky_freedoms(mechanism, q)
     assert found[order] / found[order[0]] == pytest.approx([1.0, -(P + R) / R, 0.0], abs=1e-6)
     assert np.abs(found).max() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("unit", ["mm", "km"])
+def test_it_is_found_whatever_the_size(unit: str) -> None:
+    text = re.sub(
+        r"(com|position): \[([-.0-9]+), ([-.0-9]+), ([-.0-9]+)\]", rf"\1: [\2 {unit}, \3 {unit}, \4 {unit}]", FLAT
+    )
+    assert text != FLAT
+    model = compile(load_text(text))
+    begun = start(model)
+    (found,) = shaky_freedoms(Mechanism.of(model, begun.structure), begun.q)
+    assert sorted(abs(found)) == pytest.approx([0.0, R / (P + R), 1.0], abs=1e-5)
 
 
 def test_a_loop_that_is_not_in_line_has_no_such_freedom() -> None:
