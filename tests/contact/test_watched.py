@@ -122,6 +122,20 @@ def test_time_steps_watch_conditions_alone() -> None:
     assert guards_of(simulator) == WATCHED[:3] and simulator.flow.guards.forces[0] == 1
 
 
+def test_what_a_time_step_is_going_to_do_is_not_told_as_done() -> None:
+    """At the start formulas read what presses in the first step, which has not been made yet."""
+    simulator = simulator_of(SCENE.replace("rtol: 1e-9", "contact: stepping, dt: 1 ms"))
+    simulator.advance(0.0)
+    flow = simulator.flow
+    assert flow.taken() == {} and len(flow.methods()) == 1 and flow.counts()["steps"] == 0
+    flow.observe()
+    pressing = flow.work.contacts.force[:, 2]  # of the ball that lies and the one that slides; of the one on ice
+    assert np.abs(pressing) == pytest.approx([2 * G0, G0], rel=1e-6)
+    simulator.advance(0.001)
+    assert list(flow.taken()) == ["taken_by_contacts"] and len(flow.methods()) == 2 and flow.counts()["steps"] == 1
+    assert flow.methods()[1].startswith("contacts of time steps: ")
+
+
 def armed_with(simulator: sim.Simulator, values: np.ndarray, status: int = Status.OK) -> list[int]:
     """Arm anew, all guards having these values; return what was asked of the mechanism."""
     asked: list[int] = []

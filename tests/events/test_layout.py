@@ -96,7 +96,7 @@ def test_rows_are_open_where_one_of_their_ends_is_below() -> None:
             front = t.fronts[link]
             assert (front.open, front.limit) == (open_rows, min(below, open_rows + 64))
             assert sorted(t.entries[front.first : front.first + front.count].tolist()) == sorted(begin[link])
-        roots = [[([0] + up(parent, end)[::-1][1:])[:2][-1] for end in pair] for pair in ends]
+        roots = [[[0, *up(parent, end)[::-1][1:]][:2][-1] for end in pair] for pair in ends]
         cross = [(min(pair), max(pair)) for pair in roots if 0 not in pair]
         rim = max(
             (sum(low < link <= high for low, high in cross if low != high) for link in range(1, len(links))), default=0
