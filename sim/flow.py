@@ -333,7 +333,7 @@ class Flow:
 
     def _largest_force(self) -> float:
         """Return the largest force or torque of contacts, stops and friction, as last observed."""
-        of_joints = [np.abs(self.work.stopping), np.abs(self.work.rubbing), self.model.columns.friction]
+        of_joints = [np.abs(self.work.stopping), self.model.columns.friction]  # which nothing that rubs exceeds
         return float(np.max(np.concatenate([self.work.points.pressing, *of_joints]), initial=0.0))
 
     def torques_beyond(self) -> dict[int, float]:

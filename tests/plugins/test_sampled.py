@@ -122,3 +122,34 @@ def test_torques_that_are_no_finite_numbers_end_the_run(scene: sim.Scene, tmp_pa
     place = f"({tmp_path}/scene.yaml:11:3)"
     said = f"t = 0.2 s: controller 'fast' {place}: it gives {value.replace('np.', '')} to joint 'pin'"
     assert str(caught.value) == said
+
+
+def test_a_controller_is_told_of_the_model(tmp_path: Path) -> None:
+    """Limits of each freedom on its sides, of a ball joint from zero to its angle; types, columns and the start."""
+    joints = """
+  hub: {type: rotational, parent: world, child: one, position: [0, 0, 0], axis: [0, 0, 1], limits: [-0.25, 1.5]}
+  pin: {type: rotational, parent: world, child: two, position: [3, 0, 0], axis: [0, 0, 1], limits: [-0.75, inf]}
+  ball: {type: spherical, parent: one, child: three, position: [0, 1, 0], limits: {range: [0, 0.625]}}
+  tube: {type: cylindrical, parent: two, child: four, position: [3, 1, 0], axis: [0, 0, 1],
+         limits: {range: [[-inf, inf], [-1.75, 2]]}}
+"""
+    bodies = "".join(
+        f"  {name}: {{mass: 1, com: [0, 1, {k}], inertia: [2, 2, 2]}}\n" for k, name in ((1, "three"), (2, "four"))
+    )
+    a, b = SCENE.index("joints:"), SCENE.index("controllers:")
+    text = SCENE[:a] + bodies + "joints:" + joints + "initial: {pin: 0.125, tube: [0.25, -1.0]}\n" + SCENE[b:]
+    (tmp_path / "mine.py").write_text(HEAD + TEXT, encoding="utf-8")
+    (tmp_path / "scene.yaml").write_text(text, encoding="utf-8")
+    simulator = sim.Simulator(sim.compile(sim.load(tmp_path / "scene.yaml", trust=True)), seed=31)
+    view = simulator.controllers.sampled[0].controller.view
+    assert view.joint_names == ("hub", "pin", "ball", "tube") and view.seed == 31
+    assert dict(view.types) == {"hub": "rotational", "pin": "rotational", "ball": "spherical", "tube": "cylindrical"}
+    assert {name: (part.start, part.stop) for name, part in view.columns.items()} == {
+        "hub": (0, 1), "pin": (1, 2), "ball": (2, 5), "tube": (5, 7),
+    }  # fmt: skip
+    inf = float("inf")
+    assert view.limits.tolist() == [
+        [-0.25, 1.5], [-0.75, inf], [0.0, 0.625], [-inf, inf], [-inf, inf], [-inf, inf], [-1.75, 2.0],
+    ]  # fmt: skip
+    assert view.start.tolist() == [0.0, 0.125, 0.0, 0.0, 0.0, 0.25, -1.0]
+    assert not view.limits.flags.writeable and not view.start.flags.writeable

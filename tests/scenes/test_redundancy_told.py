@@ -132,8 +132,8 @@ def test_axes_are_parallel_or_meet_to_a_billionth() -> None:
     axes = np.array([a, b, across])
     places = p + np.array([[3.0], [-2.0], [0.7]]) * axes
     assert _meet(axes, places, 2.0)
-    # Two lines at a distance of d: the point half way is off by d / 2.
-    for share, meets in ((1.99, True), (2.01, False)):
+    # Two lines at a distance of d: the point half way is off by d / 2, by 0.8 of that along x.
+    for share, meets in ((2.45, True), (2.55, False)):
         off = places[:2] + np.array([np.zeros(3), share * 2.0 * 1e-9 * across])
         assert _meet(axes[:2], off, 2.0) == meets
 
