@@ -122,6 +122,10 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
         "keeps off a division by zero: a step of any such length is cut to what is left",
     ),
+    Judged(
+        "sim/ensemble.py", 'self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rollout")',
+        "1", "2", "how many threads share out the work of all workers, which is the same whoever does it",
+    ),
     *(
         Judged("sim/warming.py", line, before, after, "what is called to be compiled: no result of it is read")
         for line, changes in (
