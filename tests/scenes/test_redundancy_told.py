@@ -155,3 +155,25 @@ def test_rows_act_as_far_as_they_raise_the_rank(seed: int) -> None:
         rows = int(np.sum((block == n) & locked))
         assert (one.rows, one.redundant, one.joints) == (rows, rows - here[n], tuple(mechanism.around(n)))
         assert one.always <= one.redundant
+
+
+def test_rows_that_repeat_in_this_pose_alone_have_no_reason() -> None:
+    """A crank and a rod on two balls, in line: the row along the line does nothing here, and acts nearby."""
+    text = """
+schema: 1
+name: flat
+bodies:
+  crank: {mass: 2, com: [0.3, 0, 0.1], inertia: [0.2, 0.3, 0.4]}
+  rod: {mass: 1, com: [1.1, 0, 0.1], inertia: [0.2, 0.3, 0.4]}
+joints:
+  a: {type: rotational, parent: world, child: crank, position: [0, 0, 0], axis: [0, 1, 0]}
+  b: {type: spherical, parent: crank, child: rod, position: [0.8, 0, 0]}
+  c: {type: spherical, parent: world, child: rod, position: [2, 0, 0]}
+"""
+    model = compile(load_text(text))
+    begun = start(model)
+    mechanism = Mechanism.of(model, begun.structure)
+    here, nearby = acting_by_loop(mechanism, begun.q), acting_nearby(mechanism, begun.q)
+    assert here.tolist() == [2] and [there.tolist() for there in nearby] == [[3]] * len(nearby) and nearby
+    (found,) = loops_of(mechanism, here, nearby)
+    assert found == Loop(found.joints, 3, 1, 0)
