@@ -409,8 +409,3 @@ def check_start(model: Model) -> Start:
     if out.problems:
         raise SceneError(shown(out.problems, model.scene))
     return out
-
-
-def is_free(model: Model, joint: int) -> bool:
-    """Tell whether a joint is a free one that the compiler added."""
-    return model.joint_specs[joint] is None and int(model.joints.kind[joint]) == FREE

@@ -64,7 +64,7 @@ def close(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray)
             return
         best = residual
         q[:], v[:] = moved, rates
-        if status == Status.OK:
+        if status == Status.OK and residual <= SHUT * mechanism.model.length:
             return
 
 

@@ -175,7 +175,7 @@ def leg_to(mechanism: Mechanism, q: np.ndarray, aim: Aim) -> Leg:
     begin, end, k = coordinate(mechanism, q, aim), aim.value, ball_in(mechanism, aim)
     if k < 0:
         return Leg(aim, begin, end - begin)
-    a, b = begin[k:], end[k:] / np.linalg.norm(end[k:])
+    a, b = begin[k:], end[k:]
     w, vector = float(a @ b), a[0] * b[1:] - b[0] * a[1:] - np.cross(a[1:], b[1:])
     # At half a turn both ways are as long: the sign that the written angles gave the quaternion tells which.
     w, vector = (-w, -vector) if w < -THERE else (w, vector)
@@ -211,7 +211,7 @@ class Way:
         self._leap()
         self.mechanism.look(self.q, self.v)
         if not self.of_tree and not any(leg.rate.any() for leg in self.of_loops):
-            return 1.0 if self._ends(1.0) else 0.0
+            return 1.0
         if len(self.standing):
             self.standing = self.standing.moved_by(self.mechanism, ~self.fixed)
         s, step, steps = 0.0, 1.0, 0
@@ -233,14 +233,9 @@ class Way:
                 )
                 if taken is None:
                     break
-            s, step = (1.0 if step == 1.0 - s else s + step), 2.0 * step
+            s, step = s + step, 2.0 * step  # s + (1.0 - s) is 1.0 to the last bit
             tangent, known = taken
-        return s if self._ends(s) else 0.0
-
-    def _ends(self, s: float) -> bool:
-        """Look at where the way has come to."""
-        self.mechanism.look(self.q, self.v)
-        return s < 1.0 or self._bonds(1.0).worst() <= SHUT * self.mechanism.model.length
+        return s
 
     def _leap(self) -> None:
         """Go at once where no loop follows; leave out whole turns beyond some."""
@@ -313,9 +308,8 @@ class Way:
     def _try(self, s: float, step: float, tangent: np.ndarray, known: bool) -> tuple[np.ndarray, bool] | None:
         """Take a step, or none and return None; return the tangent that goes on from there, and whether it is known."""
         saved, turns = self.q.copy(), self.mechanism.control.turn.copy()
-        last = step == 1.0 - s
         add_freedoms(self.mechanism.structure.tables.links, np.where(self.fixed, 0.0, tangent), step, self.q)
-        s = 1.0 if last else s + step
+        s += step
         for leg in self.of_tree:
             self.q[self._q_of(leg)] = leg.at(s)
         moved = self._correct(s)

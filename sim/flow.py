@@ -333,7 +333,7 @@ class Flow:
 
     def _largest_force(self) -> float:
         """Return the largest force or torque of contacts, stops and friction, as last observed."""
-        of_joints = [np.abs(self.work.stopping), np.abs(self.work.rubbing), self.model.columns.friction]
+        of_joints = [np.abs(self.work.stopping), self.model.columns.friction]  # which nothing that rubs exceeds
         return float(np.max(np.concatenate([self.work.points.pressing, *of_joints]), initial=0.0))
 
     def torques_beyond(self) -> dict[int, float]:
@@ -376,13 +376,8 @@ class Flow:
         """Let the kernel find the slope anew: something changed besides the state."""
         self.stepper.count[FRESH] = 0
 
-    def adopt(self, after: Instant, v: np.ndarray, agenda: Agenda) -> None:
-        """Take over another structure and state, and watch what is to be watched there."""
-        self.take(after, v)
-        self.arm(agenda)
-
     def take(self, after: Instant, v: np.ndarray) -> None:
-        """Take over another structure and state."""
+        """Take over another structure and state; what is to be watched there is set by `arm`."""
         old = self.stepper
         self.frames, self.active = after.frames, after.active
         if after.structure is not self.structure:
@@ -655,7 +650,6 @@ class Flow:
             wrench[body, 3:] += force
             wrench[body, :3] += torque
             arms[body] += np.outer(p, force).ravel()
-        self.control.acts[0] = int(bool(self._wrenches) or bool(np.any(self.control.held)))
-        self.control.acts[1] = int(bool(self._wrenches))
+        self.control.acts[:2] = int(bool(self._wrenches))  # what controllers hold acts anyway: tables say so
         if not np.array_equal(before, wrench):
             self.restart()

@@ -442,7 +442,7 @@ class Happenings:
         fresh = after.active - now.active
         total.bound += tuple(sorted(joint for joint in fresh if s.model.binds(joint)))
         self._forget(fresh)
-        s.flow.adopt(after, v, s.agenda)
+        s.flow.take(after, v)
         if tree:
             s._tell_epoch()
 
@@ -486,7 +486,7 @@ class Happenings:
             there = {name: value for name, value in values.items() if joint_named(s.model, name) in present}
             set_values(now.mechanism, now.q, now.v, there, s.touching.active if s.model.scene.contacts else ())
             total.given += float(now.mechanism.work.one.energy[0].sum()) - before
-            flow.adopt(now, now.v, s.agenda)
+            flow.take(now, now.v)
         elif action.kind == "impulse":
             for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):
                 self._strike(name, linear, angular, point, total)
@@ -517,7 +517,7 @@ class Happenings:
         arm = p_W - now.mechanism.work.links.x[now.structure.link_of[n]]
         outside = np.concatenate([np.asarray(angular, float) + np.cross(arm, linear), np.asarray(linear, float)])
         total.carry(joint_impulses(now.mechanism, blow.v - now.v, blow.impulse, {n: outside}))
-        s.flow.adopt(now, blow.v, s.agenda)
+        s.flow.take(now, blow.v)
 
 
 def _who(text: str) -> str:

@@ -33,6 +33,7 @@ joints:
 """
 
 Task = tuple[Any, tuple[Any, ...]]
+NUMBER, COUNT = np.float64(), np.int64()  # kernels are compiled for types, whatever the values
 
 _compiling = False  # runs in here prepare nothing
 
@@ -131,7 +132,7 @@ def _press() -> None:
     """Compile what time steps call and nothing else does."""
     from sim.kernels import pressing
 
-    _compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])
+    _compile([(pressing.press_rows, (COUNT, COUNT)), (pressing.solve_presses, (COUNT, COUNT, NUMBER))])
 
 
 def _touch() -> None:
@@ -266,7 +267,6 @@ def _arguments() -> Any:
     """Return a flow whose arrays have the types that kernels see."""
     from sim.assembly import first_structure
     from sim.compiler import compile
-    from sim.controllers import Controllers
     from sim.flow import Flow
     from sim.mechanism import Mechanism
     from sim.scene.load import load_text
@@ -274,9 +274,7 @@ def _arguments() -> Any:
     model = compile(load_text(_SCENE))
     structure = first_structure(model)
     mechanism = Mechanism.of(model, structure)
-    Controllers(model, mechanism, 0)
-    flow = Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [])
-    return flow
+    return Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [])
 
 
 def _first(flow: Any) -> list[Task]:
@@ -306,8 +304,8 @@ def _first(flow: Any) -> list[Task]:
         (observe.centres, (t.links, w.links, w.bodies)),
     ]  # fmt: skip
     pages: list[Task] = [
-        (elements.point_forces, (at, 0.0)),
-        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, 0.0, q, v)), (dynamics.free_response, (at,)),
+        (elements.point_forces, (at, NUMBER)),
+        (dynamics.move, (at, q, v)), (dynamics.apply_forces, (at, NUMBER, q, v)), (dynamics.free_response, (at,)),
     ]  # fmt: skip
     return [*leaves, *pages, (motion.motion, ()), (spans.spans, ())]
 
@@ -328,7 +326,7 @@ def _second(flow: Any) -> list[Task]:
     )
 
     t, w, s, control = flow.structure.tables, flow.work, flow.stepper, flow.control
-    q, v, n = w.saved, w.moved, 1
+    q, v, n = w.saved, w.moved, COUNT
     answers = np.zeros(system.QUESTIONS, np.int64)
     at = system.address(system.places_of(t, control, w, flow.guards))
     tree = (t.links, t.freedoms, w.links, w.freedoms)
@@ -337,16 +335,16 @@ def _second(flow: Any) -> list[Task]:
         (constraints.build_rows, (t.blocks, t.rows, n, w.keeps, w.links, w.blocks, w.rows)),
         (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
         (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
-        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
+        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, NUMBER, n)),
         (constraints.solve_rows, (n, w.G, w.rows)),
         (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
         (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
         (constraints.residuals, (t.blocks, t.rows, w.coordinate, w.blocks, w.rows)),
         (constraints.slips, (t.blocks, t.rows, w.blocks, w.rows)),
         (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
-        (project.add_freedoms, (t.links, v, 1.0, q)), (project.normalise, (t.links, q)),
-        (programs.evaluate, (at, np.zeros(1, np.int64), 0.0, s.y)),
-        (jets.drive, (t.rows, t.codes, t.constants, t.programs, 0.0, w.jets, w.rows)),
+        (project.add_freedoms, (t.links, v, NUMBER, q)), (project.normalise, (t.links, q)),
+        (programs.evaluate, (at, answers, NUMBER, s.y)),
+        (jets.drive, (t.rows, t.codes, t.constants, t.programs, NUMBER, w.jets, w.rows)),
     ]  # fmt: skip
     along: list[Task] = [
         (fronts.eliminate_along, (
@@ -358,7 +356,7 @@ def _second(flow: Any) -> list[Task]:
     ]  # fmt: skip
     more: list[Task] = [(dynamics.factorise, (at, n)), (dynamics.solve_loops, (at,)), (dynamics.answer_rows, (at,))]
     flowing: list[Task] = [
-        (advance.advance, (answers, at, w.reply, s, flow.rows.buffer, 0.0, n)),
-        (advance.answer, (answers, n, at, 0.0, s.y, s.y)),
+        (advance.advance, (answers, at, w.reply, s, flow.rows.buffer, NUMBER, n)),
+        (advance.answer, (answers, n, at, NUMBER, s.y, s.y)),
     ]
     return [*rows, *along, *more, (observe.observation, ()), *flowing]

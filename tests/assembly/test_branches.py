@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.continuation import Way
 from sim.scene.library import find
 from sim.scene.load import load_text
 from sim.scene.problem import Problem
@@ -185,6 +186,68 @@ def test_a_guess_makes_the_parallelogram_cross() -> None:
     crossed = max(turns, key=lambda pb: abs(angle(pb - pa)))
     found = coordinates(PARALLELOGRAM + f"initial: {{pa: 60 deg, pb: {{near: {crossed + 0.2!r}}}}}\n")
     assert (found["pa"], found["pb"]) == (pytest.approx(pa, abs=1e-15), pytest.approx(crossed, abs=1e-9))
+
+
+@pytest.mark.parametrize("beyond", [3e-6, 5e-5, 4e-4, 3e-3])
+@pytest.mark.parametrize("pa", [90.0, -90.0])
+def test_a_change_point_close_to_the_end_is_stepped_over_and_no_further(pa: float, beyond: float) -> None:
+    turned = math.radians(pa) + math.copysign(beyond, pa)
+    found = coordinates(PARALLELOGRAM + f"initial: {{pa: {turned!r}}}\n")
+    assert found["pa"] == turned
+    assert found == pytest.approx({"pa": turned, "pb": turned, "qa": -turned, "qb": -turned}, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "pa"),
+    [(0.03, 400.0), (0.01, -170.0), (0.003, 100.0), (0.003, -100.0), (0.001, 100.0), (0.001, -100.0), (0.001, 400.0)],
+)
+def test_branches_that_come_close_are_told_apart(shorter: float, pa: float) -> None:
+    """With a shorter crank, both ways of closing nearly meet where all pins are in line, but never change sides."""
+    old, turned = "position: [-0.3, 0, 0.6]", math.radians(pa)
+    text = PARALLELOGRAM.replace(old, f"position: [-0.3, 0, {0.6 + shorter!r}]")
+    assert old in PARALLELOGRAM
+    crank, coupler, other, base = 0.5 - shorter, math.hypot(0.6, shorter), 0.5, np.array([0.3, 1.1])
+    d = base - [-0.3 - crank * math.sin(turned), 1.1 - crank * math.cos(turned)]
+    size = float(np.linalg.norm(d))
+    along = (coupler**2 - other**2 + size**2) / (2 * size)
+    top = along * d / size + math.sqrt(coupler**2 - along**2) * np.array([d[1], -d[0]]) / size - d
+    found = coordinates(text + f"initial: {{pa: {turned!r}}}\n")
+    assert found["pa"] == turned
+    assert found["pb"] == pytest.approx(math.atan2(-top[0], -top[1]), abs=1e-8)
+    assert found["pa"] + found["qa"] == pytest.approx(found["pb"] + found["qb"], abs=1e-8)
+
+
+@pytest.mark.parametrize(("shorter", "pa"), [(0.003, -100.0), (0.001, 100.0), (0.05, 250.0)])
+def test_steps_of_a_way_are_short_turn_little_and_are_halved_or_doubled(
+    shorter: float, pa: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None longer than 0.2 rad; the corrector moves 0.3 of a step at most, the tangent turns by 0.2 rad at most."""
+    tried: list[tuple[float, float, np.ndarray, bool, np.ndarray | None, np.ndarray, np.ndarray]] = []
+    attempt = Way._try
+
+    def watched(way: Way, s: float, step: float, tangent: np.ndarray, known: bool) -> tuple[np.ndarray, bool] | None:
+        before = way.q.copy()
+        out = attempt(way, s, step, tangent, known)
+        tried.append((s, step, tangent.copy(), known, None if out is None else out[0], before, way.q.copy()))
+        return out
+
+    monkeypatch.setattr(Way, "_try", watched)
+    text = PARALLELOGRAM.replace("position: [-0.3, 0, 0.6]", f"position: [-0.3, 0, {0.6 + shorter!r}]")
+    coordinates(text + f"initial: {{pa: {math.radians(pa)!r}}}\n")
+    s, step, refused = 0.0, 1.0, 0
+    for at, length, tangent, known, after, before, now in tried:
+        size = float(np.abs(tangent).max())
+        assert at == pytest.approx(s, abs=1e-15) and known
+        assert length == pytest.approx(min(step, 0.2 / size, 1.0 - s), rel=1e-12)
+        if after is None:
+            assert np.array_equal(now, before)
+            refused, step = refused + 1, 0.5 * length
+            continue
+        assert np.abs(now - before - length * tangent).max() <= 0.3 * length * size + 1e-12
+        turned = np.arccos(min(1.0, float(tangent @ after / (np.linalg.norm(tangent) * np.linalg.norm(after)))))
+        assert turned <= 0.2 + 1e-9
+        s, step = s + length, 2.0 * length
+    assert s == 1.0 and refused > 0 and len(tried) > abs(math.radians(pa)) / 0.2
 
 
 # Linkages at random, against the same followed by screws.

@@ -12,14 +12,14 @@ from scipy.spatial.transform import Rotation
 from sim.assembly import in_words, start
 from sim.closing import Aim, Bonds, held, least, rates_of_loops, root
 from sim.compiler import compile
-from sim.continuation import _orders, _parts, ball_in, coordinate, leg_to, q_of, v_of
+from sim.continuation import Leg, Way, _orders, _parts, ball_in, coordinate, leg_to, q_of, v_of
 from sim.drawing import Pose, _under, bind, coordinates, frame_along, motion, rotation_of, zero
 from sim.kernels.project import add_freedoms
 from sim.mechanism import Mechanism
 from sim.methods import Turn, account, first_turn, next_turn
 from sim.model import KIND
 from sim.scene.load import load_text
-from sim.standing import standing_at
+from sim.standing import NOWHERE, standing_at
 from sim.tree import Frames
 
 pytestmark = pytest.mark.fast
@@ -273,6 +273,35 @@ def test_a_way_goes_the_shorter_way_round(loop: tuple[Mechanism, np.ndarray]) ->
     there = way.at(0.25)
     assert np.allclose(there[:3], [1.25, 1.5, 3.125])
     assert np.allclose(rotation_of(there[3:]), (first * Rotation.from_rotvec(0.2 * turn)).as_matrix(), atol=1e-12)
+
+
+def test_many_whole_turns_are_a_number_and_no_way(loop: tuple[Mechanism, np.ndarray]) -> None:
+    """Of each freedom that turns by itself, from eleven on; how far a slide goes does not count."""
+    mechanism, q = loop
+    neck, tube, tie = (mechanism.model.joint(name) for name in ("neck", "tube", "tie"))
+    turn, rate_of = 2.0 * math.pi, v_of(mechanism, Aim(tube, np.zeros(2)))
+
+    def shortened(aim: Aim) -> tuple[Way, Leg, Leg]:
+        leg = leg_to(mechanism, q, aim)
+        way = Way(mechanism, q, [leg], [], NOWHERE, mechanism.locked())
+        return way, leg, way._shortened(leg)
+
+    q[11:13] = 0.25, -0.5
+    for sign in (1.0, -1.0):
+        way, leg, short = shortened(Aim(tube, np.array([70.25, -0.5 + sign * 11.25 * turn])))
+        assert short.rate == pytest.approx([70.0, sign * 0.25 * turn], abs=1e-12)
+        assert short.begin == pytest.approx([0.25, -0.5 + sign * 11.0 * turn], abs=1e-12)
+        assert np.array_equal(way.rate[rate_of], short.rate) and short.at(1.0) is leg.aim.value
+        way, leg, short = shortened(Aim(tube, np.array([70.25, -0.5 + sign * 10.75 * turn])))
+        assert short is leg and np.array_equal(way.rate[rate_of], leg.rate)
+    columns = Aim(tie, np.zeros(2)).columns(mechanism)
+    begun = coordinate(mechanism, q, Aim(tie, np.zeros(2)))
+    way, leg, short = shortened(Aim(tie, begun + np.array([1.5, 20.125 * turn])))
+    assert short.begin == pytest.approx(begun + np.array([0.0, 20.0 * turn]), abs=1e-12)
+    assert short.rate == pytest.approx([1.5, 0.125 * turn], abs=1e-12)
+    assert np.array_equal(mechanism.control.turn[columns], short.begin)
+    _, leg, short = shortened(Aim(neck, np.array([0.0, 0.0, 1.0, 0.0])))
+    assert short is leg
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.model import H
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 
@@ -159,3 +160,76 @@ def test_no_source_is_asked_where_all_is_finite() -> None:
     from sim.blame import culprit
 
     assert culprit(simulator.flow, simulator.controllers) == "" and np.isfinite(simulator.q).all()
+
+
+@pytest.mark.parametrize("kind", ["torque", "force"])
+@pytest.mark.parametrize("k", range(3))
+def test_components_of_wrenches_are_told_apart(kind: str, k: int) -> None:
+    parts = ["1 N" if kind == "force" else "1 N*m"] * 3
+    parts[k] = parts[k] + "*" + ROOT
+    more = ", ".join(f'"{part}"' for part in parts)
+    first = f"forces: {{calm: {{type: wrench, body: rod, {kind}: [1, 2, 3]}}, jet: {{type: wrench, body: ball, "
+    said = why(scene(first + f"{kind}: [{more}]}}}}", "rk4"))
+    assert f"wrench 'jet' has nan for {'xyz'[k]} of its {kind}: {parts[k]} (ends.yaml:" in said
+
+
+def test_of_several_formulas_the_one_that_acts_is_named() -> None:
+    """The first is disabled, the second finite; each has a place of its own."""
+    rest = f"""controllers:
+  idle: {{type: torque, torques: {{pin: "1 N*m*{ROOT}"}}, enabled: false}}
+  calm: {{type: torque, torques: {{pin: "1 N*m*cos(t/1 s)"}}}}
+  push: {{type: torque, torques: {{pin: "2 N*m*{ROOT}"}}}}
+  late: {{type: torque, torques: {{pin: "3 N*m*{ROOT}"}}}}
+"""
+    said = why(scene(rest, "rk4"))
+    assert f"controller 'push' gives nan to joint 'pin': 2 N*m*{ROOT} (ends.yaml:" in said
+
+
+SLIDE = """
+schema: 1
+name: slide
+world: {gravity: [0, 0, -3]}
+bodies: {a: {mass: 2, com: [0, 0, 0], inertia: [1, 1, 1]}, b: {mass: 2, com: [2, 0, 0], inertia: [0.5, 0.5, 0.5]}}
+joints:
+  rail: {type: translational, parent: world, child: a, position: [0, 0, 0], axis: [0, 0, 1]}
+  hub: {type: rotational, parent: world, child: b, position: [2, 0, 0], axis: [0, 0, 1], stiffness: 6}
+initial: {rail: {coordinate: 0.5, rate: 7}, hub: {coordinate: 0.25, rate: 1}}
+"""
+
+
+@pytest.mark.parametrize(("method", "shares"), [
+    ("dop853", [0, 0.01, 0.1, 0.25, 0.5, 0.75, 1, 2, 10]), ("rk4", [0, 0.01, 0.1, 0.25, 0.5, 0.75, 1]),
+])  # fmt: skip
+def test_sources_are_asked_along_the_slope_as_far_as_a_step_goes(method: str, shares: list[float]) -> None:
+    from sim.blame import _states
+
+    simulator = sim.Simulator(sim.compile(load_text(SLIDE + f"simulate: {{method: {method}, step: 3 ms}}")))
+    simulator.advance(0.0)
+    flow = simulator.flow
+    flow.stepper.k[0, 2:4] = [-3.0, -3.0]  # m/s^2, 6 * 0.25 / 0.5 rad/s^2
+    flow.stepper.clock[H] = 0.02  # what the next step would be
+    h = 0.02 if method == "dop853" else 3e-3
+    found = list(_states(flow))
+    assert [t for t, _, _ in found] == pytest.approx([share * h for share in shares], rel=1e-12)
+    for (_, q, v), share in zip(found, shares, strict=True):
+        assert q == pytest.approx([0.5 + 7 * share * h, 0.25 + share * h], rel=1e-12)
+        assert v == pytest.approx([7 - 3 * share * h, 1 - 3 * share * h], rel=1e-12)
+    flow.stepper.k[0, 2:4] = [-3.0, 1e101]  # a slope that has run away is left out
+    assert all(np.array_equal(v, [7.0, 1.0]) for _, _, v in _states(flow))
+    flow.stepper.y[0] = np.nan
+    assert list(_states(flow)) == []
+
+
+def test_the_implicit_method_is_asked_beside_each_freedom() -> None:
+    from sim.blame import _beside
+    from sim.kernels.radau import DIFFERENCE
+
+    simulator = sim.Simulator(sim.compile(load_text(SLIDE)))
+    simulator.advance(0.0)
+    length = simulator.model.length
+    assert length != 1.0
+    one, other = _beside(simulator.flow)
+    rail = DIFFERENCE * max(length, 7.0)
+    assert one[1] - [0.5, 0.25] == pytest.approx([rail, 0.0], rel=1e-6)
+    assert other[1] - [0.5, 0.25] == pytest.approx([0.0, DIFFERENCE], rel=1e-6)
+    assert all(t == 0.0 and np.array_equal(v, [7.0, 1.0]) for t, _, v in (one, other))

@@ -232,6 +232,27 @@ def test_what_nothing_resists_is_refused_before_the_run(text, says):
     assert says in found[0]
 
 
+def test_an_impulse_in_the_centre_of_a_point_mass_changes_its_velocity_alone():
+    text = """
+schema: 1
+name: hit
+bodies: {a: {mass: 2 kg, com: [0.3, -0.2, 0.7], position: [0.1, 0.2, 0.3]}}
+initial: {a: {velocity: [1, -2, 0.5]}}
+events: {hit: {at: 0.1 s, impulse: {body: a, linear: [3 N s, 5 N s, -1 N s]}}}
+simulate: {duration: 0.2 s, rtol: 1e-10}
+"""
+    with sim.run(load_text(text)) as recording:
+        (hit,) = recording.events
+        before = np.array([1.0, -2.0, 0.5 - G * 0.1])
+        after = before + np.array([1.5, 2.5, -0.5])
+        assert recording.velocity["a"][hit.row_before] == pytest.approx(before, abs=1e-9)
+        assert recording.velocity["a"][hit.row_after] == pytest.approx(after, abs=1e-9)
+        assert hit.energy_lost == 0.0
+        given = float(np.array([3.0, 5.0, -1.0]) @ (before + after)) / 2.0
+        assert recording.energy.input[hit.row_after] == pytest.approx(given, rel=1e-9)
+        assert np.abs(recording.energy.balance[:]).max() < 1e-7
+
+
 def test_an_impulse_beside_the_centre_of_a_point_mass_is_refused():
     text = """
 schema: 1

@@ -122,12 +122,22 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
         "keeps off a division by zero: a step of any such length is cut to what is left",
     ),
+    Judged(
+        "sim/ensemble.py", 'self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rollout")',
+        "1", "2", "how many threads share out the work of all workers, which is the same whoever does it",
+    ),
     *(
-        Judged(
-            "sim/warming.py", "_compile([(pressing.press_rows, (0, 0)), (pressing.solve_presses, (0, 0, 0.0))])",
-            before, after, "kernels are compiled for the types of these numbers, and called with none of them",
+        Judged("sim/warming.py", line, before, after, "what is called to be compiled: no result of it is read")
+        for line, changes in (
+            (
+                "sweep(impact(np.eye(3), np.array([-1.0, 0.0, 0.0]), np.ones(1)), np.zeros((1, 3)), 1, 1.0)",
+                (("1.0", "2.0"), ("0.0", "1.0"), ("-1.0", "(1.0)"), ("1", "2")),
+            ),
+            ("for torques in (None, np.zeros((1, 1, columns))):", (("1", "2"),)),
+            ("Ensemble(model, threads=1).rollout(state, torques, 1, dt=_SHORT)", (("1", "2"),)),
+            ("_SHORT = 1e-3  # s", (("1e-3", "0.002"),)),
         )
-        for before, after in (("0", "1"), ("0.0", "1.0"))
+        for before, after in changes
     ),
     *(
         Judged(

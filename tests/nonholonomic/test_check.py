@@ -68,6 +68,30 @@ def test_an_axle_above_the_ground_is_fine_where_the_body_reaches_down() -> None:
     assert len(told(check(at, scene=tall.replace("radius: 0.3", "radius: 0.1")))) == 1
 
 
+@pytest.mark.parametrize("reach", [None, 0.05])
+@pytest.mark.parametrize("floor", [-0.4, 0.7])
+def test_it_is_far_from_a_tenth_of_the_mechanisms_length_on(floor: float, reach: float | None) -> None:
+    """Above its ground by where the wheel is, or by how low its body reaches; below it by where the wheel is."""
+    scene = CART.replace("plane: {}", f"plane: {{center: [3, 1, {floor}]}}")
+    least = 0.1 * compile(load_text(scene.replace("CONSTRAINTS", "  " + wheel("left", "point: left")))).length
+    assert least > 0.0 and abs(least - 0.1) > 1e-3
+    for share, far in ((0.99, False), (1.01, True), (-0.99, False), (-1.01, True)):
+        at, text = floor + share * least, scene
+        if reach is not None:  # a ball that reaches to there, above or below a wheel that is as far away
+            ball = f"shapes: [{{sphere: {{center: [0, 0.3, {at + reach}], radius: {reach}}}}}], points: "
+            text = scene.replace("points: ", ball)
+        found = told(check(wheel("left", f"position: [0, 0.2, {at}]", ground="world.floor"), scene=text))
+        side = "above" if share > 0.0 else "below"
+        words = f"it stands {abs(share) * least:.4g} m {side} its ground, where 'cart' has nothing to grip"
+        assert found == ([("constraints.left", words)] if far else [])
+    if reach is not None:  # a body that reaches the ground is on it however high its wheel is
+        text = scene.replace(
+            "points: ", f"shapes: [{{sphere: {{center: [0, 0.3, {floor + reach}], radius: {reach}}}}}], points: "
+        )
+        at = wheel("left", f"position: [0, 0.2, {floor + 0.9}]", ground="world.floor")
+        assert told(check(at, scene=text)) == []
+
+
 def test_a_wheel_twice_on_one_line_is_told_with_both_names() -> None:
     report = check(wheel("left", "point: left"), wheel("right", "point: right"))
     assert told(report) == []
