@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
@@ -204,6 +205,7 @@ def _wait(child: int, limit: float) -> int | None:
 def _run(folder: Path, tests: Sequence[str], interpreted: bool, output: int) -> None:
     """Run tests in this process, a child that has its own group, and end it."""
     code = 70
+    atexit._clear()  # what the parent has to do in the end, such as deleting the copy, is not this process's
     try:
         os.setpgid(0, 0)
         for stream in (1, 2):
@@ -226,5 +228,7 @@ def _run(folder: Path, tests: Sequence[str], interpreted: bool, output: int) -> 
         options = ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
         code = int(pytest.main([*options, f"--timeout={LONGEST_TEST}", "-W", "ignore::pytest.PytestWarning", *tests]))
     finally:
-        sys.stdout.flush()
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+        finally:  # a mistake may have closed it
+            os._exit(code)
