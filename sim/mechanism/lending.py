@@ -88,8 +88,8 @@ def _blocks(M: np.ndarray) -> list[np.ndarray]:
 def at_any_pose(links: Any, freedoms: Any, nq: int) -> tuple[np.ndarray, np.ndarray]:
     """Return M (nv, nv) and its terms at a pose that is like no other."""
     link_work, freedom_work = table(LINK_WORK, len(links)), table(FREEDOM_WORK, len(freedoms))
-    links = links.copy()
-    links.flags.writeable = False  # as the tables that kernels were compiled for
+    links, freedoms = links.copy(), freedoms.copy()
+    links.flags.writeable = freedoms.flags.writeable = False  # as the tables that kernels were compiled for
     link_work.R[0] = np.eye(3).ravel()
     poses(links, freedoms, np.random.default_rng(5).normal(size=nq), link_work, freedom_work)
     link_inertias(links, link_work)

@@ -82,6 +82,7 @@ def test_a_nut_falls_along_its_screw(pitch: float, method: str) -> None:
     assert force == pytest.approx([0, 0, -h * M * (a + G0), 0, 0, M * (a + G0)], abs=1e-9)
 
 
+@pytest.mark.fast
 def test_a_nut_in_time_steps_falls_the_same_way() -> None:
     a = -G0 / (1.0 + J / (M * lead(0.05) ** 2))
     state = Run(nut(method="stepping")).to(1.0).simulator.state
@@ -278,6 +279,7 @@ simulate: {rtol: 1e-11}
 # --- against the naive reference --------------------------------------------------------------------
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(4))
 def test_screws_in_trees_and_loops_move_as_the_reference_says(seed: int) -> None:
     rng = np.random.default_rng([seed, 77])
@@ -289,6 +291,7 @@ def test_screws_in_trees_and_loops_move_as_the_reference_says(seed: int) -> None
     assert_agrees(mechanism, controllers=controllers)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("peer", [pytest.param(PinocchioTree, marks=needs("pinocchio"))])
 def test_trees_of_screws_move_as_pinocchio_says(peer: type[PinocchioTree], seed: int) -> None:
@@ -304,6 +307,7 @@ def test_trees_of_screws_move_as_pinocchio_says(peer: type[PinocchioTree], seed:
         assert relative_error(found, expected) < 1e-9
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("on", [-1, 0])
 def test_a_screw_as_a_loop(on: int) -> None:
     rng = np.random.default_rng(3 + on)
@@ -319,6 +323,7 @@ def test_a_screw_as_a_loop(on: int) -> None:
     assert np.atleast_1d(simulator.rate["loop0"]) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.fast
 def test_the_papers_coordinates_answer_as_the_engine_does() -> None:
     """With the slide of a screw among what its loop lets free; one freedom is left, and the loop is none in a plane."""
     simulator = simulator_of(press(rest="initial: {bearing: {rate: 3}}", thread=", armature: 0.02"))
@@ -407,6 +412,7 @@ def test_the_oracle_finds_nothing(text: str, tmp_path: Path) -> None:
         assert instant.rank == instant.oracle_rank and not instant.marks
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     "text",
     [
@@ -423,6 +429,7 @@ def test_linear_models_are_derivatives_of_the_engine(text: str) -> None:
     assert np.max(np.abs(model.A - expected)) < 1e-7 * np.max(np.abs(expected))
 
 
+@pytest.mark.fast
 def test_the_twin_of_a_screw_has_a_thread_of_the_other_hand() -> None:
     text = """
 schema: 1
@@ -446,6 +453,7 @@ def problems(text: str) -> str:
     return " ".join(problem.what for problem in found.value.problems)
 
 
+@pytest.mark.fast
 def test_a_pitch_is_asked_for_where_it_belongs() -> None:
     whole = nut()
     assert "needs key 'pitch'" in problems(whole.replace(", pitch: 0.05 m", ""))
@@ -454,6 +462,7 @@ def test_a_pitch_is_asked_for_where_it_belongs() -> None:
     assert "expected a length (m)" in problems(whole.replace("0.05 m", "3 deg"))
 
 
+@pytest.mark.fast
 def test_coordinates_are_written_as_angles() -> None:
     run = Run(nut(rest="initial: {rod: {coordinate: 900 deg, rate: 90 deg/s}}\nworld: {gravity: [0, 0, 0]}"))
     assert run.simulator.coordinate["rod"] == pytest.approx(5.0 * math.pi)

@@ -77,6 +77,7 @@ def test_where_nothing_is_turned_nothing_is_tilted() -> None:
 # --- closed forms -----------------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 def test_a_spin_meets_its_stops_of_twist() -> None:
     """About the axis of symmetry: there and back by powers of e, at the times of a hinge."""
     run = Run(top("twist: [-30 deg, 45 deg], stop: rigid, restitution: 0.5", "{rate: [0, 0, 2]}")).to(2.0)
@@ -89,6 +90,7 @@ def test_a_spin_meets_its_stops_of_twist() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.fast
 def test_a_soft_stop_of_twist_is_a_spring() -> None:
     """Half a period of sqrt(J / k) beyond the stop, as deep as w sqrt(J / k), and the rate turned back."""
     k, J, w, bound = 40.0, 0.01, 2.0, 0.3
@@ -122,6 +124,7 @@ def test_in_a_plane_a_cone_is_the_stop_of_a_hinge(about: str) -> None:
     assert ball.simulator.coordinate["hip"] == pytest.approx(turn, abs=1e-8)
 
 
+@pytest.mark.fast
 def test_a_conical_pendulum_leans_on_its_cone() -> None:
     """It goes round at W, faster than it would by itself: the cone gives (J + m a^2) W^2 s c - m g a s.
 
@@ -243,6 +246,7 @@ def test_a_cone_holds_a_loop_in_both_modes() -> None:
 # --- linear models, reading -------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("about", "xz")
 def test_linear_models_at_soft_stops_are_derivatives_of_the_engine(about: str) -> None:
     limits = f"cone: 0.2, twist: [-0.1, 0.1], about: {about}, stiffness: 60, dissipation: 0.4"
