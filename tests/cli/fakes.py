@@ -89,7 +89,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Engine:
     monkeypatch.setattr(loading, "load_checked", lambda *a, **k: (engine.load(*a, **k), engine.warnings))
     for name in ("load", "run", "check", "info"):
         monkeypatch.setitem(vars(sim), name, getattr(engine, name))  # before its lazy import
-    module = types.ModuleType("sim.simulation.messages")
+    module = types.ModuleType("sim.simulation.simulation_error")
     module.SimulationError = SimulationError  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sim.simulation.messages", module)
+    monkeypatch.setitem(sys.modules, "sim.simulation.simulation_error", module)
     return engine
