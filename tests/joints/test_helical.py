@@ -61,6 +61,21 @@ def lead(pitch: float) -> float:
 # --- closed forms -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("pitch", [0.05, -0.3])
+@pytest.mark.parametrize(("linear", "angular"), [((0.2, -0.1, 3.0), (0.0, 0.0, 0.0)), ((0, 0, 0), (0.3, 0.1, -0.05))])
+def test_a_blow_along_or_about_the_screw_turns_the_nut(
+    pitch: float, linear: tuple[float, ...], angular: tuple[float, ...]
+) -> None:
+    """(J + m h^2) w = h P + L, of the parts along the axis; the rod takes the rest."""
+    blow = f"events: {{blow: {{at: 0.1 s, impulse: {{body: nut, linear: {list(linear)}, angular: {list(angular)}}}}}}}"
+    h, run = lead(pitch), Run(nut(pitch, rest=blow)).to(0.1)
+    falls = -0.1 * G0 * M * h / (J + M * h**2)
+    turns = (h * linear[2] + angular[2]) / (J + M * h**2)
+    assert run.simulator.rate["rod"] == pytest.approx(falls + turns, rel=1e-9)
+    (record,) = run.told.events
+    assert record.name == "blow" and record.lost == pytest.approx(0.0, abs=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("pitch", [0.05, -0.3])
 def test_a_nut_falls_along_its_screw(pitch: float, method: str) -> None:

@@ -37,6 +37,9 @@ def test_each_joint_locks_what_it_does_not_leave_free(name: str) -> None:
     left = [k for k in range(6) if WORDS[k] not in [word.rstrip("'") for word in said]]
     assert list(kind.locked) == ([0, 1, 2, SKEW] if name == "universal" else left)
     assert kind.pitched == ("h" in FREE[name]) and SKEW == UNIVERSAL_ROW
+    assert kind.ball == {"spherical": 0, "free": 3}.get(name, -1)
+    axes = {"universal": ("axis", "second_axis"), "planar": ("axis",)}
+    assert kind.needed == axes.get(name, () if name in ("fixed", "spherical", "free") else ("axis",))
 
 
 def test_the_schema_has_the_types_of_the_room() -> None:
