@@ -12,18 +12,23 @@ from dataclasses import replace
 import numpy as np
 
 from sim.analysis.report import check, info
+from sim.assembly.start import first_structure
 from sim.contact.contact_problem import impact
 from sim.contact.sweeps import sweep
-from sim.kernels import jit
+from sim.kernels import advance, dynamics, jets, jit, programs, system
+from sim.kernels.elimination import fronts, passes
 from sim.kernels.guards.clearance import clearance
 from sim.kernels.guards.spans import spans
 from sim.kernels.integrators.stepping import stepping
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
+from sim.kernels.rows import constraints
 from sim.mechanism.compiler import compile
+from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 from sim.simulation import precompile
 from sim.simulation.ensemble import Ensemble
+from sim.simulation.flow import Flow
 from sim.simulation.recorded_runs import run
 from sim.simulation.simulator import Simulator
 
@@ -85,9 +90,52 @@ SHORT = 1e-3  # s
 
 
 def run_without_contacts() -> None:
-    """Compile what nearly every run calls."""
+    """Compile what nearly every run calls, beginning with what the other process comes to last."""
+    compile_rows()
     precompile.compile_entries(observation)
     run(load_text(SCENE)).close()
+
+
+def compile_rows() -> None:
+    """Compile rows of loops, their elimination and what steps: for the types of a flow that has not moved.
+
+    Whatever is called first compiles poses and forces first, and the other process does that.
+    """
+    import numba
+
+    model = compile(load_text(PENDULUM))
+    structure = first_structure(model)
+    mechanism = Mechanism.of(model, structure)
+    flow = Flow(model, structure, model.frames, frozenset(model.connected), mechanism, mechanism.control, [], None)
+    t, w, s, control, n = structure.tables, flow.work, flow.stepper, flow.control, 1
+    at = system.address(system.places_of(t, control, w, flow.guards))
+    tree = (t.links, t.freedoms, w.links, w.freedoms)
+    for kernel, arguments in (
+        (constraints.block_frames, (t.blocks, w.links, w.blocks)),
+        (constraints.build_rows, (t.blocks, t.rows, n, w.keeps, w.links, w.blocks, w.rows)),
+        (constraints.jacobians, (t.links, t.freedoms, t.blocks, w.links, w.freedoms, w.blocks, w.rows, w.J)),
+        (constraints.gram, (t.blocks, t.pairs, t.rows, t.shared, w.J, w.G)),
+        (constraints.cholesky, (t.rows, w.G, w.rows, w.one, 1.0, n)),
+        (constraints.solve_rows, (n, w.G, w.rows)),
+        (constraints.project_rhs, (t.blocks, t.support, w.J, w.freedoms, w.rows)),
+        (constraints.apply_rows, (t.blocks, t.support, w.J, w.rows, w.freedoms)),
+        (constraints.residuals, (t.blocks, t.rows, w.coordinate, w.blocks, w.rows)),
+        (constraints.slips, (t.blocks, t.rows, w.blocks, w.rows)),
+        (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
+        (fronts.eliminate_along, (
+            n, t.links, t.freedoms, t.fronts, t.entries, t.blocks, t.rows, t.one, w.keeps, w.links, w.freedoms,
+            w.blocks, w.rows, w.fronts, w.one, w.ids, w.J, w.pile, w.front, w.K, w.G, w.rim, w.rim_K, w.rim_G, w.basis,
+        )),
+        (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
+        (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
+        (programs.evaluate, (at, np.zeros(1, np.int64), 0.0, s.y)),
+        (jets.drive, (t.rows, t.codes, t.constants, t.programs, 0.0, w.jets, w.rows)),
+        (dynamics.factorise, (at, n)),
+        (dynamics.solve_loops, (at,)),
+        (dynamics.answer_rows, (at,)),
+        (advance.advance, (np.zeros(system.QUESTIONS, np.int64), at, w.reply, s, flow.rows.buffer, 0.0, n)),
+    ):  # fmt: skip
+        kernel.compile(tuple(map(numba.typeof, arguments)))
 
 
 def run_with_contacts() -> None:

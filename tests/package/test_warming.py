@@ -19,12 +19,14 @@ import pytest
 
 import sim
 from sim.analysis import warm_up
-from sim.kernels import jit
+from sim.kernels import dynamics, jit
+from sim.kernels.elimination import fronts, passes
 from sim.kernels.guards.clearance import clearance
 from sim.kernels.guards.spans import spans
 from sim.kernels.integrators.stepping import stepping
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
+from sim.kernels.rows import constraints
 from sim.simulation import precompile
 
 pytestmark = pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
@@ -71,6 +73,7 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Done:
     monkeypatch.setattr(precompile, "helped", helped)
     monkeypatch.setattr(precompile, "compile_entries", lambda *entries: [noted.note(entry) for entry in entries])
     monkeypatch.setattr(warm_up, "run", ran)
+    monkeypatch.setattr(warm_up, "compile_rows", lambda: noted.note("rows"))
     monkeypatch.setattr(warm_up, "sweep", lambda problem, *_: noted.note("sweep", problem.points))
     monkeypatch.setattr(warm_up, "check", lambda scene: noted.note("check", scene.name))
     monkeypatch.setattr(warm_up, "info", lambda scene, at: noted.note("info", scene.name))
@@ -84,7 +87,7 @@ def marks() -> set[str]:
     return {path.name for path in jit.cache_folder().iterdir()} - {"claims"}
 
 
-SMOOTH = [observation, ("everything", "event", "dop853", 0.01)]
+SMOOTH = ["rows", observation, ("everything", "event", "dop853", 0.01)]
 RUNS = [("contacts", "event", "dop853", 1e-3), ("sweep", 1)]
 STEPS = [("contacts", "stepping", "dop853", 1e-3)]
 METHODS = [("everything", "event", method, 1e-3) for method in ("dop853", "radau", "rk4")]
@@ -96,7 +99,7 @@ def test_what_nearly_every_run_needs_is_compiled_by_two_processes_from_two_ends(
     precompile.prepare()
     assert (done.here, done.there) == ([motion, spans], SMOOTH) and marks() == {"complete"}
     precompile.prepare()
-    assert (len(done.here), len(done.there)) == (2, 2)
+    assert (len(done.here), len(done.there)) == (2, 3)
 
 
 def test_contacts_and_their_time_steps_are_compiled_when_first_asked_for(done: Done) -> None:
@@ -126,6 +129,17 @@ def test_runs_that_compile_do_not_ask_for_what_they_compile(done: Done) -> None:
     assert not done.here and not done.there and marks() == {"mine"}
     precompile.prepare()
     assert done.here and marks() == {"mine", "complete"}
+
+
+def test_what_is_compiled_ahead_is_of_the_types_that_other_kernels_call(compiled: Any, monkeypatch) -> None:
+    """A kernel that only others call has one machine code, and that is the one that is compiled ahead."""
+    asked: list[Any] = []
+    named = (constraints.gram, constraints.mismatch, fronts.eliminate_along, passes.outward_along, dynamics.factorise)
+    for kernel in named:
+        known = {key[0] for key in kernel._cache._cache_file._load_index()}
+        monkeypatch.setattr(kernel, "compile", lambda types, known=known: asked.append(types in known))
+    warm_up.compile_rows()
+    assert asked == [True] * len(named)
 
 
 def test_entries_are_compiled_for_their_address(compiled: Any) -> None:
