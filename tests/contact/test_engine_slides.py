@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tests.contact.engine import CONE, G0, PENETRATION, Run, shipped
+import sim
+from tests.contact.engine import CONE, G0, PENETRATION, SCENES, Run, shipped
 
 pytestmark = pytest.mark.contact
 
@@ -218,3 +220,17 @@ def test_a_sphere_rolls_downhill_from_this_friction_on(share: float, mode: str) 
     assert run.texts() == [f"slope and wheel {mode}"]
     a = G0 * (-DOWN[2] - mu * DOWN[0]) if mode == "slides" else 2.396584004303
     assert run.simulator.velocity["wheel"] == pytest.approx(0.5 * a * DOWN, abs=1e-9)
+
+
+def test_a_variational_step_from_the_start_is_slowed_as_those_after_it() -> None:
+    """The block of the scene slows down evenly; its first step takes no more of its speed than the others."""
+    scene = sim.load(SCENES / "sliding_block.yaml")
+    simulator = sim.Simulator(
+        sim.compile(replace(scene, simulate=replace(scene.simulate, method="variational", step=2e-4)))
+    )
+    speeds = [np.linalg.norm(simulator.v[:3])]
+    for t in (1e-3, 1e-2, 5e-2):
+        simulator.advance(t)
+        speeds.append(np.linalg.norm(simulator.v[:3]))
+    slows = (speeds[2] - speeds[3]) / 0.04
+    assert slows > 1.0 and [speeds[0] - v for v in speeds[1:3]] == pytest.approx([1e-3 * slows, 1e-2 * slows], rel=1e-6)
