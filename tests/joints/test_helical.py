@@ -483,3 +483,35 @@ def test_coordinates_are_written_as_angles() -> None:
     assert run.simulator.coordinate["rod"] == pytest.approx(5.0 * math.pi)
     assert run.simulator.state.position["nut"][2] == pytest.approx(2.5 * 0.05)
     assert run.simulator.rate["rod"] == pytest.approx(math.pi / 2)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("contact", ["event", "stepping"])
+def test_the_loop_of_a_press_follows_its_screw(contact: str) -> None:
+    """The ram goes along as the thread turns, near its stop, too; the forces of the loop are one choice among many."""
+    lower = "limits: {range: [-0.1 mm, 30 cm], stop: rigid, restitution: 0.4}"
+    text = (Path(__file__).parents[2] / "scenes" / "screw_press.yaml").read_text()
+    scene = load_text(text.replace("limits: {range: [-21 cm, 30 cm], stop: rigid, restitution: 0.4}", lower))
+    run = Run(replace(scene, simulate=replace(scene.simulate, contact=contact, dt=1e-3))).to(0.01)
+    state = run.simulator.state
+    assert len(run.times("impact")) == (contact == "event") and state.rate["thread"] > 0.0
+    assert state.coordinate["guide"] == pytest.approx(lead(0.18) * state.coordinate["thread"], abs=1e-9)
+    assert np.isfinite(state.force["thread"]).all()
+
+
+@pytest.mark.fast
+def test_a_nut_that_screws_itself_down_lands_on_what_lies_below() -> None:
+    """It falls evenly, and touches after the time that its acceleration says."""
+    gap, h = 1e-4, lead(0.3)
+    rest = "contacts: {all: {between: [nut, anvil]}}"
+    text = nut(0.3, rest=rest).replace("inertia:", "shapes: [{sphere: {center: [0, 0, 0], radius: 0.1}}], inertia:")
+    anvil = (
+        f"anvil: {{mass: 1, com: [0, 0, -0.5], gyration: [1, 1, 1], shapes: [{{box: {{center: [0, 0, {-0.2 - gap}], "
+    )
+    text = text.replace("bodies:\n", f"bodies:\n  {anvil}\n")
+    text = text.replace(
+        "joints:\n", "joints:\n  foot: {type: fixed, parent: world, child: anvil, position: [0, 0, -1]}\n"
+    )
+    run = Run(text).to(0.02)
+    a = G0 / (1.0 + J / (M * h**2))
+    assert run.times("impact")[0] == pytest.approx(math.sqrt(2.0 * gap / a), rel=1e-9)
