@@ -505,13 +505,10 @@ def test_a_nut_that_screws_itself_down_lands_on_what_lies_below() -> None:
     gap, h = 1e-4, lead(0.3)
     rest = "contacts: {all: {between: [nut, anvil]}}"
     text = nut(0.3, rest=rest).replace("inertia:", "shapes: [{sphere: {center: [0, 0, 0], radius: 0.1}}], inertia:")
-    anvil = (
-        f"anvil: {{mass: 1, com: [0, 0, -0.5], gyration: [1, 1, 1], shapes: [{{box: {{center: [0, 0, {-0.2 - gap}], "
-    )
-    text = text.replace("bodies:\n", f"bodies:\n  {anvil}\n")
-    text = text.replace(
-        "joints:\n", "joints:\n  foot: {type: fixed, parent: world, child: anvil, position: [0, 0, -1]}\n"
-    )
+    box = f"box: {{center: [0, 0, {-0.2 - gap}], size: [0.5, 0.5, 0.2]}}"
+    anvil = f"anvil: {{mass: 1, com: [0, 0, -0.5], gyration: [1, 1, 1], shapes: [{{{box}}}]}}"
+    foot = "foot: {type: fixed, parent: world, child: anvil, position: [0, 0, -1]}"
+    text = text.replace("bodies:\n", f"bodies:\n  {anvil}\n").replace("joints:\n", f"joints:\n  {foot}\n")
     run = Run(text).to(0.02)
     a = G0 / (1.0 + J / (M * h**2))
     assert run.times("impact")[0] == pytest.approx(math.sqrt(2.0 * gap / a), rel=1e-9)
