@@ -125,11 +125,11 @@ class Simulator(ReadByName):
             if now.schedule.stopped:
                 return
 
-    def _jump(self, serve: Callable[[Present, Jump], T]) -> T:
+    def _jump(self, change: Callable[[Present, Jump], T]) -> T:
         """Let an instant change the run, and tell of it, of what it did before it failed, too."""
         jump = Jump(self.journal is not None)
         try:
-            return serve(self.now, jump)
+            return change(self.now, jump)
         finally:
             if self.journal is not None:
                 jump.tell(self.journal)

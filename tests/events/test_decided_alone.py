@@ -16,6 +16,7 @@ from sim.simulation.told import EventRecord, Jump
 from tests.events.decided_alone import RUNS, model_of, written
 
 MOST = 12  # instants of each run
+QUIET = ("time steps of contacts", "a continuous controller")  # nothing happens but what is due at the start
 
 
 class _Kept(sim.Simulator):
@@ -58,9 +59,9 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, l
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_state_before_an_instant_gives_the_same_jump_in_another_process(decided, name: str) -> None:
-    folder, _ = decided
+    folder, seen = decided
     first = sorted(folder.glob(f"{name}-*.told.json"))
-    assert len(first) > 1
+    assert first and (seen[name] or name in QUIET)
     for path in first:
         for part in ("told.json", "told.bin", "after.json", "after.bin"):
             once, again = (place / path.name.replace("told.json", part) for place in (folder, folder / "again"))
