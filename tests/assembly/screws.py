@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import null_space
 
-from tests.scene_texts import numbers
+from tests.support.scene_texts import numbers
 
 RANK = 1e-6  # of the largest singular value: what counts as zero
 NEAR = 0.15  # singular value below which a pose is too near to a singular one

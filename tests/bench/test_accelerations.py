@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.peers import needs
+from tests.support.peers import needs
 
 COUNT = 6
 

@@ -7,7 +7,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from tests.peers import needs
+from tests.support.peers import needs
 
 # Scene, time, point, steps of the coarser of two runs, whether bodies of their own have rows that repeat others.
 RUNS = {

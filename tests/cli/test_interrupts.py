@@ -9,7 +9,7 @@ import pytest
 
 from sim.cli.interrupts import Ended, deferred
 from sim.cli.outcome import guarded
-from tests.processes import SIGNALS
+from tests.support.processes import SIGNALS
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 

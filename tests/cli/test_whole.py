@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sim.recording import load_recording
-from tests.processes import SIGNALS, start
+from tests.support.processes import SIGNALS, start
 
 ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "sim.cli.main"]

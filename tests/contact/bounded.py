@@ -1,7 +1,7 @@
 """A chain of joints with rigid stops and friction, moved without any of the engine's contact: modes by enumeration.
 
-Inertia and bias are dense, from velocities of links (`tests.dense`); modes of every freedom are all tried, and the one
-set that keeps the law is taken; the motion between two changes is scipy's.
+Inertia and bias are dense, from velocities of links (`tests.support.dense`); modes of every freedom are all tried, and
+the one set that keeps the law is taken; the motion between two changes is scipy's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sim
 from sim.mechanism.mechanism import Mechanism, make_control
 from sim.scene.load import load_text
 from sim.simulation.simulator import Simulator
-from tests.dense import inertia_and_bias
+from tests.support.dense import inertia_and_bias
 
 NEAR = 1e-9  # rad, m or their rates: what counts as at a stop, or at rest
 BEYOND = 1e-12  # how far beyond a stop it is struck: at it, roots would be found again

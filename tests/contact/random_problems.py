@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 
 @dataclass

@@ -9,7 +9,7 @@ from sim.scene.load import load_text
 from tests.contact.bounded import HOLDS, Chain
 from tests.contact.engine import Run
 from tests.dynamics.moved_scene import moved_scene
-from tests.rotations import matrix_from_vector
+from tests.support.rotations import matrix_from_vector
 
 pytestmark = pytest.mark.contact
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from tests.contact.solids import EYE, NAMES, PAIRS, Meeting, Solid, depth, meet, random_pair, random_solid, width
-from tests.interpreted import times
+from tests.support.interpreted import times
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

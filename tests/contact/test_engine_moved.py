@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sim.scene.spec import Scene
 from tests.contact.engine import Run, shipped
 from tests.dynamics.moved_scene import moved_scene
-from tests.rotations import matrix_from_vector
+from tests.support.rotations import matrix_from_vector
 
 pytestmark = pytest.mark.contact
 

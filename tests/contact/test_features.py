@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from sim.kernels.collision import features, narrow
 from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE, TOUCH_WORK, Status, table
 from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, links_at, meet, random_pair
-from tests.interpreted import times
 from tests.kernels.plain import plain
+from tests.support.interpreted import times
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

@@ -13,7 +13,7 @@ from render.signals import Signals
 from sim.recording import Recording
 from sim.scene.spec import Scene
 from tests.contact.engine import G0, SCENES
-from tests.rotations import matrix_from_quat
+from tests.support.rotations import matrix_from_quat
 
 pytestmark = pytest.mark.contact
 

@@ -13,7 +13,7 @@ from sim.contact.solution import ContactStatus
 from sim.contact.solve import solve_contacts, worst_of_patches
 from tests.contact.random_problems import Bodies, random_bodies
 from tests.contact.set_ups import G0, on_floor
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

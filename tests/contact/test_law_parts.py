@@ -18,7 +18,7 @@ from sim.contact.solve import damped, digging_in, polish, solve_contacts, worst_
 from sim.contact.sweeps import sweep
 from tests.contact.random_problems import random_bodies
 from tests.contact.test_cone_projection import onto_cone as onto_one_cone
-from tests.interpreted import times
+from tests.support.interpreted import times
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

@@ -11,7 +11,7 @@ from tests.contact import polyhedra
 from tests.contact.engine import G0, PENETRATION, Run
 from tests.contact.polyhedra import CUBE, DODECAHEDRON, ICOSAHEDRON, TETRAHEDRON, coal_distance, polyhedron
 from tests.contact.solids import EYE, NAMES, Solid, depth, meet, random_solid, width
-from tests.interpreted import times
+from tests.support.interpreted import times
 
 pytestmark = pytest.mark.contact
 

@@ -18,7 +18,7 @@ from sim.contact.contact_problem import ContactProblem, Mode, acceleration, impa
 from tests.contact.random_problems import rows
 from tests.contact.set_ups import on_floor
 from tests.contact.test_cone_projection import onto_cone
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

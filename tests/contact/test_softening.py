@@ -14,7 +14,7 @@ from sim.contact.solve import ITERATIONS, Search, relax, solve_contacts
 from tests.contact.random_problems import random_bodies
 from tests.contact.test_law_parts import some_problem
 from tests.contact.test_properties import frictions
-from tests.interpreted import times
+from tests.support.interpreted import times
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

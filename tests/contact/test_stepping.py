@@ -19,7 +19,7 @@ from sim.scene.spec import Scene
 from sim.simulation.simulator import Simulator
 from tests.contact.engine import G0, SCENES, Run
 from tests.dynamics.moved_scene import moved_scene
-from tests.rotations import matrix_from_vector
+from tests.support.rotations import matrix_from_vector
 
 pytestmark = pytest.mark.contact
 

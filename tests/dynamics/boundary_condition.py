@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tests import reference as ref
-from tests.peers import MujocoTree
+from tests.support import reference as ref
+from tests.support.peers import MujocoTree
 
 # Five-point differences of fourth order: error about 1e-11 of functions of size 1.
 STEP = 1e-3

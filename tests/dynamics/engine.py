@@ -8,9 +8,9 @@ import numpy as np
 
 import sim
 from sim.scene.load import load_text
-from tests import reference as ref
-from tests.mechanisms import Mechanism
-from tests.scene_texts import scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import Mechanism
+from tests.support.scene_texts import scene_text
 
 
 def simulator_of(text: str, *, seed: int | None = None) -> sim.Simulator:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim.scene.spec import Part, Scene, Shape, Value, Wrench
-from tests.rotations import quat_from_matrix, quat_product
+from tests.support.rotations import quat_from_matrix, quat_product
 
 
 def moved_scene(scene: Scene, R: np.ndarray, shift: np.ndarray) -> Scene:

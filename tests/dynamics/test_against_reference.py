@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 
 import sim
 from sim.mechanism import structure
-from tests import reference as ref
 from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relative_error, simulator_for
-from tests.mechanisms import (
+from tests.support import reference as ref
+from tests.support.mechanisms import (
     KINDS,
     LOOP_KINDS,
     Mechanism,
@@ -28,8 +28,8 @@ from tests.mechanisms import (
     with_consistent_rates,
     with_coordinates,
 )
-from tests.peers import MujocoTree, PinocchioTree, needs
-from tests.scene_texts import number
+from tests.support.peers import MujocoTree, PinocchioTree, needs
+from tests.support.scene_texts import number
 
 
 @pytest.fixture(autouse=True, params=["together", "along"])

@@ -9,17 +9,17 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
-from tests import reference as ref
 from tests.dynamics.boundary_condition import (
     connect_one_chain,
     connect_two_chains,
     jacobian_by_differences,
     motion_of_new_joint,
 )
-from tests.mechanisms import Mechanism, hang, random_axes, with_coordinates
-from tests.peers import MujocoTree, needs, start_rates
-from tests.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix
-from tests.scene_texts import numbers, scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import Mechanism, hang, random_axes, with_coordinates
+from tests.support.peers import MujocoTree, needs, start_rates
+from tests.support.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix
+from tests.support.scene_texts import numbers, scene_text
 
 pytestmark = needs("mujoco")
 

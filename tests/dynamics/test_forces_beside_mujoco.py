@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.dynamics.engine import simulator_of
-from tests.peers import needs
+from tests.support.peers import needs
 
 pytestmark = [pytest.mark.fast, needs("mujoco")]
 

@@ -7,7 +7,7 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 HEAD = "schema: 1\nname: spin\nworld: {gravity: [0, 0, 0], shapes: [{plane: {center: [0, 0, -100]}}]}\n"
 FIXED = ["semi_implicit", "rk4", "variational", "stepping"]

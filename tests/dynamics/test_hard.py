@@ -9,10 +9,10 @@ import pytest
 
 import sim
 from sim.mechanism import structure as connectivity
-from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, simulator_of
 from tests.dynamics.told import assert_told
-from tests.hard import CASES, Hard, hard
+from tests.support import reference as ref
+from tests.support.hard import CASES, Hard, hard
 
 
 def pushed(simulator: sim.Simulator, made: Hard, seed: int = 3) -> list[ref.Wrench]:

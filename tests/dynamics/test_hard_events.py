@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests import reference as ref
 from tests.contact.engine import Run
 from tests.dynamics.engine import bodies_of, links_at
 from tests.dynamics.told import assert_told
-from tests.hard import CASES, STIFF, Hard, hard
-from tests.mechanisms import LOOP_KINDS, with_consistent_rates
+from tests.support import reference as ref
+from tests.support.hard import CASES, STIFF, Hard, hard
+from tests.support.mechanisms import LOOP_KINDS, with_consistent_rates
 
 
 def momenta(bodies: list[ref.Body]) -> np.ndarray:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sim
-from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, relative_error, simulator_of
 from tests.dynamics.told import assert_told
-from tests.hard import CASES, Hard, hard
-from tests.reference_motion import trajectory
+from tests.support import reference as ref
+from tests.support.hard import CASES, Hard, hard
+from tests.support.reference_motion import trajectory
 
 LATER = 0.05  # s
 ALONG = [("planar", "tree"), ("cylindrical", "loop"), pytest.param("universal", "loop", marks=pytest.mark.fast)]

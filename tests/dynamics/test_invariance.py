@@ -15,9 +15,9 @@ from tests.dynamics.engine import relative_error
 from tests.dynamics.moved_scene import moved_scene
 from tests.dynamics.recomputed import rotations
 from tests.dynamics.shipped import scene_of
-from tests.mechanisms import random_mechanism, with_consistent_rates
-from tests.rotations import matrix_from_vector, random_matrix
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism, with_consistent_rates
+from tests.support.rotations import matrix_from_vector, random_matrix
+from tests.support.scene_texts import scene_text
 
 TURN = matrix_from_vector(np.array([0.7, -1.1, 0.4]))
 SHIFT = 1000.0 * np.array([0.48, -0.6, 0.64])  # m

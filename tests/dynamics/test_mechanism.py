@@ -13,10 +13,10 @@ from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Pose
 from sim.mechanism.mechanism import Mechanism, make_control, state_from_bodies
 from sim.scene.load import load_text
-from tests import dense
 from tests.dynamics.engine import simulator_for
-from tests.mechanisms import KINDS, hang, random_mechanism, with_coordinates
-from tests.scene_texts import scene_text
+from tests.support import dense
+from tests.support.mechanisms import KINDS, hang, random_mechanism, with_coordinates
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

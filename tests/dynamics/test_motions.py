@@ -16,8 +16,8 @@ from sim.scene.load import load_text
 from sim.scene.problem import SceneError
 from sim.simulation.simulation_error import SimulationError
 from tests.dynamics.moved_scene import moved_scene
-from tests.peers import needs
-from tests.rotations import matrix_from_vector
+from tests.support.peers import needs
+from tests.support.rotations import matrix_from_vector
 
 ARM = """
 schema: 1

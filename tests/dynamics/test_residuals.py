@@ -14,10 +14,10 @@ from sim.analysis.verification.seen import Seen
 from sim.kernels.project import add_freedoms
 from sim.mechanism.frames import Frames
 from sim.scene.load import load_text
-from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, simulator_of
-from tests.hard import hard
-from tests.mechanisms import LOOP_KINDS
+from tests.support import reference as ref
+from tests.support.hard import hard
+from tests.support.mechanisms import LOOP_KINDS
 
 RESIDUALS = [(kind, sign) for kind in LOOP_KINDS for sign in (1, -1)]
 

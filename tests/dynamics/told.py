@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sim
-from tests import reference as ref
 from tests.dynamics.engine import bodies_of, links_at, relative_error
 from tests.dynamics.test_against_reference import determinate_links, drive_wrench
-from tests.hard import Hard
+from tests.support import reference as ref
+from tests.support.hard import Hard
 
 TOLERANCE = 1e-9
 

@@ -21,8 +21,8 @@ from sim.scene.spec import Event
 from sim.simulation.joint_impulses import joint_impulses
 from sim.simulation.schedule import Agenda
 from sim.simulation.structure_changes import engage, gap_of, generalised_impulse, impulse_solve, spring_energy
-from tests.mechanisms import random_mechanism
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

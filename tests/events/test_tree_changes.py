@@ -12,11 +12,11 @@ import sim
 from sim.mechanism.frames import Pose
 from sim.scene.load import load_text
 from sim.simulation.structure_changes import gap_of
-from tests import reference as ref
 from tests.contact.engine import Run
 from tests.dynamics.engine import simulator_of
-from tests.mechanisms import LOOP_KINDS
-from tests.rotations import random_matrix
+from tests.support import reference as ref
+from tests.support.mechanisms import LOOP_KINDS
+from tests.support.rotations import random_matrix
 
 pytestmark = pytest.mark.fast
 

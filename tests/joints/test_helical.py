@@ -13,14 +13,14 @@ from scipy.spatial.transform import Rotation
 
 import sim
 from sim.scene.load import load_text
-from tests import reference as ref
+from tests.closed_chains.papers import both_ways
 from tests.contact.engine import G0, Run
 from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relative_error, simulator_for, simulator_of
 from tests.dynamics.test_against_reference import assert_agrees, with_torques
-from tests.formulation.papers import both_ways
 from tests.linear.differences import differences
-from tests.mechanisms import add_loop, hang, random_link, random_tree, with_consistent_rates, with_coordinates
-from tests.peers import PinocchioTree, needs
+from tests.support import reference as ref
+from tests.support.mechanisms import add_loop, hang, random_link, random_tree, with_consistent_rates, with_coordinates
+from tests.support.peers import PinocchioTree, needs
 
 METHODS = ("dop853", "radau", "rk4", "semi_implicit", "variational")
 M, J = 0.5, 0.004  # kg, kg m^2: of the nut, about its axis

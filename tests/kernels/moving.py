@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from sim.kernels.rows import constraints
 from sim.kernels.tables import BLOCK, BLOCK_WORK, LINK_WORK, ROW, ROW_WORK, table
 from tests.kernels.plain import plain
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 H = 1e-3  # s, between the places of a difference
 

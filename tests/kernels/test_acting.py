@@ -28,7 +28,7 @@ from sim.kernels.tables import (
     table,
 )
 from tests.kernels.plain import plain
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 pytestmark = pytest.mark.fast
 

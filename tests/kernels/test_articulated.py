@@ -9,11 +9,11 @@ from sim.kernels import forces
 from sim.kernels.elimination import articulated
 from sim.kernels.rows import constraints
 from sim.mechanism.mechanism import Mechanism
-from tests.dense import inertia_and_bias
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
-from tests.mechanisms import random_mechanism as random_drawing
-from tests.mechanisms import random_tree, with_coordinates
+from tests.support.dense import inertia_and_bias
+from tests.support.mechanisms import random_mechanism as random_drawing
+from tests.support.mechanisms import random_tree, with_coordinates
 
 pytestmark = pytest.mark.fast
 

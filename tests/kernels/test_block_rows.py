@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels.rows import constraints
 from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, CYLINDER, EDGE_ROW, LOCKED, PLANE, RATES_ONLY, SPHERE, UNIVERSAL_ROW
-from tests.interpreted import times
 from tests.kernels.moving import Pair, derivative, vee
 from tests.kernels.plain import plain
+from tests.support.interpreted import times
 
 pytestmark = pytest.mark.fast
 

@@ -25,8 +25,8 @@ from sim.kernels.tables import (
     WITHIN,
     T,
 )
-from tests.interpreted import times
 from tests.kernels.plain import ask, plain
+from tests.support.interpreted import times
 
 pytestmark = pytest.mark.fast
 

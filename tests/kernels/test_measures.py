@@ -37,7 +37,7 @@ from tests.kernels.kinds import (
 )
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree, moved
-from tests.rotations import quat_product
+from tests.support.rotations import quat_product
 
 pytestmark = pytest.mark.fast
 

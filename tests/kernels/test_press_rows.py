@@ -14,7 +14,7 @@ from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
 from tests.kernels.test_pressing import dense_rows, pressed
-from tests.mechanisms import random_mechanism, random_tree, with_coordinates
+from tests.support.mechanisms import random_mechanism, random_tree, with_coordinates
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

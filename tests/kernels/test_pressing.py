@@ -14,7 +14,7 @@ from sim.mechanism.mechanism import Mechanism
 from tests.contact.random_problems import random_bodies
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
-from tests.mechanisms import random_mechanism, random_tree, with_coordinates
+from tests.support.mechanisms import random_mechanism, random_tree, with_coordinates
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

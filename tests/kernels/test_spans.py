@@ -11,10 +11,10 @@ from sim.kernels.advance import answer
 from sim.kernels.programs import CONSTANT
 from sim.kernels.system import CLEARANCE, WATCH, address
 from sim.kernels.tables import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T
-from tests import mechanisms
 from tests.dynamics.engine import simulator_of
-from tests.interpreted import times
-from tests.scene_texts import scene_text
+from tests.support import mechanisms
+from tests.support.interpreted import times
+from tests.support.scene_texts import scene_text
 
 SAMPLES = np.linspace(0.0, 1.0, 40)
 SHALLOW = 1e-8  # of conditions: what they may exceed zero by though they are called clear, and roundoff
@@ -75,7 +75,7 @@ def check(simulator: sim.Simulator, rng: np.random.Generator, spans: int, narrow
 
 def formulas(mechanism: mechanisms.Mechanism, rng: np.random.Generator) -> list[str]:
     """Return what conditions read."""
-    from tests import reference as ref
+    from tests.support import reference as ref
 
     found = []
     for name, link in zip(mechanism.joints, mechanism.links, strict=True):

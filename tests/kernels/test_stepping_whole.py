@@ -16,7 +16,7 @@ from sim.kernels.tables import BALL, FACE, LINK_WORK, PRESS, REPLY, SETTLED, STE
 from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
-from tests.mechanisms import random_tree, with_coordinates
+from tests.support.mechanisms import random_tree, with_coordinates
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 

@@ -17,8 +17,8 @@ from sim.mechanism.model import Model
 from sim.mechanism.structure import PATIENCE, Structure, _most_piled, choose_tree
 from sim.scene.load import load_text
 from tests.kernels.kinds import FREE, LINEAR, NQ, NV, SPHERICAL
-from tests.mechanisms import random_mechanism
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

@@ -40,7 +40,7 @@ from sim.kernels.tables import (
 )
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 pytestmark = pytest.mark.fast
 

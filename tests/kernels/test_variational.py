@@ -17,13 +17,13 @@ from sim.kernels.integrators import variational
 from sim.kernels.system import SETTLE, START, VARIATIONAL
 from sim.kernels.tables import BLOCK, BLOCK_WORK, EVALUATIONS, FREEDOM, LINK, LINK_WORK, ROW, Status, table
 from sim.scene.load import load_text
-from tests import mechanisms
-from tests.dense import inertia_and_bias, link_jacobians
 from tests.dynamics.engine import simulator_of
 from tests.dynamics.test_variational import DAMPED, TIES, far, tied
 from tests.kernels.kinds import CYLINDRICAL, FREE, ROTATIONAL, SPHERICAL, close, lay_out
 from tests.kernels.plain import plain
-from tests.scene_texts import scene_text
+from tests.support import mechanisms
+from tests.support.dense import inertia_and_bias, link_jacobians
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

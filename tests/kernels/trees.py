@@ -24,7 +24,7 @@ from tests.kernels.kinds import (
     lay_out,
 )
 from tests.kernels.plain import plain
-from tests.rotations import random_matrix
+from tests.support.rotations import random_matrix
 
 # On which link each hangs, and by which joint: every kind, on the world and on what moves; two that end a branch.
 EVERY_KIND = (

@@ -10,10 +10,10 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
-from tests import reference as ref
 from tests.dynamics.engine import simulator_for
 from tests.linear.differences import differences
-from tests.mechanisms import KINDS, hang, random_link, with_consistent_rates
+from tests.support import reference as ref
+from tests.support.mechanisms import KINDS, hang, random_link, with_consistent_rates
 
 
 def same(simulator: sim.Simulator, rtol: float = 1e-7) -> sim.Linearization:

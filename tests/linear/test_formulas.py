@@ -10,7 +10,7 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
-from tests.scene_texts import number
+from tests.support.scene_texts import number
 
 Q, W, T, I = 0.37, -1.3, 0.8, 0.6  # rad, rad/s, s, kg m^2  # noqa: E741
 POINT, COM = np.array([0.4, -0.25, 0.7]), np.array([0.1, 0.3, -0.2])  # in the drawing, the hinge at the origin

@@ -16,8 +16,8 @@ from sim.scene.spec import Scene
 from tests.dynamics.engine import simulator_for
 from tests.dynamics.shipped import SCENES
 from tests.linear.differences import differences, rates_of_change
-from tests.mechanisms import LOOP_KINDS, four_bar, hang, random_link, random_mechanism, with_consistent_rates
-from tests.scene_texts import number
+from tests.support.mechanisms import LOOP_KINDS, four_bar, hang, random_link, random_mechanism, with_consistent_rates
+from tests.support.scene_texts import number
 
 STAND = "schema: 1\nname: x\nworld: {gravity: [0, 0, -9.81]}\n"
 

@@ -82,7 +82,7 @@ MISTAKES = (
         "np.linalg.norm(axial, axis=-1), np.abs(w)))",
         "np.linalg.norm(axial, axis=-1), w))",
         "a whole turn between a quaternion and its opposite",
-        ("tests/trust/test_comparing.py",),
+        ("tests/verification/test_comparing.py",),
     ),
     Mistake(
         "sim/simulation/flow.py",

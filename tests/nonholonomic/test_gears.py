@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from tests import reference as ref
 from tests.contact.engine import G0, Run
 from tests.dynamics.engine import accelerations_of, bodies_of, links_at, relative_error, simulator_of
-from tests.mechanisms import Mechanism, random_mechanism, tree_rates
-from tests.scene_texts import number, scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import Mechanism, random_mechanism, tree_rates
+from tests.support.scene_texts import number, scene_text
 
 pytestmark = pytest.mark.nonholonomic
 

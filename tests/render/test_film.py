@@ -19,8 +19,8 @@ from PIL import Image
 
 from render import encode, film, labels
 from render.view import Event, Motion, RenderError
-from tests.processes import SIGNALS, start
 from tests.render.synthetic import write_recording
+from tests.support.processes import SIGNALS, start
 
 pytestmark = [pytest.mark.film, pytest.mark.usefixtures("opengl")]
 

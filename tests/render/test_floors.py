@@ -12,7 +12,7 @@ from render.camera import Camera, plan
 from render.stage import Look, Stage
 from render.view import Motion, Shapes
 from tests.render.synthetic import write_recording
-from tests.rotations import matrix_from_vector, quat_from_matrix
+from tests.support.rotations import matrix_from_vector, quat_from_matrix
 
 GREY = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 SIZE = (320, 240)

@@ -9,7 +9,7 @@ import pytest
 import sim
 from render.signals import Signals
 from sim.scene.load import load_text
-from tests.rotations import matrix_from_quat
+from tests.support.rotations import matrix_from_quat
 
 pytestmark = pytest.mark.fast
 

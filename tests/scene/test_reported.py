@@ -26,8 +26,8 @@ from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
-from tests.mechanisms import random_mechanism
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

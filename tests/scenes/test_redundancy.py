@@ -14,7 +14,7 @@ from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene import library
 from sim.scene.load import load_text
-from tests import reference as ref
+from tests.support import reference as ref
 
 CHOSEN = "the motion is unique, but forces that do the same are chosen (least norm)"
 PLANAR = f"3 of its 5 rows repeat the others ({{}}); it is planar and written in space; {CHOSEN}"

@@ -21,8 +21,8 @@ from sim.assembly.start import start
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
-from tests.mechanisms import random_mechanism
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

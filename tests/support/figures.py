@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tests import reference as ref
+from tests.support import reference as ref
 
 Z = np.array([0.0, 0, 1])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests import reference as ref
-from tests.mechanisms import KINDS, random_inertia, random_link
-from tests.reference_motion import place
-from tests.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix, quat_product, random_quat
+from tests.support import reference as ref
+from tests.support.mechanisms import KINDS, random_inertia, random_link
+from tests.support.reference_motion import place
+from tests.support.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix, quat_product, random_quat
 
 STEP = 1e-3  # s; five-point differences of functions of size 10: error about 1e-11
 SEEDS = range(5)

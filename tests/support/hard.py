@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tests import reference as ref
-from tests.mechanisms import LOOP_KINDS, Mechanism, hang, random_link, with_consistent_rates, with_coordinates
-from tests.scene_texts import number, scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import LOOP_KINDS, Mechanism, hang, random_link, with_consistent_rates, with_coordinates
+from tests.support.scene_texts import number, scene_text
 
 STIFF, GRIP, DEPTH = 60.0, 0.3, 0.1  # of soft stops, N m/rad or N/m, s/rad or s/m, rad or m
 SLIDES = {"translational": (0,), "cylindrical": (0,), "planar": (0, 1)}  # which freedoms are

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tests.reference_links import (
+from tests.support.reference_links import (
     FREEDOMS,
     WORLD,
     Body,

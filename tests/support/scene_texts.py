@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tests import reference as ref
-from tests.mechanisms import Mechanism
+from tests.support import reference as ref
+from tests.support.mechanisms import Mechanism
 
 
 def number(value: float) -> str:

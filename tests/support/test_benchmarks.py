@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import ellipj, ellipk
 
-from tests import reference as ref
-from tests.reference_motion import place, project, residuals, trajectory
-from tests.reference_tests import figures
+from tests.support import figures
+from tests.support import reference as ref
+from tests.support.reference_motion import place, project, residuals, trajectory
 
 DOWN_Y = np.array([0, -9.81, 0])
 DOWN_Z = np.array([0, 0, -9.81])

@@ -9,7 +9,7 @@ from sim.analysis.snake.compiled import Compiled, compiled
 from sim.analysis.snake.counting import cos, sin
 from sim.analysis.snake.fixed_steps import METHODS
 from sim.analysis.snake.links import bends
-from tests.formulations.snakes import random_state
+from tests.snake.snakes import random_state
 
 pytestmark = pytest.mark.nonholonomic
 

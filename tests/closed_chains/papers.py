@@ -11,7 +11,7 @@ from sim.analysis.report import generalised
 from sim.closed_chains.generalised import Generalised, forward_dynamics
 from sim.kernels.tables import SPRING, TORSION
 from sim.mechanism.mechanism import Mechanism
-from tests.dense import inertia_and_bias
+from tests.support.dense import inertia_and_bias
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The same random trees in MuJoCo and in Pinocchio, with our coordinates and rates.
 
-Both take a `tests.mechanisms.Mechanism` without loops.  Joints that a peer does not have are
+Both take a `tests.support.mechanisms.Mechanism` without loops.  Joints that a peer does not have are
 composed of hinges and slides in the order of our conventions: cylindrical is along then about,
 universal is first then second axis, planar is two slides then the hinge.
 """
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests import reference as ref
-from tests.mechanisms import Mechanism
+from tests.support import reference as ref
+from tests.support.mechanisms import Mechanism
 
 
 def needs(name: str) -> pytest.MarkDecorator:

@@ -9,7 +9,7 @@ from sim.analysis.snake import kane, lagrange, operations
 from sim.analysis.snake.counting import Counted, Tally, sin
 from sim.analysis.snake.fixed_steps import METHODS
 from sim.analysis.snake.operations import KANE, LAGRANGE, NEWTON_EULER, PRINTED, count, formula
-from tests.formulations.snakes import random_state
+from tests.snake.snakes import random_state
 
 pytestmark = pytest.mark.nonholonomic
 

@@ -1,4 +1,4 @@
-"""Short reference trajectories of `tests.reference`: DOP853 at rtol 1e-12, projected on the links."""
+"""Short reference trajectories of `tests.support.reference`: DOP853 at rtol 1e-12, projected on the links."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
 
-from tests import reference as ref
-from tests.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix
+from tests.support import reference as ref
+from tests.support.rotations import matrix_from_quat, matrix_from_vector, quat_from_matrix
 
 Applied = Callable[[float, Sequence[ref.Body]], Sequence[ref.Wrench]]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests import reference as ref
-from tests.mechanisms import (
+from tests.support import reference as ref
+from tests.support.mechanisms import (
     KINDS,
     Mechanism,
     doubled,
@@ -20,9 +20,9 @@ from tests.mechanisms import (
     with_coordinates,
     with_loose_rates,
 )
-from tests.peers import MujocoTree, PinocchioTree, needs
-from tests.reference_motion import place
-from tests.rotations import random_matrix
+from tests.support.peers import MujocoTree, PinocchioTree, needs
+from tests.support.reference_motion import place
+from tests.support.rotations import random_matrix
 
 PEERS = [
     pytest.param(MujocoTree, marks=needs("mujoco"), id="mujoco"),

@@ -10,7 +10,7 @@ import pytest
 
 from sim.analysis.snake.counting import Tally, cos, sin
 from sim.analysis.snake.operations import NEWTON_EULER, count
-from tests.formulations.snakes import mass_and_bias, random_state
+from tests.snake.snakes import mass_and_bias, random_state
 
 pytestmark = pytest.mark.nonholonomic
 X, Y, Z = range(3)

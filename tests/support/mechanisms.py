@@ -1,7 +1,7 @@
-"""Random mechanisms as objects of `tests.reference`.
+"""Random mechanisms as objects of `tests.support.reference`.
 
 Every mechanism is drawn in world axes with all joint coordinates zero, so any further joint
-closes a loop exactly.  `tests.scene_texts` writes it in the language of scenes with 17 digits.
+closes a loop exactly.  `tests.support.scene_texts` writes it in the language of scenes with 17 digits.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from tests import reference as ref
-from tests.rotations import random_matrix, random_quat
+from tests.support import reference as ref
+from tests.support.rotations import random_matrix, random_quat
 
 KINDS = ("fixed", "rotational", "translational", "cylindrical", "universal", "planar", "spherical", "free")
 LOOP_KINDS = KINDS[:-1]

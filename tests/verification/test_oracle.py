@@ -12,9 +12,9 @@ import sim
 from sim.analysis.verification import oracle
 from sim.analysis.verification import oracle_joints as jn
 from sim.scene.load import load_text
-from tests import reference as ref
-from tests.mechanisms import KINDS, doubled, four_bar, random_mechanism, with_consistent_rates
-from tests.scene_texts import scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import KINDS, doubled, four_bar, random_mechanism, with_consistent_rates
+from tests.support.scene_texts import scene_text
 
 pytestmark = pytest.mark.fast
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.analysis.verification.comparing import Output
-from tests.rotations import random_quat
+from tests.support.rotations import random_quat
 
 pytestmark = pytest.mark.fast
 

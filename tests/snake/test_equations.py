@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from sim.analysis.snake import kane, lagrange, newton_euler
 from sim.analysis.snake.fixed_steps import METHODS, kinetic_energy, slip
 from sim.analysis.snake.links import Snake, bends, papers_snake, papers_torques
-from tests.formulations.snakes import bodies, first_link, mass_and_bias, random_state
+from tests.snake.snakes import bodies, first_link, mass_and_bias, random_state
 
 pytestmark = pytest.mark.nonholonomic
 MULTIPLIERS = {"Lagrange": lagrange, "Newton-Euler": newton_euler}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.mechanisms import random_mechanism, random_tree, with_consistent_rates, with_coordinates
-from tests.scene_texts import scene_text
+from tests.support.mechanisms import random_mechanism, random_tree, with_consistent_rates, with_coordinates
+from tests.support.scene_texts import scene_text
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "scene.schema.json").read_text())
 

@@ -14,12 +14,12 @@ import sim
 from sim.assembly.loop_closure import close_positions
 from sim.closed_chains.generalised import choose, generalise
 from sim.kernels.project import add_freedoms
-from tests import reference as ref
+from tests.closed_chains.papers import Both, both_ways, columns
 from tests.dynamics.engine import simulator_for, simulator_of
 from tests.dynamics.test_against_reference import with_torques
-from tests.formulation.papers import Both, both_ways, columns
-from tests.mechanisms import add_loop, doubled, four_bar, random_mechanism, with_consistent_rates
-from tests.scene_texts import scene_text
+from tests.support import reference as ref
+from tests.support.mechanisms import add_loop, doubled, four_bar, random_mechanism, with_consistent_rates
+from tests.support.scene_texts import scene_text
 
 SCENES = Path(__file__).parents[2] / "scenes"
 REAL = ("rotational", "translational", "cylindrical", "universal", "planar")  # coordinates are numbers
