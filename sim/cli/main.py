@@ -62,7 +62,10 @@ def run(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="RECORDING", help="Go on where a recording stops, instead of with a scene; see -o."),
+        typer.Option(
+            metavar="RECORDING|STATE",
+            help="Go on where a recording stops, instead of with a scene; or begin SCENE from a state in a file.",
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The recording; without it, NAME.h5.")] = None,
     video: Annotated[Path | None, typer.Option(help="Film the run, too: a file .mp4 or .gif.")] = None,

@@ -116,7 +116,10 @@ def exit_code(error: Exception) -> int:
     """Return the exit code that an exception stands for."""
     if isinstance(error, Refusal):
         return error.code
-    if is_a(error, "sim.scene.problem", "SceneError") or is_a(error, "render.view", "RenderError"):
+    wrong = (
+        ("sim.scene.problem", "SceneError"), ("render.view", "RenderError"), ("sim.simulation.state", "StateError"),
+    )  # fmt: skip
+    if any(is_a(error, *kind) for kind in wrong):
         return WRONG
     if is_a(error, "sim.simulation.simulation_error", "SimulationError") or is_a(
         error, "sim.analysis.linear.acting", "LinearError"

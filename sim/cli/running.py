@@ -50,7 +50,7 @@ def run(wish: RunOptions) -> int:
     if wish.video is not None:
         options.target(wish.video, "--video", options.FILMS, overwrite=wish.overwrite)
     quiet = wish.quiet or wish.as_json
-    scene, call = _new(wish, quiet) if wish.resume is None else _resumed(wish)
+    scene, call = _resumed(wish) if wish.resume is not None and wish.scene is None else _new(wish, quiet)
     steps = bool(scene.contacts) and scene.simulate.contact != "event"
     first = "compiling" if announce_compiling(quiet, contacts=bool(scene.contacts), steps=steps) else "assembling"
     try:
@@ -87,6 +87,8 @@ def _new(wish: RunOptions, quiet: bool) -> tuple[Scene, Callable[..., Recording]
 
     if wish.scene is None:
         raise Refusal("give a scene, or --resume RECORDING")
+    if wish.resume is not None:
+        _expect(wish.resume, state=True)
     settings, triggers = options.assignments(wish.settings), options.triggers(wish.triggers)
     duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")
     with waiting(quiet, "reading"):
@@ -100,8 +102,21 @@ def _new(wish: RunOptions, quiet: bool) -> tuple[Scene, Callable[..., Recording]
             say(str(warning))
     return scene, functools.partial(
         sim.run, scene, output=output, duration=duration, seed=wish.seed, rtol=rtol, triggers=triggers,
-        overwrite=wish.overwrite, large=wish.large,
+        start=wish.resume, overwrite=wish.overwrite, large=wish.large,
     )  # fmt: skip
+
+
+def _expect(path: Path, *, state: bool) -> None:
+    """Raise for a recording where a state is expected, and for a state where a recording is."""
+    from sim.recording.state_file import is_state
+
+    if is_state(path) and not state:
+        raise Refusal(f"--resume: {path} is a state, which names no scene; expected SCENE with it, or a recording")
+    if state and path.is_file() and not is_state(path):
+        raise Refusal(
+            f"--resume: {path} is no state (`State.save`) from which SCENE could begin; "
+            "a recording goes on without SCENE"
+        )
 
 
 def _resumed(wish: RunOptions) -> tuple[Scene, Callable[..., Recording]]:
@@ -109,12 +124,12 @@ def _resumed(wish: RunOptions) -> tuple[Scene, Callable[..., Recording]]:
     import sim
     from sim.recording.restoring import restored
 
-    said = {"SCENE": wish.scene, "--set": wish.settings, "--rtol": wish.rtol, "--seed": wish.seed,
-            "--trigger": wish.triggers}  # fmt: skip
+    assert wish.resume is not None
+    _expect(wish.resume, state=False)
+    said = {"--set": wish.settings, "--rtol": wish.rtol, "--seed": wish.seed, "--trigger": wish.triggers}
     for name, value in said.items():
         if value not in (None, ()):
             raise Refusal(f"{name} beside --resume: the recording says it")
-    assert wish.resume is not None
     if wish.output is not None:
         options.target(wish.output, "-o", (), overwrite=wish.overwrite)
     duration = None if wish.duration is None else options.seconds(wish.duration, "--duration")

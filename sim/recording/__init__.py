@@ -4,6 +4,7 @@ from sim.recording.by_name import ByName
 from sim.recording.contact_tables import Contacts
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.format import (
+    Begun,
     BindingEntry,
     BodyEntry,
     ColumnEntry,
@@ -20,6 +21,7 @@ from sim.recording.reader import Epoch, Recording, load_recording
 from sim.recording.writer import Recorder
 
 __all__ = [
+    "Begun",
     "BindingEntry",
     "BodyEntry",
     "ByName",

@@ -12,9 +12,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, BinaryIO
 
 import h5py
@@ -71,12 +74,32 @@ class _Disk(io.FileIO):
 
 
 @contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let signals wait: what their handlers raise while HDF5 calls back is lost, and HDF5 fails in its place."""
+    came: list[tuple[int, FrameType | None]] = []
+    handlers: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP"))
+        found = {number: signal.getsignal(number) for number in numbers if number is not None}
+        handlers = {number: handler for number, handler in found.items() if callable(handler)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda *signalled: came.append(signalled))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for number, frame in came:
+        handlers[number](number, frame)
+
+
+@contextlib.contextmanager
 def create(path: Path) -> Iterator[h5py.File]:
-    """Give a new HDF5 file in the first version of the format to write to.
+    """Give a new HDF5 file in the first version of the format to write to; signals wait meanwhile.
 
     That version has no mark "open for writing", which a killed writer would leave behind.
     """
-    with _Disk(path, "w+") as disk:
+    with undisturbed(), _Disk(path, "w+") as disk:
         with h5py.File(disk, "w", libver=("earliest", "v110")) as file:
             yield file
         if disk.error is not None:

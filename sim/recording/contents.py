@@ -84,6 +84,7 @@ GROUPS: dict[str, dict[str, Content]] = {
     "bindings": _of("bindings", joint=_whole("w"), time=_real("w"), row=_whole("w"), parent_position=_real("w", 3),
                     parent_quat_wxyz=_real("w", 4), child_position=_real("w", 3), child_quat_wxyz=_real("w", 4),
                     offset=_real("w")),
+    "begun": _of("state/begun", text=_bytes("text begun"), numbers=_bytes("numbers begun")),
 }  # fmt: skip
 # Of the last state: of the place that is written first, and of the other, which finished recordings lack.
 LATEST = _whole()

@@ -251,6 +251,7 @@ class _Look:
 
     def _state(self) -> None:
         """A last state has all its parts, or is not there; whether it is whole is seen where it is asked for."""
+        self._group("begun")
         if not self._dataset("state/latest", contents.LATEST):
             return
         self._within("state/latest", -1, 1)

@@ -96,6 +96,14 @@ class PointEntry:
     position: tuple[float, float, float]  # m, from the body's origin, body axes
 
 
+@dataclass(frozen=True)
+class Begun:
+    """The state that a run began from, where that was not the start of its scene: JSON, and the arrays it names."""
+
+    text: bytes
+    numbers: bytes
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """Everything in a recording that does not change while the scene runs.
@@ -116,6 +124,7 @@ class Layout:
     forces: tuple[ForceEntry, ...] = ()
     pairs: tuple[PairEntry, ...] = ()
     points: tuple[PointEntry, ...] = ()
+    begun: Begun | None = None  # the state that it begins from, where that is not the start of its scene
     expected_rows: int = 0
 
 

@@ -19,6 +19,7 @@ from sim.recording.contact_tables import MODES, Contacts, called
 from sim.recording.drafts import Folder
 from sim.recording.errors import RecordingError, UnknownNameError
 from sim.recording.format import (
+    Begun,
     BindingEntry,
     BodyEntry,
     ColumnEntry,
@@ -395,6 +396,13 @@ class Recording:
     def last_state(self) -> LastState | None:
         """The last state that was kept, from which the run can go on; None where there is none."""
         return read_state(self._get, self.tells, self.rows)
+
+    @functools.cached_property
+    def begun(self) -> Begun | None:
+        """The state that the run began from; None where it began as its scene does."""
+        if not self.tells("state/begun/text"):
+            return None
+        return Begun(*(self._get(f"state/begun/{name}")[()].tobytes() for name in ("text", "numbers")))
 
     @property
     def run(self) -> dict[str, Any]:

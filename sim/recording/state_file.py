@@ -31,6 +31,15 @@ def write_state(path: Path, text: str, arrays: list[np.ndarray]) -> None:
         raise RecordingError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
+def is_state(path: Path) -> bool:
+    """Tell whether a file is one of a state, whole or not."""
+    try:
+        with h5py.File(path, "r") as file:
+            return bool(file.attrs.get("format") == FORMAT)
+    except OSError:
+        return False
+
+
 def read_state(path: Path) -> tuple[str, list[np.ndarray]]:
     """Return what was written.
 

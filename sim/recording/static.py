@@ -52,6 +52,10 @@ def write_static(file: h5py.File, layout: Layout, program: str) -> None:
             file[f"contacts/pairs/{name}"] = strings([getattr(pair, name) for pair in layout.pairs])
         file["contacts/pairs/shapes"] = np.array([pair.shapes for pair in layout.pairs], "<i8")
 
+    if layout.begun is not None:
+        for name in ("text", "numbers"):
+            file[f"state/begun/{name}"] = np.frombuffer(getattr(layout.begun, name), "u1")
+
 
 def _write_meshes(file: h5py.File, layout: Layout) -> None:
     """Write the corners and triangles of all meshes, one after the other, where there are any."""

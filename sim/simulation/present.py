@@ -140,6 +140,11 @@ class Present:
         self.flow.sample_now()
         self.rows(jump)
 
+    def go_on(self, jump: Jump) -> None:
+        """Tell of the present tree and state, where a recording begins amid a run."""
+        jump.told.append(self.epoch())
+        self.sample_now(jump)
+
     def epoch(self) -> Epoch:
         """Return the present tree, by name."""
         structure, names = self.flow.structure, self.model.joint_names

@@ -15,13 +15,14 @@ import numpy as np
 
 from sim import __version__
 from sim.kernels.spatial import quaternion_of
-from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
+from sim.kernels.tables import DRAG, RATE, RTOL, SPRING, TORSION, WRENCH
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Frames
 from sim.mechanism.methods import FIXED
 from sim.mechanism.model import Model
 from sim.mechanism.solids import Pair
 from sim.recording import (
+    Begun,
     BodyEntry,
     ColumnEntry,
     ForceEntry,
@@ -85,9 +86,9 @@ class Journal:
         if happening.frames is not None:
             self.bind(happening.bound, happening.frames, happening.time, after)
 
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
-        """Keep a state from which the run can go on: where the last one is old, and that of the finished recording."""
-        if not self.unkept and (finished or self.recorder.wants_state()):
+    def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
+        """Keep a state from which the run can go on: where the last one is old, and where the run ends or stops."""
+        if not self.unkept and (finished or stopped or self.recorder.wants_state()):
             try:
                 kept = packed(*take().to_plain())
             except StateError as error:
@@ -107,6 +108,7 @@ def run(
     scene: Scene | str | os.PathLike[str], *, output: str | os.PathLike[str] | None = None,
     duration: float | None = None,
     seed: int | None = None, rtol: float | None = None, triggers: Sequence[tuple[str, float]] = (),
+    start: State | str | os.PathLike[str] | None = None,
     overwrite: bool = False, large: bool = False, progress: Progress | None = None,
     tell: Callable[[str], Any] | None = None,
 ) -> Recording:  # fmt: skip
@@ -126,6 +128,9 @@ def run(
         Tolerance of the integrator, instead of the scene's; of methods that control their error.
     triggers : sequence of (key, time [s])
         Keys that fire events.
+    start : State or path, optional
+        Begin from a state of a run of this scene, or from the file of one (`State.save`), instead of the scene's start:
+        what follows is what followed there, to the last bit, and `duration` counts from that run's start.
     overwrite : bool
         Replace an older recording.
     large : bool
@@ -139,6 +144,8 @@ def run(
     ------
     SceneError, SimulationError, RecordingError
         With sentences; a SimulationError says in `kept` what was recorded.
+    StateError
+        When the state does not fit the scene and its settings.
     ValueError
         With the argument that cannot be meant, what was found and what was expected.
     """
@@ -149,19 +156,20 @@ def run(
     triggers = keys("triggers", triggers)
     model = compile(scene)
     simulator = Simulator(model, seed=seed)
+    begun = None if start is None else begin_from(simulator, start, span, triggers)
     settings = {
         "parameters": dict(scene.parameters), "triggers": [list(item) for item in triggers], "seed": simulator.seed,
         "method": scene.simulate.method, "rtol": scene.simulate.rtol, "step": scene.simulate.step, "duration": span,
         "record": scene.simulate.record, "controllers": digests(scene.controllers),
     }  # fmt: skip
-    rows = min(span * scene.simulate.record, 1e18)
-    layout = layout_of(model, settings, expected_rows=int(rows) + 64)
+    rows = min((span - simulator.t) * scene.simulate.record, 1e18)
+    layout = layout_of(model, settings, expected_rows=int(rows) + 64, begun=begun)
     ahead = _look_ahead(simulator, layout, output, span, rows, large)
     if tell is not None and ahead:
         tell(ahead)
     recorder = Recorder(output, layout, overwrite=overwrite, program=PROGRAM)
     journal = Journal(recorder)
-    journal.bind(sorted(filter(model.binds, model.connected)), model.frames, 0.0, 0)
+    journal.bind(sorted(filter(model.binds, simulator.flow.active)), simulator.flow.frames, simulator.t, 0)
     return record(simulator, journal, span, triggers, progress)
 
 
@@ -176,6 +184,8 @@ def record(
     recorder, began, stamp = journal.recorder, time.perf_counter(), datetime.now(UTC).isoformat()
     simulator.journal = journal
     try:
+        if recorder.layout.begun is not None and not recorder.count:
+            simulator.go_on()
         follow(simulator, span, triggers, progress, recorder.events)
     except RecordingError:
         recorder.discard()
@@ -283,7 +293,34 @@ def _shape_entry(body: int, shape: Shape, position: Any) -> ShapeEntry:
     )  # fmt: skip
 
 
-def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) -> Layout:
+def begin_from(
+    simulator: Simulator, start: State | str | os.PathLike[str], span: float, triggers: Sequence[tuple[str, float]]
+) -> Begun:
+    """Let a run begin from a state; return it as it is recorded.
+
+    Raises
+    ------
+    StateError
+        When it is none of this scene, of a run with other settings, or cannot be written, and when what is asked for
+        lies before it.
+    """
+    state = start if isinstance(start, State) else State.load(start)
+    simulator.restore(state)
+    said, clock = simulator.model.scene.simulate, state.stepper.clock
+    for name, asked, held in (("rtol", said.rtol, clock[RTOL]), ("record", said.record, clock[RATE])):
+        if asked != held:
+            raise StateError(
+                f"the state (t = {state.t:.9g} s) is of a run with {name} {held:g}, the scene says {asked:g}"
+            )
+    if span < state.t:
+        raise StateError(f"duration: found {span:.9g} s, and the state is of {state.t:.9g} s")
+    for key, at in triggers:
+        if at < state.t:
+            raise StateError(f"triggers: found {key!r} at {at:.9g} s, and the state is of {state.t:.9g} s")
+    return Begun(*packed(*state.to_plain()))
+
+
+def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0, begun: Begun | None = None) -> Layout:
     """Return everything about a model that a recording says once."""
     scene = model.scene
     origins = model.drawing.origins
@@ -310,7 +347,7 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0) ->
         bodies=tuple(bodies), shapes=tuple(shapes), joints=joint_entries(model), columns=tuple(columns),
         forces=tuple(_force_entry(model, f) for f in range(len(model.forces))),
         pairs=tuple(_pair_entry(model, pair) for pair in model.pairs), points=tuple(_point_entries(model)),
-        expected_rows=expected_rows,
+        begun=begun, expected_rows=expected_rows,
     )  # fmt: skip
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sim.mechanism.compiler import compile
-from sim.recording import Layout, Recorder, Recording, RecordingError, load_recording
+from sim.recording import Begun, Layout, Recorder, Recording, RecordingError, load_recording
 from sim.recording.drafts import draft_of
+from sim.recording.last_state import LastState
 from sim.recording.restoring import restored
 from sim.scene.arguments import seconds
 from sim.simulation.plain_values import PlainError, unpacked
@@ -57,14 +58,15 @@ def resume(
         state, settings = last_state(old), old.settings
         span = float(settings["duration"]) if duration is None else seconds("duration", duration)
         if span < state.t:
-            raise ValueError(f"duration: found {span:.9g} s, and the run has come to {state.t:.9g} s")
+            raise StateError(f"duration: found {span:.9g} s, and the run has come to {state.t:.9g} s")
         scene, notes = restored(old, trust=trust)
         for note in notes if tell is not None else ():
             tell(note)  # type: ignore[misc]
         model = compile(scene)
         simulator = Simulator(model, seed=settings.get("seed"))
         simulator.restore(state)
-        layout = layout_of(model, {**settings, "duration": span}, int(min(span * scene.simulate.record, 1e18)) + 64)
+        rows = int(min(span * scene.simulate.record, 1e18)) + 64
+        layout = layout_of(model, {**settings, "duration": span}, rows, old.begun)
         recorder = _copied(old, layout, target)
     triggers = [(str(key), float(at)) for key, at in settings.get("triggers", ())]
     triggers = sorted(triggers, key=lambda item: item[1])[state.schedule.keys :]
@@ -96,7 +98,22 @@ def last_state(recording: Recording) -> State:
     if kept is None:
         why = recording.run.get("no_state", "the run had not come to its first, or an older program wrote it")
         raise RecordingError(f"{recording.path} keeps no state from which the run could go on: {why}")
+    return _unpacked(recording, kept, "last state")
+
+
+def first_state(recording: Recording) -> State | None:
+    """Return the state that the run of a recording began from; None where it began as its scene does.
+
+    Raises
+    ------
+    RecordingError
+        Where it is damaged.
+    """
+    return None if recording.begun is None else _unpacked(recording, recording.begun, "first state")
+
+
+def _unpacked(recording: Recording, kept: LastState | Begun, what: str) -> State:
     try:
         return State.from_plain(*unpacked(kept.text, kept.numbers))
     except (PlainError, StateError) as error:
-        raise RecordingError(f"{recording.path}: its last state cannot be read: {error}") from error
+        raise RecordingError(f"{recording.path}: its {what} cannot be read: {error}") from error

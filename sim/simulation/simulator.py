@@ -121,9 +121,18 @@ class Simulator(ReadByName):
                 if (ahead and at_end) or now.schedule.stopped:
                     self.journal.rest(self.snapshot, finished=True)
             if progress is not None:
-                progress(self.t)
+                self._pause(progress)
             if now.schedule.stopped:
                 return
+
+    def _pause(self, progress: Callable[[float], None]) -> None:
+        """Tell the caller of the time; whatever it raises, the run can go on from here."""
+        try:
+            progress(self.t)
+        except BaseException:  # Ctrl-C, too, which waits for this
+            if self.journal is not None:
+                self.journal.rest(self.snapshot, stopped=True)
+            raise
 
     def _jump(self, change: Callable[[Present, Jump], T]) -> T:
         """Let an instant change the run, and tell of it, of what it did before it failed, too."""
@@ -138,6 +147,11 @@ class Simulator(ReadByName):
         """Record the last row, where no event did."""
         if self.now.began and self.journal is not None and self.now.last_row != self.t:
             self._jump(Present.sample_now)
+
+    def go_on(self) -> None:
+        """Begin to record amid a run, with the tree and a row of the state that was restored."""
+        if self.now.began and self.journal is not None:
+            self._jump(Present.go_on)
 
     def snapshot(self) -> State:
         """Return all that is needed to go on from now; see `restore`."""

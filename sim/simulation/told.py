@@ -98,8 +98,9 @@ class Journal(Protocol):
     def event(self, record: EventRecord) -> None:
         """Take what happened, after its rows x- and x+."""
 
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         """Keep the state from which the run goes on behind what was told, where that is wanted.
 
         finished : it is that from which a longer run goes on, as steps are shortened from here on, or the run ends
+        stopped : the caller stops the run here
         """

@@ -42,6 +42,7 @@ def test_every_option_arrives(engine, capsys):
     assert engine.asked == {
         "output": Path("b.h5"),
         "duration": pytest.approx(2.5),
+        "start": None,
         "seed": 7,
         "rtol": 1e-6,
         "triggers": [("jump", 1.0), ("let go", 2.5)],

@@ -46,7 +46,7 @@ class Told:
         self.events.append(happening)
         self.around.append((self.rows_[-2], self.rows_[-1]))
 
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         pass
 
 

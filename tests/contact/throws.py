@@ -103,7 +103,7 @@ class _First:
     def event(self, happening: EventRecord) -> None:
         raise _Told(happening.time)
 
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         pass
 
 

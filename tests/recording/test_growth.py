@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -447,6 +448,33 @@ def test_hdf5_is_told_that_all_is_well_and_the_error_comes_after_it(tmp_path, mo
     )
     with pytest.raises(OSError, match="x"), create(tmp_path / "c"):
         pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_a_file_is_laid_out_acts_when_it_is_whole(number, tmp_path, monkeypatch):
+    class Stop(Exception):
+        pass
+
+    def stop(*signalled):
+        raise Stop(signalled[0])
+
+    write, handler = container._Disk.write, signal.signal(number, stop)
+
+    def write_disturbed(self, data):
+        signal.raise_signal(number)
+        return write(self, data)
+
+    monkeypatch.setattr(container._Disk, "write", write_disturbed)
+    try:
+        with pytest.raises(Stop), create(tmp_path / "a.h5") as file:
+            slots = allocate(file, {"a": NUMBERS})
+            file["b"] = np.arange(3.0)
+        assert signal.getsignal(number) is stop
+    finally:
+        signal.signal(number, handler)
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["b"][()].tolist() == [0.0, 1.0, 2.0] and file["a"].shape == (5, 2)
+    assert slots["a"].length == 5
 
 
 def test_texts_have_the_width_of_the_longest():

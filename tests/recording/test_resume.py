@@ -21,6 +21,7 @@ import sim
 from sim.cli.main import main
 from sim.recording import Recorder
 from sim.recording import writer as writing
+from sim.recording.format import row_names
 from sim.scene.spec import Scene
 from sim.simulation import recorded_runs, simulator
 from tests.contact.engine import SCENES
@@ -86,10 +87,10 @@ def killed(scene: Scene, duration: float, path: Path, rests: int, blocks: int) -
         left = [rests, blocks]
         rest, append = recorded_runs.Journal.rest, Recorder.append_state
 
-        def rest_and_count(self: recorded_runs.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
+        def rest_and_count(self: recorded_runs.Journal, take: Callable[[], sim.State], **how: bool) -> None:
             self.recorder._kept = -math.inf  # the last one is old
-            rest(self, take, finished)
-            left[0] -= not finished
+            rest(self, take, **how)
+            left[0] -= not how.get("finished", False)
 
         def append_and_count(self: Recorder, q: np.ndarray, v: np.ndarray) -> None:
             append(self, q, v)
@@ -113,9 +114,9 @@ def rests_of(scene: Scene, duration: float, path: Path, monkeypatch: pytest.Monk
     """Run without a stop; return how often the run might have kept a state."""
     count, rest = [0], recorded_runs.Journal.rest
 
-    def counted(self: recorded_runs.Journal, take: Callable[[], sim.State], finished: bool = False) -> None:
-        count[0] += not finished
-        rest(self, take, finished)
+    def counted(self: recorded_runs.Journal, take: Callable[[], sim.State], **how: bool) -> None:
+        count[0] += not how.get("finished", False)
+        rest(self, take, **how)
 
     monkeypatch.setattr(recorded_runs.Journal, "rest", counted)
     monkeypatch.setattr(simulator, "STEPS_A_CALL", FEW)
@@ -159,3 +160,119 @@ def test_in_another_process_by_the_command_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sim.cli.main", "run", "--resume", str(part), "--duration", "0.5 s", "-q"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
     assert_same(part, whole)
+
+
+@pytest.mark.parametrize("name", ["joints are cut", "time steps of contacts", "variational steps", "collisions"])
+def test_a_run_that_is_interrupted_goes_on_to_the_same_bits(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, duration = scene_of(name)
+    whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
+    sim.run(scene, duration=duration, output=whole).close()
+    monkeypatch.setattr(simulator, "STEPS_A_CALL", FEW)
+    at = random.Random(name).uniform(0.2, 0.8) * duration
+
+    def interrupt(t: float, span: float, events: int) -> None:
+        if t > at:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stop:
+        patch.setattr(recorded_runs.time, "perf_counter", iter(range(10**9)).__next__)  # asked after every call
+        sim.run(scene, duration=duration, output=part, progress=interrupt)
+    assert "is kept in" in stop.value.kept  # type: ignore[attr-defined]
+    with sim.load_recording(part) as left:
+        assert not left.complete and 0.1 * duration < left.time[-1] < duration
+        assert left.last_state is not None and left.last_state.counts.rows == left.rows  # nothing is made again
+    sim.resume(part).close()
+    assert_same(part, whole, but="state")
+
+
+def rows_of(path: Path) -> int:
+    """Return how many rows a recording tells that is being written."""
+    try:
+        with sim.load_recording(path) as recording:
+            return recording.rows
+    except sim.RecordingError:
+        return 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_a_signal_ends_goes_on_to_the_same_bits(number: signal.Signals, tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
+    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "60 s"]
+    child = subprocess.Popen([*command, "-o", str(part)], stderr=subprocess.PIPE, text=True)
+    while not (part.exists() and rows_of(part)):
+        assert child.poll() is None
+    child.send_signal(number)
+    said = child.communicate()[1]
+    assert child.returncode == 128 + number and "is kept in" in said
+    assert main([*command[3:], "-o", str(whole)]) == 0
+    assert main(["run", "--resume", str(part), "-q"]) == 0
+    assert_same(part, whole, but="state")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_from_a_states_file_follows_the_run_that_it_was_taken_of(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, duration = scene_of(name)
+    whole, part, kept = (tmp_path / f"{word}.h5" for word in ("whole", "part", "state"))
+    rest, at, taken = recorded_runs.Journal.rest, random.Random(name).uniform(0.1, 0.7) * duration, []
+
+    def rest_and_take(self: recorded_runs.Journal, take: Callable[[], sim.State], **how: bool) -> None:
+        state = take()
+        if not taken or state.t <= at:
+            taken[:] = state, self.recorder.count, len(self.recorder.events)
+        rest(self, take, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recorded_runs.Journal, "rest", rest_and_take)
+        patch.setattr(simulator, "STEPS_A_CALL", FEW)
+        sim.run(scene, duration=duration, output=whole).close()
+    state, rows, happened = taken
+    state.save(kept)
+    sim.run(scene, duration=duration, output=part, start=str(kept)).close()
+    with sim.load_recording(part) as found, sim.load_recording(whole) as expected:
+        assert found.time[0] == state.t and 0 < rows < expected.rows
+        assert found.begun is not None and expected.begun is None
+        for field in (name for name in row_names() if found.tells(name)):
+            assert found.array(field)[1:].tobytes() == expected.array(field)[rows:].tobytes(), field
+        assert [(e.time, e.name, e.text) for e in found.events] == [
+            (e.time, e.name, e.text) for e in expected.events[happened:]
+        ]
+    if name in ("joints are cut", "variational steps", "wheels"):
+        verdict = sim.verify(part)
+        assert verdict.problems == [] and "began from a state" in " ".join(verdict.notes)
+        assert verdict.bit_equal
+
+
+def test_what_no_run_can_begin_from_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording, state, out = tmp_path / "r.h5", tmp_path / "s.h5", str(tmp_path / "out.h5")
+    assert main(["run", "four_bar", "-o", str(recording), "-q", "--duration", "0.1 s"]) == 0
+    simulator = sim.Simulator(sim.compile(sim.load(SCENES / "four_bar.yaml")))
+    simulator.advance(0.2)
+    simulator.snapshot().save(state)
+    half = tmp_path / "half.h5"
+    half.write_bytes(state.read_bytes()[: len(state.read_bytes()) // 2])
+    cases = {
+        ("--resume", str(state)): f"{state} is a state, which names no scene; expected SCENE with it",
+        (
+            "four_bar",
+            "--resume",
+            str(recording),
+        ): f"{recording} is no state (`State.save`) from which SCENE could begin",
+        ("four_bar", "--resume", str(half)): f"{half} is no state",
+        ("four_bar", "--resume", str(tmp_path / "none.h5")): f"there is no file {tmp_path / 'none.h5'}",
+        ("pendulum", "--resume", str(state)): "does not fit scene 'pendulum': its bodies are 'world', 'crank'",
+        ("four_bar", "--resume", str(state), "--rtol", "1e-5"): "is of a run with rtol 1e-08, the scene says 1e-05",
+        ("four_bar", "--resume", str(state), "--duration", "0.1 s"): "duration: found 0.1 s, and the state is of 0.2 s",
+        ("--resume", str(recording), "--seed", "3"): "--seed beside --resume: the recording says it",
+    }
+    for arguments, said in cases.items():
+        assert main(["run", *arguments, *(() if arguments[0] == "--resume" else ("-o", out))]) == 2, arguments
+        assert said in capsys.readouterr().err.replace("\n", " "), arguments
+        assert not Path(out).exists()
+    with pytest.raises(sim.StateError, match=r"triggers: found 'release' at 1 s, and the state is of 2 s"):
+        swing = sim.Simulator(sim.compile(sim.load(SCENES / "monkey_swing.yaml")))
+        swing.advance(2.0)
+        sim.run(swing.model.scene, start=swing.snapshot(), triggers=[("release", 1.0)], duration=3.0)

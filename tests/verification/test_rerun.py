@@ -100,7 +100,9 @@ def test_a_rerun_gives_the_rows_of_the_run_and_ends_where_it_should() -> None:
 
 def seen(**settings: object) -> Made:
     return Made(
-        recording=Made(settings=settings, complete=settings.pop("complete", True), time=np.array([0.0, 1.5])),
+        recording=Made(
+            settings=settings, complete=settings.pop("complete", True), begun=None, time=np.array([0.0, 1.5])
+        ),
         model="model",
     )
 
@@ -113,8 +115,15 @@ def test_a_rerun_has_the_settings_of_the_recording(monkeypatch) -> None:
     verifier._again(seen(duration=2, seed=7, triggers=[["go", 1], ["stop", 1.5]]), scene)("model", rows=[1])
     verifier._again(seen(complete=False), scene)("model")
     assert asked == [
-        {"duration": 2.0, "seed": 7, "triggers": [("go", 1.0), ("stop", 1.5)], "last": np.inf, "rows": [1]},
-        {"duration": 9.0, "seed": None, "triggers": [], "last": 1.5},
+        {
+            "duration": 2.0,
+            "seed": 7,
+            "triggers": [("go", 1.0), ("stop", 1.5)],
+            "last": np.inf,
+            "start": None,
+            "rows": [1],
+        },
+        {"duration": 9.0, "seed": None, "triggers": [], "last": 1.5, "start": None},
     ]
 
 

@@ -91,14 +91,14 @@ class _Memory:
         """Keep an event."""
         self.happenings.append(happening)
 
-    def rest(self, take: Callable[[], State], finished: bool = False) -> None:
+    def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         """Nothing: it is run to its end."""
 
 
 def rerun(
     model: Model, duration: float, *, seed: int | None = None, triggers: Sequence[tuple[str, float]] = (),
     last: float = np.inf, push: float = 0.0, rows: Sequence[int] = (), look: Look | None = None,
-    tell: Tell | None = None, finely: bool = False, blind_from: float = np.inf,
+    tell: Tell | None = None, finely: bool = False, blind_from: float = np.inf, start: State | None = None,
 ) -> Rerun:  # fmt: skip
     """Run a model again.
 
@@ -116,8 +116,12 @@ def rerun(
     finely : look for crossings within steps
     blind_from : float
         [s] Pass by what crosses first then or later, and end where it is over; `missed` says how deep it got.
+    start : State, optional
+        Where the run began, if not as its scene does.
     """
     simulator = Simulator(model, seed=seed)
+    if start is not None:
+        simulator.restore(start)
     if push:
         _push(simulator, push)
     memory = _Memory(rows, look, last)
@@ -126,6 +130,8 @@ def rerun(
     out = Rerun()
     looks = Looks(simulator, blind_from) if finely or blind_from < np.inf else None
     try:
+        if start is not None:
+            simulator.go_on()
         follow(simulator, duration, triggers, tell, memory.happenings)
     except (_Enough, Over):
         pass

@@ -28,6 +28,7 @@ from sim.recording import Recording, RecordingError, load_recording
 from sim.recording.restoring import restored
 from sim.scene.spec import Scene
 from sim.simulation.recorded_runs import joint_entries
+from sim.simulation.resuming import first_state
 
 INSTANTS = 20
 TIGHTER = 100.0  # the rerun's tolerance is the recording's by this
@@ -96,7 +97,14 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
         return verdict
     keep_books(seen, verdict)
     if not quick:
-        _run_again(seen, scene, verdict, _again(seen, scene), instants, stage or (lambda name: None))
+        again, stage = _again(seen, scene), stage or (lambda name: None)
+        if recording.begun is not None:
+            verdict.notes.append(
+                f"the run began from a state, at t = {time[0]:.9g} s, which reruns take as it is: no error bars"
+            )
+            _repeat(seen, verdict, again, stage, instants)
+        else:
+            _run_again(seen, scene, verdict, again, instants, stage)
     return verdict
 
 
@@ -127,17 +135,20 @@ def _again(seen: Seen, scene: Scene) -> Again:
     return functools.partial(
         rerun, duration=float(settings.get("duration", scene.simulate.duration)), seed=settings.get("seed"),
         triggers=[(str(key), float(at)) for key, at in settings.get("triggers", ())],
-        last=np.inf if recording.complete else float(recording.time[-1]),
+        last=np.inf if recording.complete else float(recording.time[-1]), start=first_state(recording),
     )  # fmt: skip
 
 
-def _repeat(seen: Seen, verdict: Verdict, again: Again, stage: Stage) -> None:
-    """Rerun as recorded, and look finely for events that it passes by."""
-    same = again(seen.model, finely=True, tell=stage("as recorded"))
+def _repeat(seen: Seen, verdict: Verdict, again: Again, stage: Stage, instants: int = 0) -> None:
+    """Rerun as recorded, look finely for events that it passes by, and ask the oracle at some instants."""
+    witness, rows = Witness(seen), choose(seen, instants) if instants else []
+    same = again(seen.model, rows=rows, look=witness, finely=True, tell=stage("as recorded"))
     _note_end(seen, verdict, same, "as recorded")
     if len(same.values):
         compare_with_recording(seen, verdict, same)
         tell_missed(seen, verdict, same, compare_events(seen, verdict, same), again)
+        if instants:
+            judge_instants(seen, verdict, witness, rows)
 
 
 def _note_end(seen: Seen, verdict: Verdict, run: Rerun, how: str) -> None:
