@@ -186,8 +186,8 @@ def test_without_options_the_scene_decides(engine):
     assert main(["run", "swing", "--quiet"]) == 0
     assert engine.loaded == {"path": "swing", "set": {}, "trust": False}
     assert engine.asked == {
-        "output": Path("swing.h5"), "duration": None, "seed": None, "rtol": None, "triggers": [], "start": None, "overwrite": False,
-        "large": False, "tell": None,
+        "output": Path("swing.h5"), "duration": None, "seed": None, "rtol": None, "triggers": [], "start": None,
+        "overwrite": False, "large": False, "tell": None,
     }  # fmt: skip
 
 
