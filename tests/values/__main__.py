@@ -1,4 +1,4 @@
-"""``python -m tests.values``: keep what all shipped scenes give by every method, or compare it with what was kept."""
+"""``python -m tests.values``: what all shipped scenes give: kept whole and compared to the bit, or as a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tests.values import table
 from tests.values.kept import differences, keep
 
 
@@ -14,9 +15,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.values", description=__doc__)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="run everything and keep it in a new folder")
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FOLDER", help="list what differs between two folders")
+    parser.add_argument(
+        "--table", action="store_true", help="run everything shortly and write the table that a test holds"
+    )
     wish = parser.parse_args()
     if wish.keep is not None:
         keep(wish.keep)
+    if wish.table:
+        table.write()
     if wish.compare is None:
         return 0
     found = list(differences(*wish.compare))
