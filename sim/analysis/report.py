@@ -100,7 +100,7 @@ def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
     block = mechanism.structure.tables.blocks[n]
     J = mechanism.loop_motion(n)
     J[3:] *= length
-    p = work.blocks.frame[n, :3]
+    p = work.blocks.p_WM[n]
     a, b = int(block.a), int(block.b)
     A, V, x = work.links.A, work.links.V, work.links.x
 
@@ -110,7 +110,7 @@ def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
         return A[link, 3:] + np.cross(A[link, :3], arm) + np.cross(w, np.cross(w, arm))
 
     # d/dt of (v_b(M) - v_a(M)) as a world vector, where a's point moves along with M
-    w_a, v_rel = V[a, :3], work.blocks.frame[n, 24:27]
+    w_a, v_rel = V[a, :3], work.blocks.u[n]
     linear = point(b) - point(a) - np.cross(w_a, v_rel)
     return J, np.concatenate([linear, length * (A[b, :3] - A[a, :3])])
 

@@ -44,7 +44,6 @@ def directions(mechanism: Mechanism, n: int) -> list[Direction]:
         ]
     if spec.type != "rolling":
         return [(ONE_ROW[spec.type], np.ones(1))]
-    frame = mechanism.work.blocks.frame[n]
     if mechanism.structure.tables.blocks.rows[n] == 1:  # it slips: what keeps it on its ground is left
         return [("along the normal", np.ones(1))]
     rows = np.eye(3 if spec.keeps else 2)
@@ -52,7 +51,8 @@ def directions(mechanism: Mechanism, n: int) -> list[Direction]:
     if spec.axis is None:
         along = [("along the ground", x), ("along the ground", y)]
     else:
-        axle = frame[3:12].reshape(3, 3).T @ frame[[13, 16, 19]]
+        F, M = mechanism.loop_frames(n)
+        axle = F.T @ M[:, 1]
         axle = axle[:2] / np.linalg.norm(axle[:2])
         along = [("along its axle", axle[0] * x + axle[1] * y), ("the way it rolls", axle[0] * y - axle[1] * x)]
     return [*along, *(("along the normal", e) for e in rows[2:])]
@@ -160,9 +160,9 @@ def _in_the_air(mechanism: Mechanism) -> list[Problem]:
     for n, spec in constraint_blocks(mechanism).items():
         if spec.type not in ("no_side_slip", "knife_edge") or spec.on != "world":
             continue
-        frame = mechanism.work.blocks.frame[n]
-        normal, height = frame[[5, 8, 11]], float(frame[[5, 8, 11]] @ frame[27:30])
-        under = _lowest(mechanism, spec.body, normal, height - float(normal @ frame[:3]))
+        blocks, normal = mechanism.work.blocks, mechanism.loop_frames(n)[0][:, 2]
+        height = float(normal @ blocks.p_FM[n])
+        under = _lowest(mechanism, spec.body, normal, height - float(normal @ blocks.p_WM[n]))
         if min(height, under) > AIR * length or height < -AIR * length:
             where = "above" if height > 0.0 else "below"
             out.append(

@@ -207,7 +207,7 @@ def _motions(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray, np.n
             slides.append(e)
         if code >= 3:
             turns.append(e)
-            places.append(work.blocks.frame[n, :3])
+            places.append(work.blocks.p_WM[n])
     return tuple(np.array(found).reshape(-1, 3) for found in (turns, slides, places))  # type: ignore[return-value]
 
 

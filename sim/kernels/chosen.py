@@ -69,9 +69,9 @@ def mark_acting(rank, links, freedoms, blocks, rows, link_work, freedom_work, bl
 @kernel
 def moves(r, n, b, top, links, freedoms, link_work, freedom_work, block_work, row):
     """Tell whether a freedom from link b up to its ancestor `top` changes what row r of block n holds."""
-    frame, axis = block_work.frame, freedom_work.axis
+    axis = freedom_work.axis
     while b != top:
-        k = wrench_about(frame, link_work.x, row, n, r, b)
+        k = wrench_about(block_work, link_work, row, n, r, b)
         size = abs(k[0]) + abs(k[1]) + abs(k[2]) + abs(k[3]) + abs(k[4]) + abs(k[5])
         for i in range(links.v[b], links.v[b] + links.nv[b]):
             along = k[3] * axis[i, 0] + k[4] * axis[i, 1] + k[5] * axis[i, 2]
@@ -92,9 +92,9 @@ def pull(n, r, size, blocks, link_work, block_work, row_work, wrench_out):
     """Add a force of row r of block n to the wrenches on both links; of a gear, on all four."""
     row = row_work.row
     while n >= 0:
-        m0, m1, m2, f0, f1, f2 = row[r, 0], row[r, 1], row[r, 2], row[r, 3], row[r, 4], row[r, 5]
-        add_wrench(block_work.frame, link_work.x, n, blocks.b[n], size, m0, m1, m2, f0, f1, f2, wrench_out)
-        add_wrench(block_work.frame, link_work.x, n, blocks.a[n], -size, m0, m1, m2, f0, f1, f2, wrench_out)
+        moment, force = (row[r, 0], row[r, 1], row[r, 2]), (row[r, 3], row[r, 4], row[r, 5])
+        add_wrench(block_work, link_work, n, blocks.b[n], size, moment, force, wrench_out)
+        add_wrench(block_work, link_work, n, blocks.a[n], -size, moment, force, wrench_out)
         n, row = blocks.mate[n], row_work.mate
 
 

@@ -44,26 +44,25 @@ def near_turn(angle, remembered):
 def loop_columns(blocks, columns, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 
-    block_work.frame: (blocks, 36) as `constraints.block_frames` fills it.  turn: (columns,) rad, the
-    angle at the last accepted step, so that whole turns are counted.
+    Needs `constraints.block_frames`.  turn: (columns,) rad, the angle at the last accepted step, so that whole turns
+    are counted.
     """
-    frame = block_work.frame
+    way = block_work.p_FM
     code, sine, cosine, sense = columns.code, columns.sine, columns.cosine, columns.sense
     for n in range(blocks.a.size):
         if blocks.slips[n]:
-            slipping(blocks, n, frame, coordinate_out, rate_out)
+            slipping(blocks, n, block_work, coordinate_out, rate_out)
             continue
-        # F and M axes (columns of R_WF and R_WM), relative position and velocity in world axes.
-        F, M, first = frame[n, 3:12], frame[n, 12:21], blocks.column[n]
+        F, M, first = block_work.R_WF[n], block_work.R_WM[n], blocks.column[n]
         for c in range(first, first + blocks.freedoms[n]):
-            e0, e1, e2 = direction(code[c], frame, n)
-            i = 24 if pushes(code[c]) else 21
-            rate_out[c] = e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2]
+            e0, e1, e2 = direction(code[c], block_work, n)
+            velocity = block_work.u if pushes(code[c]) else block_work.w_FM
+            rate_out[c] = e0 * velocity[n, 0] + e1 * velocity[n, 1] + e2 * velocity[n, 2]
             if sense[c] != 0.0:
                 s, x = turned_part(F, M, sine[c]), turned_part(F, M, cosine[c])
                 coordinate_out[c] = near_turn(math.atan2(sense[c] * s, x), turn[c])
             else:
-                coordinate_out[c] = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
+                coordinate_out[c] = e0 * way[n, 0] + e1 * way[n, 1] + e2 * way[n, 2]
         if blocks.quaternion[n] >= 0:
             c = first + blocks.quaternion[n]
             r0, r1, r2 = relative_rotation(F, M)
@@ -78,13 +77,13 @@ def turned_part(F, M, place):
 
 
 @kernel
-def slipping(blocks, n, frame, coordinate_out, rate_out):
+def slipping(blocks, n, block_work, coordinate_out, rate_out):
     """How a constraint slips that may: rates, and of a gear the coordinate, too.  Gears come after what they tie."""
     for k in range(blocks.freedoms[n]):
         code, c = slip_code(blocks, n, k), blocks.column[n] + k
-        e0, e1, e2 = direction(code, frame, n)
-        i = 24 if pushes(code) else 21
-        rate = blocks.factor[n] * (e0 * frame[n, i] + e1 * frame[n, i + 1] + e2 * frame[n, i + 2])
+        e0, e1, e2 = direction(code, block_work, n)
+        velocity = block_work.u if pushes(code) else block_work.w_FM
+        rate = blocks.factor[n] * (e0 * velocity[n, 0] + e1 * velocity[n, 1] + e2 * velocity[n, 2])
         rate_out[c] = rate_out[c] + rate if blocks.second[n] else rate
         if not blocks.second[n]:
             coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
@@ -238,7 +237,7 @@ def loop_wrenches(blocks, columns, torque, block_work, link_work):
 
     block_work.own: (blocks, 6) moment at M and force, on b.
     """
-    frame, own_out, x, wrench_out = block_work.frame, block_work.own, link_work.x, link_work.wrench
+    own_out = block_work.own
     for n in range(blocks.a.size):
         c, slips = blocks.column[n], blocks.slips[n]
         m0 = m1 = m2 = f0 = f1 = f2 = 0.0
@@ -249,21 +248,23 @@ def loop_wrenches(blocks, columns, torque, block_work, link_work):
             code = slip_code(blocks, n, i) if slips else columns.code[c + i]
             if slips:
                 tau *= blocks.factor[n]
-            e = direction(code, frame, n)
+            e = direction(code, block_work, n)
             if pushes(code):
                 f0, f1, f2 = f0 + tau * e[0], f1 + tau * e[1], f2 + tau * e[2]
             else:
                 m0, m1, m2 = m0 + tau * e[0], m1 + tau * e[1], m2 + tau * e[2]
         own_out[n, 0], own_out[n, 1], own_out[n, 2] = m0, m1, m2
         own_out[n, 3], own_out[n, 4], own_out[n, 5] = f0, f1, f2
-        add_wrench(frame, x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-        add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        moment, force = (m0, m1, m2), (f0, f1, f2)
+        add_wrench(block_work, link_work, n, blocks.b[n], 1.0, moment, force, link_work.wrench)
+        add_wrench(block_work, link_work, n, blocks.a[n], -1.0, moment, force, link_work.wrench)
 
 
 @kernel
-def add_wrench(frame, x, n, link, sign, m0, m1, m2, f0, f1, f2, wrench_out):
+def add_wrench(block_work, link_work, n, link, sign, moment, force, wrench_out):
     """Add sign * (moment at M of block n, force) to a link's wrench about its own origin."""
-    r0, r1, r2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
+    p, x, (m0, m1, m2), (f0, f1, f2) = block_work.p_WM, link_work.x, moment, force
+    r0, r1, r2 = p[n, 0] - x[link, 0], p[n, 1] - x[link, 1], p[n, 2] - x[link, 2]
     wrench_out[link, 0] += sign * (m0 + r1 * f2 - r2 * f1)
     wrench_out[link, 1] += sign * (m1 + r2 * f0 - r0 * f2)
     wrench_out[link, 2] += sign * (m2 + r0 * f1 - r1 * f0)

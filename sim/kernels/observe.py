@@ -36,7 +36,6 @@ CHOSEN = 1e-7
 @kernel
 def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
     """Add the wrenches of row forces to both links of every loop; a motor of the tree pushes through its joint."""
-    frame, x = block_work.frame, link_work.x
     for n in range(blocks.rows.size):
         if blocks.motor[n]:
             continue
@@ -46,8 +45,9 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
             s = force[r]
             m0, m1, m2 = m0 + s * row[r, 0], m1 + s * row[r, 1], m2 + s * row[r, 2]
             f0, f1, f2 = f0 + s * row[r, 3], f1 + s * row[r, 4], f2 + s * row[r, 5]
-        add_wrench(frame, x, n, blocks.b[n], 1.0, m0, m1, m2, f0, f1, f2, wrench_out)
-        add_wrench(frame, x, n, blocks.a[n], -1.0, m0, m1, m2, f0, f1, f2, wrench_out)
+        moment, push = (m0, m1, m2), (f0, f1, f2)
+        add_wrench(block_work, link_work, n, blocks.b[n], 1.0, moment, push, wrench_out)
+        add_wrench(block_work, link_work, n, blocks.a[n], -1.0, moment, push, wrench_out)
 
 
 @kernel
@@ -100,7 +100,7 @@ def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, 
     Rows that the tree alone holds are such forces by themselves, the others are in N.  components: (joints, 12)
     moment about the joint and force, in world axes, then in those of F; determinate: 1 where all of them are.
     """
-    F, frame, sure_out = link_work.F, block_work.frame, joint_work.components
+    F, sure_out = link_work.F, joint_work.components
     size = 1.0  # m: what a moment is to a force
     for j in range(sure_out.shape[0]):
         for i in range(12):
@@ -112,10 +112,10 @@ def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, 
         row = row_work.mate if blocks.second[n] else row_work.row
         for r in range(blocks.row[n], blocks.row[n] + blocks.rows[n]):
             if row_work.acts[r] < 0:
-                mark_path(links, link_work, frame, row, n, r, blocks.a[n], blocks.fork[n], size, sure_out)
-                mark_path(links, link_work, frame, row, n, r, blocks.b[n], blocks.fork[n], size, sure_out)
+                mark_path(links, link_work, block_work, row, n, r, blocks.a[n], blocks.fork[n], size, sure_out)
+                mark_path(links, link_work, block_work, row, n, r, blocks.b[n], blocks.fork[n], size, sure_out)
                 k = (row[r, 0], row[r, 1], row[r, 2], row[r, 3], row[r, 4], row[r, 5])
-                mark_loop(blocks, n, frame, k, size, sure_out)
+                mark_loop(blocks, n, block_work, k, size, sure_out)
     for p in range(count):
         for b in range(links.parent.size):
             for i in range(6):
@@ -135,7 +135,7 @@ def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, 
                     k[3] + s * row[r, 3], k[4] + s * row[r, 4], k[5] + s * row[r, 5],
                 )  # fmt: skip
             if any_of(k):
-                mark_loop(blocks, n, frame, k, size, sure_out)
+                mark_loop(blocks, n, block_work, k, size, sure_out)
     for j in range(sure_out.shape[0]):
         all_sure = 1.0
         for i in range(6):
@@ -150,24 +150,24 @@ def any_of(k):
 
 
 @kernel
-def mark_path(links, link_work, frame, row, n, r, b, top, size, sure_out):
+def mark_path(links, link_work, block_work, row, n, r, b, top, size, sure_out):
     """Mark what the wrench of row r of block n has at the tree joints from link b up to its ancestor `top`."""
     while b != top:
-        k = wrench_about(frame, link_work.x, row, n, r, b)
+        k = wrench_about(block_work, link_work, row, n, r, b)
         mark(links.joint[b], axes_of(links, link_work, b), k, size, sure_out)
         b = links.parent[b]
 
 
 @kernel
-def mark_loop(blocks, n, frame, k, size, sure_out):
+def mark_loop(blocks, n, block_work, k, size, sure_out):
     """Mark what wrench k has at the joint of block n: a motor pushes through its joint, a gear's force is on its first.
 
     Points of contact are no joints.
     """
+    F = block_work.R_WF
     if not blocks.motor[n] and blocks.touch[n] < 0 and blocks.second[n] != 1:
         mark(blocks.joint[n], (
-            frame[n, 3], frame[n, 4], frame[n, 5], frame[n, 6], frame[n, 7], frame[n, 8],
-            frame[n, 9], frame[n, 10], frame[n, 11],
+            F[n, 0], F[n, 1], F[n, 2], F[n, 3], F[n, 4], F[n, 5], F[n, 6], F[n, 7], F[n, 8]
         ), k, size, sure_out)  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
 
     Of a gear, that on its first joint; of a screw all of it.
     """
-    frame, force, F, x = block_work.frame, row_work.force, link_work.F, link_work.x
+    force, F, x = row_work.force, link_work.F, link_work.x
     force_out, p_out = joint_work.force, joint_work.p_WJ
     for b in range(1, links.parent.size):
         for i in range(6):
@@ -225,7 +225,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
                 s += force[r] * row[r, i]
             force_out[j, i] = s
         for i in range(3):
-            p_out[j, i] = frame[n, i]
+            p_out[j, i] = block_work.p_WM[n, i]
 
 
 @door

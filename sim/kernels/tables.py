@@ -341,14 +341,19 @@ FREEDOM_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
+# Of a block: its frames and how M moves against F, all in world axes.
 BLOCK_WORK = np.dtype(
     [
-        ("frame", "f8", (36,)),  # see `sim.kernels.rows.constraints.block_frames`
+        ("p_WM", "f8", (3,)), ("R_WF", "f8", (9,)), ("R_WM", "f8", (9,)),  # m: of what rolls, M is its lowest point
+        ("w_FM", "f8", (3,)), ("u", "f8", (3,)),  # rad/s, m/s: of b, and of its material at M, against a
+        ("p_FM", "f8", (3,)),  # m: from F to M
+        ("drift", "f8", (3,)),  # m/s^2: of what rolls, acceleration of material at M that comes from M moving along b
+        ("w_aF", "f8", (3,)),  # rad/s: of F against a, as it stands under what rolls on a ground that is round
         ("own", "f8", (6,)),  # moment at M and force of the joint's own torque, on b
         ("whole", "f8"),  # largest G_rr of its rows without other rows
     ],
     align=True,
-)
+)  # fmt: skip
 
 ROW_WORK = np.dtype(
     [

@@ -73,6 +73,12 @@ def three(array, i):
 
 
 @kernel
+def axis_at(R, i, k):
+    """Return axis k of the frame whose matrix is row i of an array: a column of the matrix."""
+    return R[i, k], R[i, 3 + k], R[i, 6 + k]
+
+
+@kernel
 def outward_axes(R, i, a):
     """Return R a for the matrix in row i of an array."""
     return (

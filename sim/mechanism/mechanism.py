@@ -112,7 +112,7 @@ class Mechanism:
         """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
         tables, work = self.structure.tables, self.work
         J = np.zeros((len(tables.rows), self.structure.sizes.v))
-        axes, origin, frame = work.freedoms.axis, work.links.x, work.blocks.frame
+        axes, origin, place = work.freedoms.axis, work.links.x, work.blocks.p_WM
         linear, owner, blocks = tables.freedoms.linear == 1, tables.freedoms.owner, tables.blocks
         of_blocks = (blocks[name].tolist() for name in ("support", "nb", "na", "row", "rows", "second"))
         for n, (support, nb, na, row, rows, second) in enumerate(zip(*of_blocks, strict=True)):
@@ -121,7 +121,7 @@ class Mechanism:
             axis[nb:] *= -1.0
             wrench = work.rows.mate if second else work.rows.row
             moment, force = wrench[r, :3], wrench[r, 3:6]
-            turning = axis @ moment.T + crossed(axis, frame[n, :3] - origin[owner[k]]) @ force.T
+            turning = axis @ moment.T + crossed(axis, place[n] - origin[owner[k]]) @ force.T
             turning += tables.freedoms.pitch[k][:, None] * (axis @ force.T)
             J[r, k] += np.where(linear[k][:, None], axis @ force.T, turning).T
         return J
@@ -134,7 +134,7 @@ class Mechanism:
         below = int(block.nb + block.na)
         k = tables.support[block.support : block.support + below]
         axis = np.where(np.arange(below) < block.nb, 1.0, -1.0)[:, None] * work.freedoms.axis[k]
-        arm = work.blocks.frame[n, :3] - work.links.x[tables.freedoms.owner[k]]
+        arm = work.blocks.p_WM[n] - work.links.x[tables.freedoms.owner[k]]
         sliding = tables.freedoms.linear[k][:, None] == 1
         J[:3, k] = np.where(sliding, axis, np.cross(axis, arm) + tables.freedoms.pitch[k][:, None] * axis).T
         J[3:, k] = np.where(sliding, 0.0, axis).T
@@ -163,8 +163,12 @@ class Mechanism:
 
     def direction(self, code: int, n: int) -> np.ndarray:
         """Return the unit direction (3,) of a row or freedom of block n by its code, world axes."""
-        frame = np.ascontiguousarray(self.work.blocks.frame[n : n + 1])  # one layout, whatever their number
-        return np.array(constraints.direction(code, frame, 0))
+        return np.array(constraints.direction(code, self.work.blocks, n))
+
+    def loop_frames(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return R_WF and R_WM of loop n, as last looked at."""
+        blocks = self.work.blocks
+        return blocks.R_WF[n].reshape(3, 3), blocks.R_WM[n].reshape(3, 3)
 
     def loop_rates(self, n: int) -> np.ndarray:
         """Return R (freedoms, nv) with R v the rates of the joint that closes loop n."""

@@ -29,7 +29,7 @@ def joint_impulses(
     """
     model, structure, work = mechanism.model, mechanism.structure, mechanism.work
     links, blocks = structure.tables.links, structure.tables.blocks
-    frame, origin, moved = work.blocks.frame, work.links.x, work.links.d
+    place, origin, moved = work.blocks.p_WM, work.links.x, work.links.d
     parent, carrier = links["parent"].tolist(), links["joint"].tolist()
     through = mechanism.momenta(change)
     out = np.zeros((len(model.joints), 6))
@@ -42,7 +42,7 @@ def joint_impulses(
         if touch < 0 and second != 1:
             out[joint] += wrench
         for link, sign in ((b, 1.0), (a, -1.0)):
-            through[link] -= sign * _moved(wrench, frame[n, :3] - origin[link])
+            through[link] -= sign * _moved(wrench, place[n] - origin[link])
     for body, wrench in (applied or {}).items():
         through[structure.link_of[body]] -= wrench
     for link in range(len(links) - 1, 0, -1):

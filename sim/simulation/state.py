@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
-VERSION = 2  # of what `State.to_plain` writes
+VERSION = 3  # of what `State.to_plain` writes
 
 
 class StateError(ValueError):

@@ -68,7 +68,7 @@ def test_loops_open_as_their_jacobian_says(seed: int) -> None:
     assert np.allclose(mechanism.jacobian() @ v, opening(mechanism), rtol=0.0, atol=1e-13 * np.abs(v).max() * 10)
     for n, joint in enumerate(mechanism.structure.loops):
         block = tables.blocks[n]
-        p = work.blocks.frame[n, :3]
+        p = work.blocks.p_WM[n]
         w_a, w_b = (work.links.V[link, :3] for link in (block.a, block.b))
         at = [work.links.V[k, 3:] + np.cross(work.links.V[k, :3], p - work.links.x[k]) for k in (block.a, block.b)]
         expected = np.concatenate([at[1] - at[0], w_b - w_a])

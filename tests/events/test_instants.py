@@ -118,7 +118,7 @@ def test_what_joints_carry_changes_the_momenta_of_bodies(seed: int) -> None:
     change = blow.v - v
     through = joint_impulses(mechanism, change, blow.impulse, {body: hit})
     places = {int(j): work.links.x[b] for b, j in enumerate(structure.tables.links.joint) if b}
-    places |= {int(j): work.blocks.frame[n, :3] for n, j in enumerate(structure.loops)}
+    places |= {int(j): work.blocks.p_WM[n] for n, j in enumerate(structure.loops)}
     momenta = mechanism.momenta(change)
     for b in range(1, len(momenta)):
         total = np.zeros(6)

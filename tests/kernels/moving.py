@@ -71,6 +71,9 @@ class Link:
         return np.r_[turning + rates[0] * rates[1] * np.cross(own, carried), self.x.T @ [0, 0, 1, t]]
 
 
+FRAMES = [name for name in BLOCK_WORK.names or () if name not in ("own", "whole")]
+
+
 class Pair:
     """Blocks between three moving links and the world, and rows of theirs."""
 
@@ -96,7 +99,8 @@ class Pair:
             x, R = link.pose(t)
             self.links.x[b], self.links.R[b] = x, R.ravel()
             self.links.V[b], self.links.A[b] = link.velocity(t), link.acceleration(t)
-        self.work.frame[:] = 0.3  # whatever was there
+        for name in FRAMES:
+            self.work[name] = 0.3  # whatever was there
         plain(constraints.block_frames)(self.blocks, self.links, self.work)
 
     def build(self, t: float, every: int = 1) -> None:

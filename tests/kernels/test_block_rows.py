@@ -31,19 +31,19 @@ def test_frames_move_with_their_links(seed: int) -> None:
     pair.go(0.2)
     for n in range(6):
         p_F, F, p_M, M = pair.frames(n, 0.2)
-        frame = pair.work.frame[n]
-        np.testing.assert_allclose(frame[:3], p_M, atol=1e-13)
-        np.testing.assert_allclose(frame[3:12].reshape(3, 3), F, atol=1e-13)
-        np.testing.assert_allclose(frame[12:21].reshape(3, 3), M, atol=1e-13)
-        np.testing.assert_allclose(frame[27:30], p_M - p_F, atol=1e-13)
+        frame = pair.work[n]
+        np.testing.assert_allclose(frame.p_WM, p_M, atol=1e-13)
+        np.testing.assert_allclose(frame.R_WF.reshape(3, 3), F, atol=1e-13)
+        np.testing.assert_allclose(frame.R_WM.reshape(3, 3), M, atol=1e-13)
+        np.testing.assert_allclose(frame.p_FM, p_M - p_F, atol=1e-13)
         turning = [vee(derivative(lambda t, n=n, k=k: pair.frames(n, t)[k], 0.2) @ R.T) for k, R in ((1, F), (3, M))]
-        np.testing.assert_allclose(frame[21:24], turning[1] - turning[0], atol=1e-9)
+        np.testing.assert_allclose(frame.w_FM, turning[1] - turning[0], atol=1e-9)
 
         def seen_from_F(t: float, n: int = n) -> np.ndarray:
             p_F, F, p_M, _ = pair.frames(n, t)
             return np.asarray(F.T @ (p_M - p_F))
 
-        np.testing.assert_allclose(F.T @ frame[24:27], derivative(seen_from_F, 0.2), atol=1e-9)
+        np.testing.assert_allclose(F.T @ frame.u, derivative(seen_from_F, 0.2), atol=1e-9)
 
 
 def rate_of(pair: Pair, n: int, code: int, t: float) -> float:
@@ -293,11 +293,11 @@ def test_what_rolls_touches_with_its_lowest_point(roller: str, ground: str) -> N
     pair = rolling(len(roller + ground), roller, ground)
     pair.go(0.1)
     origin, drawn, C, M = pair.frames(1, 0.1)
-    frame, (kind, bend) = pair.work.frame[1], GROUNDS[ground]
-    p, F = frame[:3], frame[3:12].reshape(3, 3)
+    frame, (kind, bend) = pair.work[1], GROUNDS[ground]
+    p, F = frame.p_WM, frame.R_WF.reshape(3, 3)
     np.testing.assert_allclose(F.T @ F, np.eye(3), atol=1e-13)
     assert np.linalg.det(F) > 0.5
-    z, foot = F[:, 2], p - frame[27:30]
+    z, foot = F[:, 2], p - frame.p_FM
     if kind == PLANE:
         np.testing.assert_allclose(F, drawn, atol=1e-13)
         np.testing.assert_allclose(foot, origin, atol=1e-13)
@@ -326,7 +326,7 @@ def test_what_rolls_touches_with_its_lowest_point(roller: str, ground: str) -> N
             assert across @ z == pytest.approx(0.0, abs=1e-13)
             assert (M @ middle) @ z < 0.0
     gap = pair.material(1, p, 0.1) - pair.material(3, p, 0.1)
-    np.testing.assert_allclose(frame[24:27], gap, atol=1e-12)
+    np.testing.assert_allclose(frame.u, gap, atol=1e-12)
 
 
 @pytest.mark.parametrize("ground", GROUNDS)
@@ -334,8 +334,8 @@ def test_what_rolls_touches_with_its_lowest_point(roller: str, ground: str) -> N
 def test_rows_of_what_rolls_ask_that_their_rates_stay(roller: str, ground: str) -> None:
     pair = rolling(len(roller + ground), roller, ground)
     pair.build(0.1)
-    asked, F = pair.row_work.gamma.copy(), pair.work.frame[1, 3:12].reshape(3, 3).copy()
-    own = pair.work.frame[1, 33:36].copy()
+    asked, F = pair.row_work.gamma.copy(), pair.work.R_WF[1].reshape(3, 3).copy()
+    own = pair.work.w_aF[1].copy()
 
     def rates(t: float) -> np.ndarray:
         pair.build(t)
@@ -345,7 +345,7 @@ def test_rows_of_what_rolls_ask_that_their_rates_stay(roller: str, ground: str) 
 
     def axes(t: float) -> np.ndarray:
         pair.go(t)
-        return np.array(pair.work.frame[1, 3:12].reshape(3, 3))
+        return np.array(pair.work.R_WF[1].reshape(3, 3))
 
     turning = vee(derivative(axes, 0.1) @ F.T) - pair.moving[2].velocity(0.1)[:3]
     np.testing.assert_allclose(own, turning, atol=1e-8)
@@ -372,7 +372,7 @@ def test_the_worst_contradiction_is_told_beside_the_largest_term(gear: bool) -> 
         def answered(n: int, K: np.ndarray, pair: Pair = pair) -> tuple[float, float]:
             pulls, sizes = [], []
             for link in (int(pair.blocks.b[n]), int(pair.blocks.a[n])):
-                arm = pair.work.frame[n, :3] - pair.links.x[link]
+                arm = pair.work.p_WM[n] - pair.links.x[link]
                 about = np.r_[K[:3] + np.cross(arm, K[3:]), K[3:]]
                 pulls.append(about @ pair.links.B[link])
                 moment, force = np.linalg.norm(about[:3]), np.linalg.norm(about[3:])

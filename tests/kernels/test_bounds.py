@@ -572,9 +572,9 @@ def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: str, ha
     blocks.quaternion = -1
     close(blocks, 1, kind)
     blocks.column[1], blocks.a[1], blocks.b[1] = 2, 3, 5
-    frame = np.random.default_rng(3).normal(size=36)
-    work.frame[1] = frame
-    place, w, u = tuple(frame[:3]), np.linalg.norm(frame[21:24]), np.linalg.norm(frame[24:27])
+    rng = np.random.default_rng(3)
+    work.p_WM[1], work.w_FM[1], work.u[1] = rng.normal(size=(3, 3))
+    place, w, u = tuple(work.p_WM[1]), np.linalg.norm(work.w_FM[1]), np.linalg.norm(work.u[1])
     coordinate, rate = np.linspace(0.1, 0.6, 6), np.linspace(-0.5, 0.5, 6)
     ranges, rates = np.full((2, 6, 5), 7.0)
     path = np.zeros(6, np.int64)

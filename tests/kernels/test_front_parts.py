@@ -151,11 +151,7 @@ def test_rows_are_handed_to_a_parent_who_adds_its_own() -> None:
     fronts_of, blocks, link_work, block_work = table(FRONT, 6), table(BLOCK, 4), table(LINK_WORK, 6), second.blocks
     fronts_of.first[1], fronts_of.count[1] = 1, 3
     rng = first.rng
-    block_work.frame, link_work.x, shared.row = (
-        rng.normal(size=(4, 36)),
-        rng.normal(size=(6, 3)),
-        rng.normal(size=(ROWS, 6)),
-    )
+    block_work.p_WM, link_work.x, shared.row = (rng.normal(size=size) for size in ((4, 3), (6, 3), (ROWS, 6)))
     rows.compliance[5] = 0.3
     shared.closed = 0
     merged = Front(7, ())
@@ -172,7 +168,7 @@ def test_rows_are_handed_to_a_parent_who_adds_its_own() -> None:
         (r, s): G1.get((r, s), 0.0) + G2.get((r, s), 0.0) for r in {*K1, *K2, 5} for s in {*K1, *K2, 5}
     }  # fmt: skip
     for r, side in ((1, -1.0), (5, 1.0)):
-        wrench, arm = shared.row[r], block_work.frame[rows.block[r], :3] - link_work.x[1]
+        wrench, arm = shared.row[r], block_work.p_WM[rows.block[r]] - link_work.x[1]
         K = side * np.r_[wrench[:3] + np.cross(arm, wrench[3:]), wrench[3:]]
         expected_K[r] = expected_K.get(r, 0.0) + K
     expected_G[5, 5] = 0.3

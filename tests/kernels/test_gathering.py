@@ -229,19 +229,16 @@ class Joints:
         self.tables = SimpleNamespace(links=links, freedoms=freedoms, blocks=blocks, columns=columns, stops=stops)
         self.links, self.freedoms, self.blocks = table(LINK_WORK, 4), table(FREEDOM_WORK, 5), table(BLOCK_WORK, 4)
         self.links.x, self.freedoms.axis = rng.normal(size=(4, 3)), turns(5, rng)[:, :, 0]
-        self.blocks.frame = rng.normal(size=(4, 36))
-        self.blocks.frame[:, 3:12], self.blocks.frame[:, 12:21] = (
-            turns(4, rng).reshape(4, 9),
-            turns(4, rng).reshape(4, 9),
-        )
+        self.blocks.p_WM = rng.normal(size=(4, 3))
+        self.blocks.R_WF, self.blocks.R_WM = turns(4, rng).reshape(4, 9), turns(4, rng).reshape(4, 9)
         self.coordinate = np.array([0.35, 0.1, 0.4, -0.6, 0.5, 0.04, 0.2, 0.8, 0.7, -0.9])
         self.presses, self.stepped, self.press_P = table(PRESS, 4), table(STEPPED, 1), np.zeros((4, 3))
         self.presses.meeting = self.presses.kept = 9
         self.stepped.points = 2
         self.presses.shift, self.presses.soft, self.presses.key = 9.0, 9.0, 9
 
-    def frame(self, block: int, first: int) -> np.ndarray:
-        return self.blocks.frame[block, first : first + 9].reshape(3, 3)
+    def axes(self, block: int, name: str) -> np.ndarray:
+        return np.reshape(self.blocks[name][block], (3, 3))
 
     def rate(self, V: np.ndarray) -> float:
         """Of the press that was written: its wrenches times velocities."""
@@ -273,10 +270,10 @@ def test_a_stop_presses_along_its_freedom(s: int) -> None:
     depth = [0.35 - 0.3, 0.2 - 0.1, size[0] - 0.9, 0.1 - 0.04, size[1] - 1.2][s]
     inward = [[-1.0, 0, 0], [1.0, 0, 0], -q[2:5] / size[0], [1.0, 0, 0], -q[7:10] / size[1]][s]
     a, b = [(1, 2), (1, 2), (1, 3), (3, 2), (2, 1)][s]
-    place = [at.links.x[2], at.links.x[2], at.links.x[3], at.blocks.frame[2, :3], at.blocks.frame[3, :3]][s]
+    place = [at.links.x[2], at.links.x[2], at.links.x[3], at.blocks.p_WM[2], at.blocks.p_WM[3]][s]
     e = [
         -at.freedoms.axis[0], at.freedoms.axis[1], inward @ at.freedoms.axis[2:5] if s == 2 else None,
-        at.frame(2, 3)[:, 2], at.frame(3, 12) @ inward if s == 4 else None,
+        at.axes(2, "R_WF")[:, 2], at.axes(3, "R_WM") @ inward if s == 4 else None,
     ][s]  # fmt: skip
     assert one.gap == pytest.approx(-depth, rel=1e-13) and one.axes[3:6] == pytest.approx(inward, abs=1e-14)
     assert one.axes[:3] == pytest.approx(e, abs=1e-14) and one.p == pytest.approx(place, abs=1e-15)
@@ -306,11 +303,11 @@ def test_friction_of_a_joint_is_an_impulse_of_either_sign(c: int, a: int, b: int
     at, V, h = Joints(), np.random.default_rng(8).normal(size=(4, 6)), 0.25
     assert plain(gathering.add_friction)(at.tables, at, c, h)
     one = at.presses[2]
-    block, first = {5: (2, 3), 6: (2, 3), 8: (3, 12)}.get(c, (0, 0))
+    block, axes = {5: (2, "R_WF"), 6: (2, "R_WF"), 8: (3, "R_WM")}.get(c, (0, ""))
     e = {0: at.freedoms.axis[0], 1: at.freedoms.axis[1], 3: at.freedoms.axis[3]}.get(c)
     if e is None:
-        e = at.frame(block, first)[:, 1 if c == 8 else 2]
-    place = at.blocks.frame[block, :3] if block else at.links.x[b]
+        e = at.axes(block, axes)[:, 1 if c == 8 else 2]
+    place = at.blocks.p_WM[block] if block else at.links.x[b]
     assert one.axes[:6] == pytest.approx([*e, 1.0, 0.0, 0.0], abs=1e-14) and one.p == pytest.approx(place, abs=1e-15)
     assert (one.low, one.high) == (-h * 0.5 * c, h * 0.5 * c)
     assert (one.meeting, one.key.tolist(), one.gap, one.soft) == (-1, [5 + c, 0], 0.0, 0.0)

@@ -143,8 +143,8 @@ def test_what_slips_has_rates_along_its_directions(codes: tuple[int, int]) -> No
     plain(forces.loop_columns)(pair.blocks, table(COLUMN, 6), pair.work, np.zeros(6), coordinate, rate)
 
     def along(n: int, code: int) -> float:
-        e, frame = np.array(plain(constraints.direction)(code, pair.work.frame, n)), pair.work.frame[n]
-        return float(e @ (frame[24:27] if code < 3 or code in (AXLE_ROW, EDGE_ROW) else frame[21:24]))
+        e, frame = np.array(plain(constraints.direction)(code, pair.work, n)), pair.work[n]
+        return float(e @ (frame.u if code < 3 or code in (AXLE_ROW, EDGE_ROW) else frame.w_FM))
 
     expected = [9.0, along(1, codes[0]), 9.0, -0.6 * along(2, codes[0]), -0.6 * along(2, codes[1]), 9.0]
     np.testing.assert_allclose(rate, expected, atol=1e-13)
@@ -159,7 +159,7 @@ def test_a_gear_that_slips_tells_the_sum_of_its_two_sides() -> None:
     pair.go(0.1)
     coordinate, rate = np.array([9.0, 9.0, 9.0, 0.7, -0.4]), np.full(5, 9.0)
     plain(forces.loop_columns)(blocks, table(COLUMN, 5), pair.work, np.zeros(5), coordinate, rate)
-    along = [pair.work.frame[n, 3:12].reshape(3, 3)[:, 2] @ pair.work.frame[n, 21:24] for n in (1, 2)]
+    along = [pair.work.R_WF[n].reshape(3, 3)[:, 2] @ pair.work.w_FM[n] for n in (1, 2)]
     np.testing.assert_allclose(rate, [9.0, along[0] - 0.6 * along[1], 9.0, 9.0, 9.0], atol=1e-13)
     np.testing.assert_allclose(coordinate, [9.0, 0.7 - 0.6 * -0.4 - 0.25, 9.0, 0.7, -0.4], atol=1e-13)
 
@@ -185,7 +185,7 @@ def power_is_that_of_the_torques(pair: Pair, n: int, kind: str = FIXED) -> None:
             coordinate, rate = np.zeros(count), np.zeros(count)
             plain(forces.loop_columns)(pair.blocks, columns, pair.work, np.zeros(count), coordinate, rate)
             assert wrench[link] @ unit == pytest.approx(torque @ rate, abs=1e-12)
-    own, p = pair.work.own[n], pair.work.frame[n, :3]
+    own, p = pair.work.own[n], pair.work.p_WM[n]
     on_b = np.r_[own[:3] + np.cross(p - pair.links.x[ends[1]], own[3:]), own[3:]]
     if pair.blocks.b.tolist().count(ends[1]) + pair.blocks.a.tolist().count(ends[1]) == 1:
         np.testing.assert_allclose(wrench[ends[1]], on_b, atol=1e-12)

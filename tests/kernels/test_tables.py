@@ -23,7 +23,7 @@ from sim.scene.load import load_text
 pytestmark = pytest.mark.fast
 
 # Fields of more than one number: places and axes have 3, matrices 9, wrenches and motions 6, inertias 6 about the
-# centre of mass and 10 about another point, articulated ones 21; a block's frame has 36.
+# centre of mass and 10 about another point, articulated ones 21.
 ARRAYS = {
     "LINK": "p_PF:3 R_PF:9 com_K:3 inertia_K:6 p_KB:3 R_KB:9",
     "BLOCK": "p_aF:3 R_aF:9 p_bM:3 R_bM:9 radii:3",
@@ -37,7 +37,7 @@ ARRAYS = {
     "ONE": "gravity_W:3",
     "LINK_WORK": "x:3 R:9 d:3 V:6 A:6 F:6 wrench:6 B:6 I:10 P:21",
     "FREEDOM_WORK": "axis:3 g:6",
-    "BLOCK_WORK": "frame:36 own:6",
+    "BLOCK_WORK": "p_WM:3 R_WF:9 R_WM:9 w_FM:3 u:3 p_FM:3 drift:3 w_aF:3 own:6",
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
     "PRESS": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",

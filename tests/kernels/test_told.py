@@ -96,10 +96,10 @@ class Loops:
         self.blocks.row, self.blocks.rows, self.blocks.touch, self.blocks.mate = 2 * np.arange(count), 2, -1, -1
         self.blocks.joint = 10 + np.arange(count)
         self.rows.block, self.rows.scale, self.row_work.acts = np.repeat(np.arange(count), 2), 1.0, 1
-        self.work.frame, self.row_work.row = rng.normal(size=(count, 36)), rng.normal(size=(2 * count, 6))
+        self.work.p_WM, self.row_work.row = rng.normal(size=(count, 3)), rng.normal(size=(2 * count, 6))
         self.work.own, self.row_work.mate = rng.normal(size=(count, 6)), rng.normal(size=(2 * count, 6))
         for n in range(count):
-            self.work.frame[n, 3:12] = random_matrix(rng).ravel()
+            self.work.R_WF[n] = random_matrix(rng).ravel()
         self.row_work.force = rng.normal(size=2 * count)
         self.joints = table(JOINT_WORK, 10 + count)
 
@@ -111,7 +111,7 @@ class Loops:
 
     def at(self, link: int, n: int, K: np.ndarray) -> np.ndarray:
         """Return a wrench at M of block n about a link's origin."""
-        return np.r_[K[:3] + np.cross(self.work.frame[n, :3] - self.tree.work.x[link], K[3:]), K[3:]]
+        return np.r_[K[:3] + np.cross(self.work.p_WM[n] - self.tree.work.x[link], K[3:]), K[3:]]
 
     def on_links(self, force: np.ndarray) -> np.ndarray:
         """Return (links, 6) what rows do to links; motors of the tree push through their joints."""
@@ -177,7 +177,7 @@ def test_joints_carry_what_moves_their_side_of_the_tree(special: bool) -> None:
             np.testing.assert_allclose(loops.joints.force[14], K, atol=1e-12)
         elif not special or n != 5:
             np.testing.assert_allclose(loops.joints.force[10 + n], K, atol=1e-12)
-            np.testing.assert_array_equal(loops.joints.p_WJ[10 + n], loops.work.frame[n, :3])
+            np.testing.assert_array_equal(loops.joints.p_WJ[10 + n], loops.work.p_WM[n])
 
 
 def sure_of(loops: Loops, N: np.ndarray) -> np.ndarray:
@@ -195,7 +195,7 @@ def sure_of(loops: Loops, N: np.ndarray) -> np.ndarray:
 
     def at_loop(n: int, K: np.ndarray) -> None:
         if not loops.blocks.motor[n] and loops.blocks.touch[n] < 0 and loops.blocks.second[n] != 1:
-            mark(int(loops.blocks.joint[n]), loops.work.frame[n, 3:12].reshape(3, 3), K)
+            mark(int(loops.blocks.joint[n]), loops.work.R_WF[n].reshape(3, 3), K)
 
     for force in N:
         carried = loops.carried(loops.on_links(force))
@@ -225,9 +225,9 @@ def test_a_row_force_that_does_nothing_leaves_its_joints_unsure(row: int) -> Non
     K = np.zeros(6)
     K[k % 6] = 1.0
     if k >= 6:
-        K = np.kron(np.eye(2), loops.work.frame[n, 3:12].reshape(3, 3)) @ K
+        K = np.kron(np.eye(2), loops.work.R_WF[n].reshape(3, 3)) @ K
     loops.row_work.row[row] = loops.row_work.mate[row] = K
-    loops.work.frame[n, :3] = loops.tree.work.x[int(blocks.b[n])]  # no arm at its own link
+    loops.work.p_WM[n] = loops.tree.work.x[int(blocks.b[n])]  # no arm at its own link
     for lone in (False, True):
         N = np.zeros((3, 12))
         N[0, row] = 0.0 if lone else -1.0
@@ -260,7 +260,7 @@ def test_a_moment_is_small_beside_the_largest_scale_of_a_hard_row(scales: tuple,
         loops.rows.compliance[11], loops.row_work.row, loops.blocks.motor[:5] = 1.0, 0.0, 1
         axis = np.ones(3) / np.sqrt(3.0)
         F, _ = Rotation.align_vectors([axis], [[0.0, 1.0, 0.0]])
-        loops.work.frame[5, 3:12] = F.as_matrix().ravel()
+        loops.work.R_WF[5] = F.as_matrix().ravel()
         loops.row_work.row[10, :3] = share * 1e-7 * size * axis
         N = np.zeros((1, 12))
         N[0, 10] = 1.0

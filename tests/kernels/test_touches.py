@@ -34,6 +34,7 @@ from sim.kernels.tables import (
     table,
 )
 from tests.contact.solids import meet, random_pair
+from tests.kernels.moving import FRAMES
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -71,9 +72,11 @@ class Rolling:
         )
         turns = Rotation.from_rotvec(t * self.V[:, :3] + 0.5 * t * t * self.A[:, :3]).as_matrix()
         links.R = (turns @ self.R).reshape(3, 9)
-        points.start, blocks.frame = self.start, np.nan
+        points.start = self.start
+        for name in FRAMES:
+            blocks[name] = np.nan
         assert plain(kernels.touch_frames)(self.touches, links, points, blocks) == 0
-        return SimpleNamespace(links=links, points=points, blocks=blocks, frame=blocks.frame)
+        return SimpleNamespace(links=links, points=points, blocks=blocks)
 
     def rows(self, now: SimpleNamespace, every: int, keeps: np.ndarray) -> np.recarray:
         blocks, rows, work = table(BLOCK, 4), table(ROW, 9), table(ROW_WORK, 9)
@@ -114,18 +117,18 @@ def test_frames_of_points_say_where_they_are_and_how_they_move(kinds: tuple[int,
     p, (a, b) = now.points.p, rolling.touches.link[0]
     speeds = [rolling.V[link, 3:] + np.cross(rolling.V[link, :3], p[0] - rolling.x[link]) for link in (a, b)]
     for k, block in ((0, 2), (3, 0), (2, 3)):
-        point, frame = now.points[k], now.frame[block]
+        point, frame = now.points[k], now.blocks[block]
         assert point.u == pytest.approx(speeds[1] - speeds[0], abs=1e-13)
         axes = np.column_stack([point.t1, point.t2, point.n])
         assert axes.T @ axes == pytest.approx(np.eye(3), abs=1e-13)
         assert np.linalg.det(axes) == pytest.approx(1.0, abs=1e-13)
-        assert frame[:3] == pytest.approx(p[0], abs=1e-15)
-        for first in (3, 12):
-            assert frame[first : first + 9].reshape(3, 3) == pytest.approx(axes, abs=1e-15)
-        assert frame[21:24] == pytest.approx(rolling.V[b, :3] - rolling.V[a, :3], abs=1e-15)
-        assert frame[24:27] == pytest.approx(point.u, abs=1e-15)
-        assert frame[27:30] == pytest.approx(point.gap * point.n, abs=1e-15)
-    assert np.isnan(now.frame[1]).all()  # nobody has that block
+        assert frame.p_WM == pytest.approx(p[0], abs=1e-15)
+        for name in ("R_WF", "R_WM"):
+            assert frame[name].reshape(3, 3) == pytest.approx(axes, abs=1e-15)
+        assert frame.w_FM == pytest.approx(rolling.V[b, :3] - rolling.V[a, :3], abs=1e-15)
+        assert frame.u == pytest.approx(point.u, abs=1e-15)
+        assert frame.p_FM == pytest.approx(point.gap * point.n, abs=1e-15)
+    assert all(np.isnan(now.blocks[name][1]).all() for name in FRAMES)  # nobody has that block
     assert now.points.u == pytest.approx(np.tile(speeds[1] - speeds[0], (4, 1)), abs=1e-13)
     for k in (0, 1, 3):  # of those that stick, too, and of one that has no block
         along, began = (a - now.points.n[k] * (now.points.n[k] @ a) for a in (now.points.u[k], rolling.start[k]))

@@ -165,19 +165,16 @@ def test_rotors_on_loops_turn_with_their_rows() -> None:
     rows.compliance[:], rows.column[:] = (1, 1, 1, 1, 1, 1, 0), (0, 1, 2, 4, 6, 9, 0)
     rng, h = rng_of(5), 0.3
     rows.scale[:] = rng.uniform(0.5, 2.0, 7)
-    frames, turns = [], np.zeros((3, 3))
-    for _ in range(2):
-        frames.append(table(BLOCK_WORK, 3).frame)
-        frames[-1][:] = rng.normal(size=(3, 36))
+    ends, turns = (table(BLOCK_WORK, 3), table(BLOCK_WORK, 3)), np.zeros((3, 3))
     for n in range(3):
         F, M = (Rotation.random(2, random_state=7 * n + k) for k in (1, 2))
-        for frame, f, m in zip(frames, F, M, strict=True):
-            frame[n, 3:12], frame[n, 12:21] = f.as_matrix().ravel(), m.as_matrix().ravel()
+        for blocks_there, f, m in zip(ends, F, M, strict=True):
+            blocks_there.R_WF[n], blocks_there.R_WM[n] = f.as_matrix().ravel(), m.as_matrix().ravel()
         turn = ((F[0].inv() * M[0]).inv() * (F[1].inv() * M[1])).as_rotvec()
         turns[n] = np.sin(np.linalg.norm(turn)) * turn / np.linalg.norm(turn)
-        np.testing.assert_allclose(plain(variational.turn_of)(plain(variational.loop_turn)(*frames, n)), turns[n])
+        np.testing.assert_allclose(plain(variational.turn_of)(plain(variational.loop_turn)(*ends, n)), turns[n])
     start, now, found = rng.normal(size=12), rng.normal(size=12), np.full((7, 2), 9.0)
-    plain(variational.loop_rotors)(blocks, rows, *frames, start, now, h, found)
+    plain(variational.loop_rotors)(blocks, rows, *ends, start, now, h, found)
     way = now - start
     expected = np.array([way[0], way[1], turns[1, 0], turns[1, 2], way[6], turns[2, 1]]) * rows.scale[:6] / h
     np.testing.assert_allclose(found[:6, 1], expected, rtol=1e-13)

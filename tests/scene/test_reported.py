@@ -188,10 +188,9 @@ def test_the_matrix_of_the_papers_and_its_drift_are_those_of_the_motion(seed: in
     assert weight[nv:] == pytest.approx(np.median(weight[:nv]))
     for n, joint in enumerate(structure.loops):
         rows = slice(6 * n, 6 * n + 6)
-        frame = mechanism.work.blocks.frame[n]
         links = structure.tables.blocks[n]
         turning = mechanism.work.links.V[int(links.b), :3] - mechanism.work.links.V[int(links.a), :3]
-        motion = np.concatenate([frame[24:27], model.length * turning])
+        motion = np.concatenate([mechanism.work.blocks.u[n], model.length * turning])
         assert np.allclose(J[rows, :nv] @ v, motion, atol=1e-12)
         of = JOINT_TYPES[model.joint_specs[joint].type]
         left = J[rows] @ whole

@@ -397,9 +397,10 @@ def outward_at(b, links, freedoms, link_work, freedom_work):
 
 
 @part
-def wrench_about(frame, x, row, n, r, link):
-    """Return the wrench of row r about a link's origin: moment, force."""
-    p0, p1, p2 = frame[n, 0] - x[link, 0], frame[n, 1] - x[link, 1], frame[n, 2] - x[link, 2]
+def wrench_about(block_work, link_work, row, n, r, link):
+    """Return the wrench of row r of block n about a link's origin: moment, force."""
+    p, x = block_work.p_WM, link_work.x
+    p0, p1, p2 = p[n, 0] - x[link, 0], p[n, 1] - x[link, 1], p[n, 2] - x[link, 2]
     f0, f1, f2 = row[r, 3], row[r, 4], row[r, 5]
     return (
         row[r, 0] + p1 * f2 - p2 * f1, row[r, 1] + p2 * f0 - p0 * f2, row[r, 2] + p0 * f1 - p1 * f0, f0, f1, f2,

@@ -126,7 +126,7 @@ def gather(
 
     p: rows that the child which is numbered next left in the front.
     """
-    parent, x, frame, row, at = links.parent, link_work.x, block_work.frame, row_work.row, row_work.at
+    parent, row, at = links.parent, row_work.row, row_work.at
     stack, depth = front_work.stack, one_work.depth[0]
     while depth > 0 and parent[stack[depth - 1]] == b:
         depth -= 1
@@ -142,7 +142,7 @@ def gather(
     for e in range(fronts.first[b], fronts.first[b] + fronts.count[b]):
         r, side = entries[e] // 2, 1.0 - 2.0 * (entries[e] % 2)
         if choose or keeps[r]:
-            K = wrench_about(frame, x, row, rows.block[r], r, b)
+            K = wrench_about(block_work, link_work, row, rows.block[r], r, b)
             p = join(r, p, row_work.at, row_work, row_out, K_out, G_out)
             j = at[r]
             if side > 0.0:

@@ -348,12 +348,10 @@ def loop_ranges(
     path_work, range_out, rate_range_out,
 ):  # fmt: skip
     """Intervals of coordinates and rates of loop joints; not-a-number where there is no bound."""
-    frame, ahead = block_work.frame, max(before, after)
+    ahead = max(before, after)
     for n in range(blocks.a.size):
         c, a, b = blocks.column[n], blocks.a[n], blocks.b[n]
-        place = (frame[n, 0], frame[n, 1], frame[n, 2])
-        w = length((frame[n, 21], frame[n, 22], frame[n, 23]))
-        u = length((frame[n, 24], frame[n, 25], frame[n, 26]))
+        place, w, u = three(block_work.p_WM, n), length(three(block_work.w_FM, n)), length(three(block_work.u, n))
         meet = common_link(links, a, b)
         slide_a, off_a, spin_a = path_departs(
             place, a, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work

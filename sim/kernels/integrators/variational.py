@@ -175,35 +175,29 @@ def tree_rotors(links, armature, q0, q1, h, pushed_out):
 
 
 @kernel
-def loop_turn(frame, ahead, n):
-    """How far block n turns from `frame` to `ahead`: from M to M, as seen from F."""
-    before = multiply(transposed(frame, n, 3), (
-        frame[n, 12], frame[n, 13], frame[n, 14], frame[n, 15], frame[n, 16], frame[n, 17], frame[n, 18],
-        frame[n, 19], frame[n, 20],
-    ))  # fmt: skip
-    after = multiply(transposed(ahead, n, 3), (
-        ahead[n, 12], ahead[n, 13], ahead[n, 14], ahead[n, 15], ahead[n, 16], ahead[n, 17], ahead[n, 18],
-        ahead[n, 19], ahead[n, 20],
-    ))  # fmt: skip
+def loop_turn(block_work, ahead_work, n):
+    """How far block n turns from what `block_work` has to what `ahead_work` has: from M to M, as seen from F."""
+    before, after = seen_from_joint(block_work, n), seen_from_joint(ahead_work, n)
     return multiply((
         before[0], before[3], before[6], before[1], before[4], before[7], before[2], before[5], before[8],
     ), after)  # fmt: skip
 
 
 @kernel
-def transposed(frame, n, i):
-    """Transpose of the rotation that begins at column i of block n."""
-    return (
-        frame[n, i], frame[n, i + 3], frame[n, i + 6], frame[n, i + 1], frame[n, i + 4], frame[n, i + 7],
-        frame[n, i + 2], frame[n, i + 5], frame[n, i + 8],
-    )  # fmt: skip
+def seen_from_joint(block_work, n):
+    """Return R_FM of block n."""
+    F, M = block_work.R_WF, block_work.R_WM
+    return multiply(
+        (F[n, 0], F[n, 3], F[n, 6], F[n, 1], F[n, 4], F[n, 7], F[n, 2], F[n, 5], F[n, 8]),
+        (M[n, 0], M[n, 1], M[n, 2], M[n, 3], M[n, 4], M[n, 5], M[n, 6], M[n, 7], M[n, 8]),
+    )
 
 
 @kernel
-def loop_rotors(blocks, rows, frame, ahead, start, coordinate, h, rotors_out):
+def loop_rotors(blocks, rows, block_work, ahead_work, start, coordinate, h, rotors_out):
     """Momenta of the armatures on loops, over their rows' scales, into rotors_out[:, 1].
 
-    frame, ahead : frames of the blocks at both ends.  start, coordinate : (columns,) coordinates there.
+    block_work, ahead_work : at both ends.  start, coordinate : (columns,) coordinates there.
     """
     for r in range(rows.block.size):
         if rows.compliance[r] == 0.0:
@@ -211,7 +205,7 @@ def loop_rotors(blocks, rows, frame, ahead, start, coordinate, h, rotors_out):
         n, c, code = rows.block[r], rows.column[r], rows.code[r]
         way = coordinate[c] - start[c]
         if code > UNIVERSAL_ROW and blocks.quaternion[n] >= 0:
-            way = turn_of(loop_turn(frame, ahead, n))[code - UNIVERSAL_ROW - 1]
+            way = turn_of(loop_turn(block_work, ahead_work, n))[code - UNIVERSAL_ROW - 1]
         rotors_out[r, 1] = rows.scale[r] * way / h
 
 
@@ -310,8 +304,7 @@ def look_ahead(system, h, q0, q1, v):
         loop_columns(tables.blocks, tables.columns, work.ahead_blocks, control.turn, work.coordinate, work.rate)
         residuals(tables.blocks, tables.rows, work.coordinate, work.ahead_blocks, work.rows)
         loop_rotors(
-            tables.blocks, tables.rows, work.blocks.frame, work.ahead_blocks.frame, work.start, work.coordinate, h,
-            work.rotors,
+            tables.blocks, tables.rows, work.blocks, work.ahead_blocks, work.start, work.coordinate, h, work.rotors
         )  # fmt: skip
 
 

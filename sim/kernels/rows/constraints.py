@@ -28,7 +28,7 @@ from sim.kernels.tables import (
     TWIST_ROW,
     UNIVERSAL_ROW,
 )
-from sim.kernels.vectors import across, beyond, cross, dot, length, minus, plus, three, times, unit
+from sim.kernels.vectors import across, axis_at, beyond, cross, dot, length, minus, plus, three, times, unit
 
 # m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.
 SLOW = 1e-3
@@ -36,14 +36,13 @@ SLOW = 1e-3
 
 @door
 def block_frames(blocks, link_work, block_work):
-    """Joint frames of every loop and their relative motion.
+    """Joint frames of every loop and their relative motion, into block_work.
 
-    block_work.frame: (blocks, 36): p_WM (3), R_WF (9), R_WM (9), relative angular velocity (3), velocity of M
-    against F's link (3), position of M from F (3), the acceleration (3) that comes from M moving along b, and the
-    angular velocity (3) of F against its link, all in world axes.  M of what rolls is the lowest point, and F stands
-    under it on a ground that is round.
+    M of what rolls is the lowest point, and F stands under it on a ground that is round.
     """
-    x, R, V, frame_out = link_work.x, link_work.R, link_work.V, block_work.frame
+    x, R, V = link_work.x, link_work.R, link_work.V
+    p_out, F_out, M_out = block_work.p_WM, block_work.R_WF, block_work.R_WM
+    w_out, u_out, way_out = block_work.w_FM, block_work.u, block_work.p_FM
     a_links, b_links = blocks.a, blocks.b
     p_aF, R_aF, p_bM, R_bM = blocks.p_aF, blocks.R_aF, blocks.p_bM, blocks.R_bM
     for n in range(a_links.size):
@@ -58,47 +57,46 @@ def block_frames(blocks, link_work, block_work):
             R_bM[n, 0], R_bM[n, 1], R_bM[n, 2], R_bM[n, 3], R_bM[n, 4], R_bM[n, 5],
             R_bM[n, 6], R_bM[n, 7], R_bM[n, 8],
         ))  # fmt: skip
-        frame_out[n, 3], frame_out[n, 4], frame_out[n, 5] = F[0], F[1], F[2]
-        frame_out[n, 6], frame_out[n, 7], frame_out[n, 8] = F[3], F[4], F[5]
-        frame_out[n, 9], frame_out[n, 10], frame_out[n, 11] = F[6], F[7], F[8]
-        frame_out[n, 12], frame_out[n, 13], frame_out[n, 14] = M[0], M[1], M[2]
-        frame_out[n, 15], frame_out[n, 16], frame_out[n, 17] = M[3], M[4], M[5]
-        frame_out[n, 18], frame_out[n, 19], frame_out[n, 20] = M[6], M[7], M[8]
+        F_out[n, 0], F_out[n, 1], F_out[n, 2] = F[0], F[1], F[2]
+        F_out[n, 3], F_out[n, 4], F_out[n, 5] = F[3], F[4], F[5]
+        F_out[n, 6], F_out[n, 7], F_out[n, 8] = F[6], F[7], F[8]
+        M_out[n, 0], M_out[n, 1], M_out[n, 2] = M[0], M[1], M[2]
+        M_out[n, 3], M_out[n, 4], M_out[n, 5] = M[3], M[4], M[5]
+        M_out[n, 6], M_out[n, 7], M_out[n, 8] = M[6], M[7], M[8]
         f0, f1, f2 = p_aF[n, 0], p_aF[n, 1], p_aF[n, 2]
         m0, m1, m2 = p_bM[n, 0], p_bM[n, 1], p_bM[n, 2]
         s0 = B[0] * m0 + B[1] * m1 + B[2] * m2
         s1 = B[3] * m0 + B[4] * m1 + B[5] * m2
         s2 = B[6] * m0 + B[7] * m1 + B[8] * m2
-        frame_out[n, 0], frame_out[n, 1], frame_out[n, 2] = x[b, 0] + s0, x[b, 1] + s1, x[b, 2] + s2
+        p_out[n, 0], p_out[n, 1], p_out[n, 2] = x[b, 0] + s0, x[b, 1] + s1, x[b, 2] + s2
         r0, r1, r2 = x[b, 0] - x[a, 0] + s0, x[b, 1] - x[a, 1] + s1, x[b, 2] - x[a, 2] + s2
-        frame_out[n, 27] = r0 - (A[0] * f0 + A[1] * f1 + A[2] * f2)
-        frame_out[n, 28] = r1 - (A[3] * f0 + A[4] * f1 + A[5] * f2)
-        frame_out[n, 29] = r2 - (A[6] * f0 + A[7] * f1 + A[8] * f2)
+        way_out[n, 0] = r0 - (A[0] * f0 + A[1] * f1 + A[2] * f2)
+        way_out[n, 1] = r1 - (A[3] * f0 + A[4] * f1 + A[5] * f2)
+        way_out[n, 2] = r2 - (A[6] * f0 + A[7] * f1 + A[8] * f2)
         w0, w1, w2 = V[a, 0], V[a, 1], V[a, 2]
         u0, u1, u2 = V[b, 0], V[b, 1], V[b, 2]
-        frame_out[n, 21], frame_out[n, 22], frame_out[n, 23] = u0 - w0, u1 - w1, u2 - w2
-        frame_out[n, 24] = V[b, 3] + u1 * s2 - u2 * s1 - (V[a, 3] + w1 * r2 - w2 * r1)
-        frame_out[n, 25] = V[b, 4] + u2 * s0 - u0 * s2 - (V[a, 4] + w2 * r0 - w0 * r2)
-        frame_out[n, 26] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
+        w_out[n, 0], w_out[n, 1], w_out[n, 2] = u0 - w0, u1 - w1, u2 - w2
+        u_out[n, 0] = V[b, 3] + u1 * s2 - u2 * s1 - (V[a, 3] + w1 * r2 - w2 * r1)
+        u_out[n, 1] = V[b, 4] + u2 * s0 - u0 * s2 - (V[a, 4] + w2 * r0 - w0 * r2)
+        u_out[n, 2] = V[b, 5] + u0 * s1 - u1 * s0 - (V[a, 5] + w0 * r1 - w1 * r0)
         if blocks.rolls[n]:
-            stand_under(n, blocks.ground[n], blocks.bend[n], frame_out)
-            lowest_point(blocks, n, x, V, frame_out)
+            stand_under(n, blocks.ground[n], blocks.bend[n], block_work)
+            lowest_point(blocks, n, V, block_work)
 
 
 @kernel
-def stand_under(n, kind, bend, frame_out):
+def stand_under(n, kind, bend, block_work):
     """Move F to where a round ground is nearest to M, and turn it so that z_F is the ground's normal there.
 
     The ground is a cylinder along y_F, or a sphere about F, of radius |bend|; M is outside of it, or inside where bend
     is negative.  F turns about y_F, or about the shortest way to the normal (from where it was drawn).
     """
+    F_out, way_out, w_out = block_work.R_WF, block_work.p_FM, block_work.w_aF
     if kind == PLANE:
-        frame_out[n, 33] = frame_out[n, 34] = frame_out[n, 35] = 0.0
+        w_out[n, 0] = w_out[n, 1] = w_out[n, 2] = 0.0
         return
-    x, y = (frame_out[n, 3], frame_out[n, 6], frame_out[n, 9]), (frame_out[n, 4], frame_out[n, 7], frame_out[n, 10])
-    z = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11])
-    way = (frame_out[n, 27], frame_out[n, 28], frame_out[n, 29])
-    rate = (frame_out[n, 24], frame_out[n, 25], frame_out[n, 26])
+    x, y, z = axis_at(F_out, n, 0), axis_at(F_out, n, 1), axis_at(F_out, n, 2)
+    way, rate = three(way_out, n), three(block_work.u, n)
     if kind == CYLINDER:
         way, rate = across(way, y), across(rate, y)
     scale = math.copysign(1.0 / max(length(way), 1e-30), bend)
@@ -114,13 +112,13 @@ def stand_under(n, kind, bend, frame_out):
         t1_dot = beyond(times(-s / c, turning), s * dot(z, turning) / c**2 - dot(x, turning) / c, both)
         w = beyond(w, dot(t2, t1_dot), normal)
     for i in range(3):
-        frame_out[n, 3 + 3 * i], frame_out[n, 4 + 3 * i], frame_out[n, 5 + 3 * i] = t1[i], t2[i], normal[i]
-        frame_out[n, 27 + i] -= bend * normal[i]
-        frame_out[n, 33 + i] = w[i]
+        F_out[n, 3 * i], F_out[n, 3 * i + 1], F_out[n, 3 * i + 2] = t1[i], t2[i], normal[i]
+        way_out[n, i] -= bend * normal[i]
+        w_out[n, i] = w[i]
 
 
 @kernel
-def lowest_point(blocks, n, x, V, frame_out):
+def lowest_point(blocks, n, V, block_work):
     """Move M from the centre of a torus (or disc, sphere, ellipsoid) to where it comes nearest to the plane z_F of a.
 
     With z the normal and y the axis, p = C + ring d - tube z, where d = -(z - (z.y) y) / |...|; of an ellipsoid
@@ -128,13 +126,14 @@ def lowest_point(blocks, n, x, V, frame_out):
     s along it but (w_b - w_a) x s.
     """
     a, b, ring, tube = blocks.a[n], blocks.b[n], blocks.ring[n], blocks.tube[n]
-    z, y = (frame_out[n, 5], frame_out[n, 8], frame_out[n, 11]), (frame_out[n, 13], frame_out[n, 16], frame_out[n, 19])
-    w_a, w_b, C = three(V, a), three(V, b), three(frame_out, n)
-    z_dot, y_dot = cross(plus(w_a, (frame_out[n, 33], frame_out[n, 34], frame_out[n, 35])), z), cross(w_b, y)
+    p_out, M, u_out, way_out = block_work.p_WM, block_work.R_WM, block_work.u, block_work.p_FM
+    z, y = axis_at(block_work.R_WF, n, 2), axis_at(M, n, 1)
+    w_a, w_b, C = three(V, a), three(V, b), three(p_out, n)
+    z_dot, y_dot = cross(plus(w_a, three(block_work.w_aF, n)), z), cross(w_b, y)
     arm, arm_dot = times(-tube, z), times(-tube, z_dot)
     if blocks.radii[n, 0] > 0.0:
-        h = stretched(blocks, n, frame_out, z)
-        h_dot = plus(cross(w_b, h), stretched(blocks, n, frame_out, minus(z_dot, cross(w_b, z))))
+        h = stretched(blocks, n, M, z)
+        h_dot = plus(cross(w_b, h), stretched(blocks, n, M, minus(z_dot, cross(w_b, z))))
         size = math.sqrt(dot(h, z))
         size_dot = (dot(h_dot, z) + dot(h, z_dot)) / (2.0 * size)
         arm = times(-1.0 / size, h)
@@ -149,69 +148,64 @@ def lowest_point(blocks, n, x, V, frame_out):
         arm_dot = beyond(arm_dot, -ring / size, beyond(h_dot, -dot(h_dot, d), d))
     p, w = plus(C, arm), minus(w_b, w_a)
     along = minus(arm_dot, cross(w_b, arm))
-    extra = cross(w, along)
-    u = plus((frame_out[n, 24], frame_out[n, 25], frame_out[n, 26]), cross(w, arm))
+    drift = cross(w, along)
+    u = plus(three(u_out, n), cross(w, arm))
     for i in range(3):
-        frame_out[n, i], frame_out[n, 24 + i] = p[i], u[i]
-        frame_out[n, 27 + i] += arm[i]
-        frame_out[n, 30 + i] = extra[i]
+        p_out[n, i], u_out[n, i] = p[i], u[i]
+        way_out[n, i] += arm[i]
+        block_work.drift[n, i] = drift[i]
 
 
 @kernel
-def stretched(blocks, n, frame, u):
+def stretched(blocks, n, M, u):
     """Return A u for the ellipsoid u.A^-1 u = 1 of block n, whose axes are those of M."""
     out = (0.0, 0.0, 0.0)
     for k in range(3):
-        axis = (frame[n, 12 + k], frame[n, 15 + k], frame[n, 18 + k])
+        axis = axis_at(M, n, k)
         out = beyond(out, blocks.radii[n, k] ** 2 * dot(axis, u), axis)
     return out
 
 
 @door
-def direction(code, frame, n):
+def direction(code, block_work, n):
     """Unit direction of a row, by its code; see `sim.kernels.tables`."""
+    F, M = block_work.R_WF, block_work.R_WM
     if code == ANGLE_ROW:
-        return turn_between_frames(frame, n)[0]
+        return turn_between_frames(block_work, n)[0]
     if code >= SWING_ROW:
-        return tilting(code, frame, n)
-    if code == UNIVERSAL_ROW:  # z_M x x_F
-        z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
-        x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
-        return z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
+        return tilting(code, block_work, n)
+    if code == UNIVERSAL_ROW:
+        return cross(axis_at(M, n, 2), axis_at(F, n, 0))
     if code == AXLE_ROW or code == EDGE_ROW:
-        return unit(sideways(code, frame, n))
+        return unit(sideways(code, block_work, n))
     if code > UNIVERSAL_ROW:
-        i = 12 + code - 7
-    else:
-        i = 3 + code % 3
-    return frame[n, i], frame[n, i + 3], frame[n, i + 6]
+        return axis_at(M, n, code - UNIVERSAL_ROW - 1)
+    return axis_at(F, n, code % 3)
 
 
 @part
-def tilted_axes(code, frame, n):
+def tilted_axes(code, block_work, n):
     """Return the axis of F and that of M whose swing or twist a row is about, world axes."""
     k = (code - SWING_ROW) % 3
-    return (
-        (frame[n, 3 + k], frame[n, 6 + k], frame[n, 9 + k]), (frame[n, 12 + k], frame[n, 15 + k], frame[n, 18 + k]),
-    )  # fmt: skip
+    return axis_at(block_work.R_WF, n, k), axis_at(block_work.R_WM, n, k)
 
 
 @part
-def tilting(code, frame, n):
+def tilting(code, block_work, n):
     """Return the direction whose product with the relative angular velocity is the rate of a swing or a twist.
 
     A unit across both axes, or (a_F + a_M) / (1 + a_F.a_M), which is longer than 1.
     """
-    its, mine = tilted_axes(code, frame, n)
+    its, mine = tilted_axes(code, block_work, n)
     if code < TWIST_ROW:
         return unit(cross(its, mine))
     return times(1.0 / max(1.0 + dot(its, mine), 1e-12), plus(its, mine))
 
 
 @kernel
-def tilting_rate(code, frame, n, w_a, w_b):
+def tilting_rate(code, block_work, n, w_a, w_b):
     """Time derivative of that direction."""
-    its, mine = tilted_axes(code, frame, n)
+    its, mine = tilted_axes(code, block_work, n)
     its_dot, mine_dot = cross(w_a, its), cross(w_b, mine)
     if code < TWIST_ROW:
         c, c_dot = cross(its, mine), plus(cross(its_dot, mine), cross(its, mine_dot))
@@ -224,9 +218,9 @@ def tilting_rate(code, frame, n, w_a, w_b):
 
 
 @kernel
-def tilt(code, frame, n):
+def tilt(code, block_work, n):
     """Return the swing or the twist between the frames of block n [rad]."""
-    x, y, z = relative_rotation(frame[n, 3:12], frame[n, 12:21])
+    x, y, z = relative_rotation(block_work.R_WF[n], block_work.R_WM[n])
     k = (code - SWING_ROW) % 3
     if code < TWIST_ROW:
         return swing_of(x, y, z, k)
@@ -234,28 +228,28 @@ def tilt(code, frame, n):
 
 
 @part
-def sideways(code, frame, n):
+def sideways(code, block_work, n):
     """Direction in the plane z_F in which a wheel with axle y_M, or a blade along x_M, does not slip; not a unit."""
-    z = (frame[n, 5], frame[n, 8], frame[n, 11])
+    z = axis_at(block_work.R_WF, n, 2)
     if code == EDGE_ROW:
-        return cross(z, (frame[n, 12], frame[n, 15], frame[n, 18]))
-    y = (frame[n, 13], frame[n, 16], frame[n, 19])
+        return cross(z, axis_at(block_work.R_WM, n, 0))
+    y = axis_at(block_work.R_WM, n, 1)
     return beyond(y, -dot(z, y), z)
 
 
 @kernel
-def sideways_rate(code, frame, n, w_a, w_b):
+def sideways_rate(code, block_work, n, w_a, w_b):
     """Time derivative of the unit direction that `sideways` gives."""
-    z = (frame[n, 5], frame[n, 8], frame[n, 11])
+    z = axis_at(block_work.R_WF, n, 2)
     z_dot = cross(w_a, z)
     if code == EDGE_ROW:
-        x = (frame[n, 12], frame[n, 15], frame[n, 18])
+        x = axis_at(block_work.R_WM, n, 0)
         turning = plus(cross(z_dot, x), cross(z, cross(w_b, x)))
     else:
-        y = (frame[n, 13], frame[n, 16], frame[n, 19])
+        y = axis_at(block_work.R_WM, n, 1)
         y_dot = cross(w_b, y)
         turning = beyond(beyond(y_dot, -(dot(z_dot, y) + dot(z, y_dot)), z), -dot(z, y), z_dot)
-    s = sideways(code, frame, n)
+    s = sideways(code, block_work, n)
     size = length(s)
     e = times(1.0 / size, s)
     return times(1.0 / size, beyond(turning, -dot(e, turning), e))
@@ -276,21 +270,21 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
         if not (every or keeps[r]) or blocks.touch[block[r]] >= 0:
             continue
         n, c, s = block[r], code[r], scale[r]
-        e, rate, drift = along_row(n, c, blocks, link_work, block_work.frame)
+        e, rate, drift = along_row(n, c, blocks, link_work, block_work)
         point(r, c, s, e, row_out)
         slip_out[r], gamma_out[r] = s * rate, -s * drift
         if motion[r] >= 0:
             slip_out[r] -= s * want[r, 1]
             gamma_out[r] += s * want[r, 2]
         if rows.pitch[r] != 0.0:
-            e, rate, drift = along_row(n, c + 3, blocks, link_work, block_work.frame)
+            e, rate, drift = along_row(n, c + 3, blocks, link_work, block_work)
             s *= -rows.pitch[r]
             row_out[r, 0], row_out[r, 1], row_out[r, 2] = s * e[0], s * e[1], s * e[2]
             slip_out[r], gamma_out[r] = slip_out[r] + s * rate, gamma_out[r] - s * drift
         m = blocks.mate[n]
         if m >= 0:
             c, s = blocks.code[m], s * blocks.factor[m]
-            e, rate, drift = along_row(m, c, blocks, link_work, block_work.frame)
+            e, rate, drift = along_row(m, c, blocks, link_work, block_work)
             point(r, c, s, e, row_work.mate)
             slip_out[r], gamma_out[r] = slip_out[r] + s * rate, gamma_out[r] - s * drift
 
@@ -311,16 +305,17 @@ def point(r, code, size, e, row_out):
 
 
 @part
-def along_row(n, c, blocks, link_work, frame):
+def along_row(n, c, blocks, link_work, block_work):
     """Direction in block n by a row's code, the rate along it, and what this rate's derivative is with zero vdot."""
     V, A, x, a, b = link_work.V, link_work.A, link_work.x, blocks.a[n], blocks.b[n]
-    e0, e1, e2 = direction(c, frame, n)
+    e0, e1, e2 = direction(c, block_work, n)
     wa0, wa1, wa2 = V[a, 0], V[a, 1], V[a, 2]
     wb0, wb1, wb2 = V[b, 0], V[b, 1], V[b, 2]
     if pushes(c):
-        u0, u1, u2 = frame[n, 24], frame[n, 25], frame[n, 26]
-        p0, p1, p2 = frame[n, 0] - x[b, 0], frame[n, 1] - x[b, 1], frame[n, 2] - x[b, 2]
-        r0, r1, r2 = frame[n, 0] - x[a, 0], frame[n, 1] - x[a, 1], frame[n, 2] - x[a, 2]
+        p, u = block_work.p_WM, block_work.u
+        u0, u1, u2 = u[n, 0], u[n, 1], u[n, 2]
+        p0, p1, p2 = p[n, 0] - x[b, 0], p[n, 1] - x[b, 1], p[n, 2] - x[b, 2]
+        r0, r1, r2 = p[n, 0] - x[a, 0], p[n, 1] - x[a, 1], p[n, 2] - x[a, 2]
         cb0, cb1, cb2 = wb1 * p2 - wb2 * p1, wb2 * p0 - wb0 * p2, wb0 * p1 - wb1 * p0
         ca0, ca1, ca2 = wa1 * r2 - wa2 * r1, wa2 * r0 - wa0 * r2, wa0 * r1 - wa1 * r0
         d0 = A[b, 3] + A[b, 1] * p2 - A[b, 2] * p1 + wb1 * cb2 - wb2 * cb1
@@ -331,23 +326,24 @@ def along_row(n, c, blocks, link_work, frame):
         d2 -= A[a, 5] + A[a, 0] * r1 - A[a, 1] * r0 + wa0 * ca1 - wa1 * ca0
         t0, t1, t2 = wa1 * e2 - wa2 * e1, wa2 * e0 - wa0 * e2, wa0 * e1 - wa1 * e0
         if c == AXLE_ROW or c == EDGE_ROW:
-            g0, g1, g2 = sideways_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
+            g0, g1, g2 = sideways_rate(c, block_work, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
             t0, t1, t2 = t0 + g0, t1 + g1, t2 + g2
         else:
             t0, t1, t2 = 2.0 * t0, 2.0 * t1, 2.0 * t2
         if blocks.rolls[n]:
-            d0, d1, d2 = d0 + frame[n, 30], d1 + frame[n, 31], d2 + frame[n, 32]
-            w0, w1, w2 = frame[n, 33], frame[n, 34], frame[n, 35]
+            drift, (w0, w1, w2) = block_work.drift, three(block_work.w_aF, n)
+            d0, d1, d2 = d0 + drift[n, 0], d1 + drift[n, 1], d2 + drift[n, 2]
             t0, t1, t2 = t0 + w1 * e2 - w2 * e1, t1 + w2 * e0 - w0 * e2, t2 + w0 * e1 - w1 * e0
     else:
-        u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+        w = block_work.w_FM
+        u0, u1, u2 = w[n, 0], w[n, 1], w[n, 2]
         d0, d1, d2 = A[b, 0] - A[a, 0], A[b, 1] - A[a, 1], A[b, 2] - A[a, 2]
         if c == ANGLE_ROW:
-            t0, t1, t2 = turning_rate(frame, n, wa0, wa1, wa2)
+            t0, t1, t2 = turning_rate(block_work, n, wa0, wa1, wa2)
         elif c >= SWING_ROW:
-            t0, t1, t2 = tilting_rate(c, frame, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
+            t0, t1, t2 = tilting_rate(c, block_work, n, (wa0, wa1, wa2), (wb0, wb1, wb2))
         elif c == UNIVERSAL_ROW:
-            t0, t1, t2 = cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2)
+            t0, t1, t2 = cross_rate(block_work, n, wa0, wa1, wa2, wb0, wb1, wb2)
         elif c > UNIVERSAL_ROW:
             t0, t1, t2 = wb1 * e2 - wb2 * e1, wb2 * e0 - wb0 * e2, wb0 * e1 - wb1 * e0
         else:
@@ -357,9 +353,9 @@ def along_row(n, c, blocks, link_work, frame):
 
 
 @kernel
-def turn_between_frames(frame, n):
+def turn_between_frames(block_work, n):
     """Return the axis about which M of block n is turned against F, world axes, and the angle [rad]."""
-    F, M = frame[n, 3:12], frame[n, 12:21]
+    F, M = block_work.R_WF[n], block_work.R_WM[n]
     x, y, z = relative_rotation(F, M)
     angle = math.sqrt(x * x + y * y + z * z)
     x, y, z = x / angle, y / angle, z / angle
@@ -368,13 +364,13 @@ def turn_between_frames(frame, n):
 
 
 @kernel
-def turning_rate(frame, n, wa0, wa1, wa2):
+def turning_rate(block_work, n, wa0, wa1, wa2):
     """Time derivative of that axis, as far as it has a part along the relative angular velocity u or across it.
 
     The axis turns with F, and against it so that its rate times u is cot(angle / 2) / 2 of the square of u across it.
     """
-    (e0, e1, e2), angle = turn_between_frames(frame, n)
-    u0, u1, u2 = frame[n, 21], frame[n, 22], frame[n, 23]
+    (e0, e1, e2), angle = turn_between_frames(block_work, n)
+    u0, u1, u2 = three(block_work.w_FM, n)
     along, k = e0 * u0 + e1 * u1 + e2 * u2, 0.5 / math.tan(0.5 * angle)
     return (
         wa1 * e2 - wa2 * e1 + k * (u0 - along * e0),
@@ -384,10 +380,9 @@ def turning_rate(frame, n, wa0, wa1, wa2):
 
 
 @kernel
-def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
+def cross_rate(block_work, n, wa0, wa1, wa2, wb0, wb1, wb2):
     """Time derivative of z_M x x_F."""
-    z0, z1, z2 = frame[n, 14], frame[n, 17], frame[n, 20]
-    x0, x1, x2 = frame[n, 3], frame[n, 6], frame[n, 9]
+    (z0, z1, z2), (x0, x1, x2) = axis_at(block_work.R_WM, n, 2), axis_at(block_work.R_WF, n, 0)
     p0, p1, p2 = wb1 * z2 - wb2 * z1, wb2 * z0 - wb0 * z2, wb0 * z1 - wb1 * z0
     q0, q1, q2 = wa1 * x2 - wa2 * x1, wa2 * x0 - wa0 * x2, wa0 * x1 - wa1 * x0
     return (
@@ -399,23 +394,24 @@ def cross_rate(frame, n, wa0, wa1, wa2, wb0, wb1, wb2):
 
 @door
 def slips(blocks, rows, block_work, row_work):
-    """J v of all rows less the wanted rate, from relative velocities in `frame` and unit wrenches in `row`."""
-    frame, want, slip_out, block = block_work.frame, row_work.want, row_work.slip, rows.block
+    """J v of all rows less the wanted rate, from relative velocities of frames and unit wrenches in `row`."""
+    want, slip_out, block = row_work.want, row_work.slip, rows.block
     for r in range(block.size):
         m = blocks.mate[block[r]]
-        slip_out[r] = power(row_work.row, r, frame, block[r])
+        slip_out[r] = power(row_work.row, r, block_work, block[r])
         if m >= 0:
-            slip_out[r] += power(row_work.mate, r, frame, m)
+            slip_out[r] += power(row_work.mate, r, block_work, m)
         if rows.motion[r] >= 0:
             slip_out[r] -= rows.scale[r] * want[r, 1]
 
 
 @part
-def power(row, r, frame, n):
+def power(row, r, block_work, n):
     """Return what the wrench of row r does in the relative motion of block n."""
+    w, u = block_work.w_FM, block_work.u
     return (
-        row[r, 0] * frame[n, 21] + row[r, 1] * frame[n, 22] + row[r, 2] * frame[n, 23]
-        + row[r, 3] * frame[n, 24] + row[r, 4] * frame[n, 25] + row[r, 5] * frame[n, 26]
+        row[r, 0] * w[n, 0] + row[r, 1] * w[n, 1] + row[r, 2] * w[n, 2]
+        + row[r, 3] * u[n, 0] + row[r, 4] * u[n, 1] + row[r, 5] * u[n, 2]
     )  # fmt: skip
 
 
@@ -427,7 +423,7 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
     driven freedoms: their coordinate less the wanted one; turns: their angle less that; gears: the sum of their
     coordinates; slides that follow a turn: less what its angle, whole turns and all, makes of it.
     """
-    frame, phi_out = block_work.frame, row_work.phi
+    F, M, way, phi_out = block_work.R_WF, block_work.R_WM, block_work.p_FM, row_work.phi
     block, code, scale, soft = rows.block, rows.code, rows.scale, rows.compliance
     for r in range(block.size):
         n, c = block[r], code[r]
@@ -435,22 +431,22 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
             phi_out[r] = 0.0
             continue
         if c == ANGLE_ROW:
-            value = turn_between_frames(frame, n)[1] - row_work.want[r, 0]
+            value = turn_between_frames(block_work, n)[1] - row_work.want[r, 0]
         elif c >= SWING_ROW:
-            value = tilt(c, frame, n) - row_work.want[r, 0]
+            value = tilt(c, block_work, n) - row_work.want[r, 0]
         elif rows.motion[r] >= 0:
             value = coordinate[rows.column[r]] - row_work.want[r, 0]
         elif blocks.mate[n] >= 0:
             value = geared(blocks, n, coordinate)
         elif c < 3:
-            e0, e1, e2 = direction(c, frame, n)
-            value = e0 * frame[n, 27] + e1 * frame[n, 28] + e2 * frame[n, 29]
+            e0, e1, e2 = direction(c, block_work, n)
+            value = e0 * way[n, 0] + e1 * way[n, 1] + e2 * way[n, 2]
             if rows.pitch[r] != 0.0:
                 value -= rows.pitch[r] * coordinate[rows.column[r]]
         elif c == UNIVERSAL_ROW:
-            value = frame[n, 3] * frame[n, 14] + frame[n, 6] * frame[n, 17] + frame[n, 9] * frame[n, 20]
+            value = dot(axis_at(F, n, 0), axis_at(M, n, 2))
         else:
-            value = turned(frame, n, c - 3, rows.locked[r])
+            value = turned(block_work, n, c - 3, rows.locked[r])
         phi_out[r] = scale[r] * value
 
 
@@ -462,9 +458,9 @@ def geared(blocks, n, coordinate):
 
 
 @kernel
-def turned(frame, n, i, locked):
+def turned(block_work, n, i, locked):
     """How far M is turned against F about F's axis i [rad], by rotation vector or by the axes z."""
-    F, M = frame[n, 3:12], frame[n, 12:21]
+    F, M = block_work.R_WF[n], block_work.R_WM[n]
     j, k = (i + 1) % 3, (i + 2) % 3
     if not locked:  # e_i . (z_F x z_M), i in 0, 1
         if i == 0:
@@ -488,17 +484,15 @@ def turned(frame, n, i, locked):
 @kernel
 def jacobians(links, freedoms, blocks, link_work, freedom_work, block_work, row_work, J_out):
     """Scaled Jacobian J' of every block, support x rows, with J M^-1 J^T = J' J'^T; needs `articulate`."""
-    x, frame = link_work.x, block_work.frame
     for n in range(blocks.rows.size):
         row = row_work.mate if blocks.second[n] else row_work.row
         m, at, a, b, fork = blocks.rows[n], blocks.jacobian[n], blocks.a[n], blocks.b[n], blocks.fork[n]
         for r in range(m):
             i = blocks.row[n] + r
             s = at + r
-            K, s = climb(
-                links, freedoms, link_work, freedom_work, b, fork, wrench_about(frame, x, row, n, i, b), s, m, J_out
-            )
-            k = wrench_about(frame, x, row, n, i, a)
+            k = wrench_about(block_work, link_work, row, n, i, b)
+            K, s = climb(links, freedoms, link_work, freedom_work, b, fork, k, s, m, J_out)
+            k = wrench_about(block_work, link_work, row, n, i, a)
             k, s = climb(
                 links, freedoms, link_work, freedom_work, a, fork, (-k[0], -k[1], -k[2], -k[3], -k[4], -k[5]), s, m,
                 J_out,
@@ -613,15 +607,15 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
 
     After `outward`: rows that act agree with J vdot = gamma; those that were cut need not.
     """
-    frame, gamma = block_work.frame, row_work.gamma
+    gamma = row_work.gamma
     worst, at, size = 0.0, -1, SLOW
     for r in range(gamma.size):
         if rows.compliance[r] == 0.0:
             n = rows.block[r]
-            pull, largest = answered(n, r, row_work.row, blocks, link_work, frame)
+            pull, largest = answered(n, r, row_work.row, blocks, link_work, block_work)
             size = max(size, abs(gamma[r]), largest)
             if blocks.mate[n] >= 0:
-                more, largest = answered(blocks.mate[n], r, row_work.mate, blocks, link_work, frame)
+                more, largest = answered(blocks.mate[n], r, row_work.mate, blocks, link_work, block_work)
                 pull, size = pull + more, max(size, largest)
             if abs(pull - gamma[r]) > worst:
                 worst, at = abs(pull - gamma[r]), r
@@ -629,10 +623,10 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
 
 
 @part
-def answered(n, r, row, blocks, link_work, frame):
+def answered(n, r, row, blocks, link_work, block_work):
     """Return what the links of block n do along the wrench of row r, and the largest that it could be."""
-    A, B, x, a, b = link_work.A, link_work.B, link_work.x, blocks.a[n], blocks.b[n]
-    k, j = wrench_about(frame, x, row, n, r, b), wrench_about(frame, x, row, n, r, a)
+    A, B, a, b = link_work.A, link_work.B, blocks.a[n], blocks.b[n]
+    k, j = wrench_about(block_work, link_work, row, n, r, b), wrench_about(block_work, link_work, row, n, r, a)
     largest = max(extent(k, B, b), extent(j, B, a), extent(k, A, b), extent(j, A, a))
     return along(k, B, b) - along(j, B, a), largest
 

@@ -29,7 +29,7 @@ FAST, TURNED, STRAIGHT = 1e-4, 0.05, 1e-10
 @door
 def touch_frames(touches, link_work, point_work, block_work):
     """Place every point, and fill the frames of its block: two tangents and the normal, the position off by the gap."""
-    x, V, frame_out = link_work.x, link_work.V, block_work.frame
+    x, V, F_out, M_out = link_work.x, link_work.V, block_work.R_WF, block_work.R_WM
     p_out, n, t1, t2, u_out = point_work.p, point_work.n, point_work.t1, point_work.t2, point_work.u
     status = contact_points(touches, x, link_work.R, V, touches.mode.size, point_work)
     for k in range(touches.mode.size):
@@ -46,13 +46,13 @@ def touch_frames(touches, link_work, point_work, block_work):
             slip_direction(k, point_work)
         if block >= 0:
             for i in range(3):
-                frame_out[block, i] = p_out[k, i]
-                frame_out[block, 3 + 3 * i] = frame_out[block, 12 + 3 * i] = t1[k, i]
-                frame_out[block, 4 + 3 * i] = frame_out[block, 13 + 3 * i] = t2[k, i]
-                frame_out[block, 5 + 3 * i] = frame_out[block, 14 + 3 * i] = n[k, i]
-                frame_out[block, 21 + i] = V[b, i] - V[a, i]
-                frame_out[block, 24 + i] = u_out[k, i]
-                frame_out[block, 27 + i] = point_work.gap[k] * n[k, i]
+                F_out[block, 3 * i] = M_out[block, 3 * i] = t1[k, i]
+                F_out[block, 3 * i + 1] = M_out[block, 3 * i + 1] = t2[k, i]
+                F_out[block, 3 * i + 2] = M_out[block, 3 * i + 2] = n[k, i]
+                block_work.p_WM[block, i] = p_out[k, i]
+                block_work.w_FM[block, i] = V[b, i] - V[a, i]
+                block_work.u[block, i] = u_out[k, i]
+                block_work.p_FM[block, i] = point_work.gap[k] * n[k, i]
     return status
 
 

@@ -360,10 +360,10 @@ def put_joint(tables, work, joint, c, angle, n, k):
         for j in range(3 if angle else 1):
             e = beyond(e, n[j], three(work.freedoms.axis, i + j))
     elif block >= 0:
-        a, b, at = blocks.a[block], blocks.b[block], three(work.blocks.frame, block)
+        a, b, at = blocks.a[block], blocks.b[block], three(work.blocks.p_WM, block)
         slides = tables.columns.linear[c] == 1 and not angle
         for j in range(3 if angle else 1):
-            e = beyond(e, n[j], direction(tables.columns.code[c + j], work.blocks.frame, block))
+            e = beyond(e, n[j], direction(tables.columns.code[c + j], work.blocks, block))
     else:
         return False
     press.meeting[k], press.kept[k], press.key[k, 1] = -1, -1, 0
