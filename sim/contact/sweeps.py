@@ -12,7 +12,7 @@ def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) ->
 
     enough: residual [share of rate] at which it stops.
     """
-    from sim.kernels.unilateral.cones import sweep_cones
+    from sim.kernels.unilateral.cones import Answers, Laws, sweep_cones
 
     inside = np.flatnonzero(problem.closed)
     k = len(inside)
@@ -27,9 +27,9 @@ def sweep(problem: ContactProblem, P: np.ndarray, sweeps: int, enough: float) ->
     outside[inside] = P_out
     z_out = np.ascontiguousarray(problem.rates(outside)[inside])
     reply = np.zeros(2)
-    made = sweep_cones(
-        first, partner, own, blocks, problem.mu[inside], problem.least[inside], problem.given[inside].astype(np.int64),
-        problem.sliding[inside], P_out, z_out, reply, sweeps, enough, problem.rate,
-    )  # fmt: skip
+    answers = Answers(first, partner, own, blocks)
+    given = problem.given[inside].astype(np.int64)
+    laws = Laws(problem.mu[inside], problem.least[inside], given, problem.sliding[inside])
+    made = sweep_cones(answers, laws, P_out, z_out, reply, sweeps, enough, problem.rate)
     outside[inside] = P_out
     return outside, int(made), float(reply[0]), bool(reply[1])

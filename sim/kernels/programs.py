@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.jit import chapter, kernel, story_door
 from sim.kernels.system import unpack
@@ -46,35 +47,45 @@ def total_com(link_work, k):
     return moment / mass
 
 
+class Seen(NamedTuple):
+    """What formulas read of a motion."""
+
+    coordinate: Any
+    rate: Any
+    torque: Any
+    link_work: Any
+    body_work: Any
+    joint_work: Any
+    contact_work: Any
+    one_work: Any
+
+
 @kernel
-def load(
-    constants, points, operation, argument, t, coordinate, rate, torque, link_work, body_work, joint_work, contact_work,
-    one_work,
-):  # fmt: skip
+def load(constants, points, operation, argument, t, seen):
     """Value of an instruction that reads the state."""
     if operation == CONSTANT:
         return constants[argument]
     if operation == TIME:
         return t
     if operation == COORDINATE:
-        return coordinate[argument]
+        return seen.coordinate[argument]
     if operation == RATE:
-        return rate[argument]
+        return seen.rate[argument]
     if operation == POSITION:
-        return point_component(points, link_work, argument // 3, argument % 3)
+        return point_component(points, seen.link_work, argument // 3, argument % 3)
     if operation == VELOCITY:
-        return point_velocity(points, link_work, argument // 3, argument % 3)
+        return point_velocity(points, seen.link_work, argument // 3, argument % 3)
     if operation == ROTATION:
-        return body_work.R_WB[argument // 9, argument % 9]
+        return seen.body_work.R_WB[argument // 9, argument % 9]
     if operation == FORCE:
-        return joint_work.force[argument // 6, argument % 6]
+        return seen.joint_work.force[argument // 6, argument % 6]
     if operation == PRESSING:
-        return contact_work.force[argument // 3, argument % 3]
+        return seen.contact_work.force[argument // 3, argument % 3]
     if operation == TORQUE:
-        return torque[argument]
+        return seen.torque[argument]
     if operation == ENERGY:
-        return one_work.energy[0, 0] + one_work.energy[0, 1]
-    return total_com(link_work, argument)
+        return seen.one_work.energy[0, 0] + seen.one_work.energy[0, 1]
+    return total_com(seen.link_work, argument)
 
 
 @kernel
@@ -129,14 +140,14 @@ def binary(operation, a, b):
 def run_program(tables, work, program, t):
     """Evaluate a program at the state that `work` holds; not-a-number where a formula has no value."""
     codes, stack_work = tables.codes, work.stack
+    seen = Seen(
+        work.coordinate, work.rate, work.torque, work.links, work.bodies, work.joints, work.contacts, work.one
+    )  # fmt: skip
     top = 0
     for n in range(tables.programs[program, 0], tables.programs[program, 1]):
         operation = codes[n, 0]
         if operation <= COM:
-            stack_work[top] = load(
-                tables.constants, tables.points, operation, codes[n, 1], t, work.coordinate, work.rate, work.torque,
-                work.links, work.bodies, work.joints, work.contacts, work.one,
-            )  # fmt: skip
+            stack_work[top] = load(tables.constants, tables.points, operation, codes[n, 1], t, seen)
             top += 1
         elif operation <= MAX:
             top -= 1

@@ -7,6 +7,7 @@ has followed before.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.advance import advance, begin
 from sim.kernels.guards.crossings import crosses
@@ -15,6 +16,26 @@ from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
 from sim.kernels.tables import FOLLOWS, FRESH, Status, T
 
 STEPS_A_CALL = 1 << 40
+
+
+class Machine(NamedTuple):
+    """What follows motions: who answers, what all stands in, and the integrator."""
+
+    answers: Any
+    system: Any
+    reply_out: Any
+    stepper: Any
+    memory_out: Any  # all that controls, work, guards and stepper hold
+    row_out: Any
+
+
+class Motions(NamedTuple):
+    """Motions of n states, sampled at the same times."""
+
+    q_out: Any  # (n, samples, nq)
+    v_out: Any  # (n, samples, nv)
+    status_out: Any  # (n,)
+    reached_out: Any  # (n,) the last sample that was reached, or -1
 
 
 @chapter
@@ -97,8 +118,9 @@ def write(y, s, k, q_out, v_out):
 
 
 @chapter
-def follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, q_out, v_out):
+def follow_one(machine, torques, t, dt, s, q_out, v_out):
     """Follow state s, which stands in stepper.y, sample by sample.  Returns (status, last sample reached or -1)."""
+    answers, system, reply_out, stepper = machine.answers, machine.system, machine.reply_out, machine.stepper
     _, control, work, guards = unpack(system)
     if torques.shape[1] > 0:
         hold(torques, s, 0, control)
@@ -111,7 +133,7 @@ def follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, 
             status = slope_anew(answers, system, stepper)
         if status == Status.OK:
             work.one.intact[0] = 0  # as between two calls of a run, so that its bits are the same
-            status = go_on(answers, system, reply_out, stepper, guards, control, row_out, t + k * dt)
+            status = go_on(answers, system, reply_out, stepper, guards, control, machine.row_out, t + k * dt)
         if status != Status.OK:
             return status, k - 1
         write(stepper.y, s, k, q_out, v_out)
@@ -119,26 +141,24 @@ def follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, 
 
 
 @unlocked_door
-def roll_out(
-    answers, system, reply_out, stepper, fresh, memory_out, row_out, states, torques, t, dt, first, end, q_out, v_out,
-    status_out, reached_out,
-):  # fmt: skip
+def roll_out(machine, fresh, states, torques, t, dt, first, end, motions):
     """Follow the states from `first` to before `end`, sampled every dt [s] from t on.
 
-    fresh: all that controls, work, guards and stepper hold at the start, which memory_out is the place of.
+    fresh: what the machine's memory holds at the start.
     states: (n, nq + nv).  torques: (n, samples - 1, columns), or (0, 0, 0) when none are held.
-    q_out, v_out: (n, samples, nq or nv); nan from where a motion could not be continued, with its
-    status and the last sample reached, -1 when it could not begin.
+    motions: q and v are nan from where a motion could not be continued, with its status and the last sample reached,
+    -1 when it could not begin.
     """
+    memory_out, stepper, q_out, v_out = machine.memory_out, machine.stepper, motions.q_out, motions.v_out
     for s in range(first, end):
         for i in range(fresh.size):
             memory_out[i] = fresh[i]
         for i in range(states.shape[1]):
             stepper.y[i] = states[s, i]
-        status, reached = follow_one(answers, system, reply_out, stepper, row_out, torques, t, dt, s, q_out, v_out)
+        status, reached = follow_one(machine, torques, t, dt, s, q_out, v_out)
         for k in range(reached + 1, q_out.shape[1]):
             for i in range(q_out.shape[2]):
                 q_out[s, k, i] = math.nan
             for i in range(v_out.shape[2]):
                 v_out[s, k, i] = math.nan
-        status_out[s], reached_out[s] = status, reached
+        motions.status_out[s], motions.reached_out[s] = status, reached

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.kernels.answers import system_of
-from sim.kernels.rollouts import roll_out
+from sim.kernels.rollouts import Machine, Motions, roll_out
 from sim.kernels.system import address
 from sim.kernels.tables import (
     ARMED,
@@ -364,10 +364,11 @@ class Worker:
     ) -> None:  # fmt: skip
         """Follow the states from `first` to before `end`, without the interpreter's lock."""
         system = self.system
-        roll_out(
-            system.answers, address(system.places), system.reply, self.stepper, fresh, self.memory, self._row, y,
-            torques, start, dt, first, end, out.q, out.v, out.status, out.reached,
+        machine = Machine(
+            system.answers, address(system.places), system.reply, self.stepper, self.memory, self._row
         )  # fmt: skip
+        motions = Motions(out.q, out.v, out.status, out.reached)
+        roll_out(machine, fresh, y, torques, start, dt, first, end, motions)
 
 
 def in_one_piece(*wholes: Any) -> tuple[np.ndarray, Iterator[Any]]:

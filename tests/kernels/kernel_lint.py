@@ -2,7 +2,8 @@
 
 A kernel writes only to parameters whose names end in `_out` or `_work`, also through aliases,
 fields, slices and calls of other kernels; a story, which is handed the whole of them, may write to
-the members of `work`, `stepper`, `control` and `guards`.  Kernels allocate nothing, build no lists or
+the members of `work`, `stepper`, `control` and `guards`.  Of what is handed on in one piece, the member's name says
+the same.  Kernels allocate nothing, build no lists or
 dictionaries, have no defaults, say in a docstring what they do, and index a column of a record
 table before the row: writing to a field of a row is slow to compile and wrong when interpreted.
 """
@@ -62,8 +63,8 @@ class Reading:
 
     def __init__(self, function: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]):
         self.function, self.known = function, known
-        story = decorator(function) in STORIES
-        self.origin = {a.arg: Origin(a.arg, story and a.arg in WHOLES) for a in function.args.args}
+        self.story = decorator(function) in STORIES
+        self.origin = {a.arg: Origin(a.arg, self.story and a.arg in WHOLES) for a in function.args.args}
 
     def breaches(self) -> Iterator[str]:
         """Yield a sentence for each broken promise."""
@@ -106,7 +107,7 @@ class Reading:
 
     def _name(self, name: str, value: ast.expr | None) -> None:
         """Follow an alias: `a = b`, `a = b.c`, `a = b[i:j]`; anything else is a new value."""
-        origin = self.origin.get(root(value) or "") if value is not None else None
+        origin = self._origin(value) if value is not None else None
         if isinstance(value, ast.Call) and ast.unparse(value.func) == "vector":
             origin = Origin(name, True)
         if origin is None:
@@ -114,9 +115,18 @@ class Reading:
         else:
             self.origin[name] = origin
 
+    def _origin(self, node: ast.expr) -> Origin | None:
+        """Return where an expression comes from: of `bundle.x_out[i]`, x_out."""
+        origin = self.origin.get(root(node) or "")
+        while origin is not None and isinstance(node, ast.Subscript | ast.Attribute):
+            name = node.attr if isinstance(node, ast.Attribute) else ""
+            if name.endswith(WRITABLE) or (self.story and name in WHOLES):
+                return Origin(name, True)
+            node = node.value
+        return origin
+
     def _write(self, target: ast.expr) -> Iterator[str]:
-        name = root(target)
-        origin = self.origin.get(name or "")
+        origin = self._origin(target)
         if origin is None:
             yield f"writes {ast.unparse(target)}, which is no parameter"
         elif not origin.writable:
@@ -132,7 +142,7 @@ class Reading:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             yield f"calls {called} with keywords or stars"
         for parameter, argument in zip(kernel.args.args, node.args, strict=False):
-            origin = self.origin.get(root(argument) or "")
+            origin = self._origin(argument)
             if parameter.arg.endswith(WRITABLE) and origin is not None and not origin.writable:
                 yield f"lets {called} write {origin.parameter}, which is an input"
 

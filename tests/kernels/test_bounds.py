@@ -218,6 +218,12 @@ class Tree:
         )  # fmt: skip
         return self.spans
 
+    def moving(self) -> spans.Moving:
+        """As kernels have it."""
+        return spans.Moving(
+            self.links, self.freedoms, self.work, None, None, self.off, self.most, self.spans, np.zeros(6, np.int64)
+        )  # fmt: skip
+
 
 def test_departures_grow_outward_along_the_tree() -> None:
     tree = Tree()
@@ -280,7 +286,7 @@ def test_departures_as_seen_from_a_link_that_others_hang_on(ahead: float) -> Non
     tree.spread()
     work, c = tree.work, np.array([0.7, -0.4, 0.9])
     work.x[5] = c - [0.2, 0.3, 0.6]  # an arm of 0.7 m
-    rest = (tree.links, tree.freedoms, ahead, work, tree.off, tree.most, tree.spans, np.zeros(6, np.int64))
+    rest = (ahead, tree.moving())
     found = plain(spans.path_departs)(tuple(c), 5, 0, *rest)
     wanted = (plain(spans.departs)(tree.spans, 5, 0.7), tree.spans.spin_off[5], tree.spans.spin[5])
     assert found == pytest.approx(wanted, rel=1e-13)
@@ -309,13 +315,13 @@ def test_how_fast_a_root_slides_past_another_along_a_direction() -> None:
     freedoms = lay_out(links, [TRANSLATIONAL, FIXED, FIXED, FREE])
     rng = np.random.default_rng(4)
     work.axis, v, n = rng.normal(size=(7, 3)), rng.normal(size=7), np.array([2.0, 3.0, -6.0]) / 7.0
-    along = work.axis @ n
+    along, moving = work.axis @ n, spans.Moving(links, freedoms, None, work, v, None, None, None, None)
     one, other = along[0] * curves.slope[:, 0], curves.slope[:, 1:4] @ along[1:4]
     for a, b, rates in ((0, 1, one), (1, 4, other - one), (4, 1, one - other), (4, 0, -other), (0, 0, 0.0 * one)):
-        low, high = plain(spans.root_slides)(links, freedoms, work, curves.span, curves.n, a, b, *n)
+        low, high = plain(spans.root_slides)(moving, curves.span, a, b, tuple(n))
         assert (low, high) == pytest.approx((rates.min(), rates.max()), rel=1e-12, abs=1e-15)
     for b, rate in ((0, 0.0), (1, v[0] * along[0]), (4, v[1:4] @ along[1:4])):
-        assert plain(spans.root_slides_now)(links, freedoms, work, v, b, *n) == pytest.approx(rate, rel=1e-13)
+        assert plain(spans.root_slides_now)(moving, b, tuple(n)) == pytest.approx(rate, rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -366,7 +372,7 @@ class Stops:
         told = np.zeros(5)
         work = SimpleNamespace(coordinate=self.coordinate, ranges=self.ranges)
         verdict = plain(spans.judge)(
-            SimpleNamespace(stops=self.stops), work, self.guards, g, 0.0, SECONDS, AT, np.zeros(3), told
+            SimpleNamespace(stops=self.stops), work, self.guards, g, 0.0, spans.Stretch(np.zeros(3), SECONDS, AT), told
         )
         return verdict, told[2]
 
@@ -498,9 +504,14 @@ class Formulas:
 
     def load(self, operation: int, argument: int, at: float = AT) -> tuple[tuple[float, ...], float]:
         return plain(spans.load_interval)(
-            np.array([3.0, 4.0]), self.points, self.links, self.of_freedoms, operation, argument, 5.0, SECONDS, at,
-            self.curves.span,
-            self.ranges, self.rates, self.work, self.bodies, self.freedoms, self.v, self.spans,
+            np.array([3.0, 4.0]), self.points, operation, argument, 5.0, spans.Stretch(self.curves.span, SECONDS, at),
+            self.ranges, self.rates, self.bodies, self.moving(),
+        )  # fmt: skip
+
+    def moving(self) -> spans.Moving:
+        """As kernels have it."""
+        return spans.Moving(
+            self.links, self.of_freedoms, self.work, self.freedoms, self.v, None, None, self.spans, None
         )  # fmt: skip
 
 
@@ -524,9 +535,9 @@ def test_a_point_has_the_rate_of_its_link_and_of_the_root_that_slides(k: int) ->
     axis = one.freedoms.axis[0, k]
     slides = axis * one.curves.slope[:, 0]
     low, high = rate - one.v[0] * axis + slides.min() - off, rate - one.v[0] * axis + slides.max() + off
-    assert plain(spans.point_rates)(
-        one.points, one.links, one.of_freedoms, 6 + k, one.curves.span, one.work, one.freedoms, one.v, one.spans
-    ) == pytest.approx((value, low, high), rel=1e-12)
+    assert plain(spans.point_rates)(one.points, 6 + k, one.curves.span, one.moving()) == pytest.approx(
+        (value, low, high), rel=1e-12
+    )
     interval, here = one.load(VELOCITY, 6 + k)
     assert interval == pytest.approx((low, high, -np.inf, np.inf), rel=1e-12)
     assert here == pytest.approx(0.5 * (low + high), rel=1e-12)
@@ -577,16 +588,10 @@ def test_coordinates_of_loop_joints_go_as_far_as_both_sides_depart(kind: str, ha
     place, w, u = tuple(work.p_WM[1]), np.linalg.norm(work.w_FM[1]), np.linalg.norm(work.u[1])
     coordinate, rate = np.linspace(0.1, 0.6, 6), np.linspace(-0.5, 0.5, 6)
     ranges, rates = np.full((2, 6, 5), 7.0)
-    path = np.zeros(6, np.int64)
     plain(spans.loop_ranges)(
-        tree.links, tree.freedoms, blocks, columns_of(kind, 2, 6), tree.work, work, coordinate, rate, BEFORE, AFTER,
-        tree.off, tree.most, tree.spans, path,
-        ranges, rates,
+        blocks, columns_of(kind, 2, 6), work, coordinate, rate, BEFORE, AFTER, tree.moving(), ranges, rates
     )  # fmt: skip
-    meet, rest = (
-        0 if hang == "on the world" else 2,
-        (tree.links, tree.freedoms, AFTER, tree.work, tree.off, tree.most, tree.spans, path),
-    )
+    meet, rest = 0 if hang == "on the world" else 2, (AFTER, tree.moving())
     (slide_a, off_a, spin_a), (slide_b, off_b, _) = (plain(spans.path_departs)(place, b, meet, *rest) for b in (3, 5))
     slides, swing = slide_a + slide_b, min(AFTER * spin_a, 2.0)
     if meet == 0:

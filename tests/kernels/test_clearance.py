@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels import chosen
 from sim.kernels.guards import clearance
+from sim.kernels.guards.spans import Moving, Stretch
 from sim.kernels.tables import (
     BLOCK,
     BOX,
@@ -86,9 +87,13 @@ class Pair:
     def rolling(self, seconds: float = 0.2) -> float:
         c = [tuple(solid.x) for solid in self.solids]
         return plain(clearance.rolling_speed)(
-            self.shapes, 0, 1, tuple(self.n), *c, self.links, self.of_freedoms, self.curves.span, seconds, self.work,
-            self.freedoms,
-            self.v, self.spans, self.pose,
+            self.shapes, 0, 1, tuple(self.n), *c, Stretch(self.curves.span, seconds, 0.5), self.moving(), self.pose
+        )  # fmt: skip
+
+    def moving(self, off: np.ndarray | None = None, most: np.ndarray | None = None) -> Moving:
+        """As kernels have it."""
+        return Moving(
+            self.links, self.of_freedoms, self.work, self.freedoms, self.v, off, most, self.spans, np.zeros(3, int)
         )  # fmt: skip
 
 
@@ -173,8 +178,7 @@ def test_centres_come_together_by_their_speeds_and_what_these_depart(meet: int) 
     c_a, c_b = (solid.x for solid in pair.solids)
     off, most = np.array([0.6, 0.7]), np.array([1.1, 1.3])
     r0, r1, spin_a, spin_b = plain(clearance.centre_rates)(
-        tuple(pair.n), tuple(c_a), tuple(c_b), 1, 2, meet, pair.links, pair.of_freedoms, pair.curves.span, 0.2,
-        pair.work, pair.freedoms, pair.v, off, most, pair.spans, np.zeros(3, np.int64),
+        tuple(pair.n), tuple(c_a), tuple(c_b), 1, 2, meet, pair.curves.span, 0.2, pair.moving(off, most)
     )  # fmt: skip
 
     def seen(k: int, c: np.ndarray) -> np.ndarray:

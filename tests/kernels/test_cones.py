@@ -33,8 +33,9 @@ class Sweeping:
     def run(self, sweeps: int, enough: float = 1e-13, kernel: object = None) -> int:
         self.z = (self.G @ self.P.ravel() + self.b).reshape(-1, 3)
         return (kernel or cones.sweep_cones)(
-            self.first, self.partner, self.own, self.blocks, self.mu, self.least, self.known, self.d, self.P, self.z,
-            self.reply, sweeps, enough, np.abs(self.b).max(),
+            cones.Answers(self.first, self.partner, self.own, self.blocks),
+            cones.Laws(self.mu, self.least, self.known, self.d), self.P, self.z, self.reply, sweeps, enough,
+            np.abs(self.b).max(),
         )  # fmt: skip
 
 

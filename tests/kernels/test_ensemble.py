@@ -180,7 +180,7 @@ def followed(
         rollouts.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went,
         slope_anew=anew
     )  # fmt: skip
-    found = run("a", "s", "r", s, "o", torques, 2.5, 0.1, 1, q, v)
+    found = run(rollouts.Machine("a", "s", "r", s, None, "o"), torques, 2.5, 0.1, 1, q, v)
     assert np.all(q[0] == -1.0) and np.all(v[0] == -1.0)
     return (int(found[0]), int(found[1])), log, q[1], v[1]
 
@@ -220,17 +220,19 @@ def test_states_are_rolled_out_from_the_same_memory() -> None:
     q, v, status, reached = np.zeros((4, 5, NQ)), np.zeros((4, 5, NV)), np.full(4, 99), np.full(4, 99)
     seen = []
 
-    def follow_one(answers, system, reply, stepper, row_out, torques, t, dt, k, q_out, v_out):
+    machine = rollouts.Machine("a", "s", "r", s, memory, "o")
+
+    def follow_one(given, torques, t, dt, k, q_out, v_out):
         np.testing.assert_array_equal(memory, fresh)
         memory[:] = -1.0
-        np.testing.assert_array_equal(stepper.y[: NQ + NV], states[k])
-        seen.append((answers, system, reply, row_out, torques, t, dt, k))
+        np.testing.assert_array_equal(s.y[: NQ + NV], states[k])
+        seen.append((given is machine, torques, t, dt, k))
         q_out[k], v_out[k] = 1.0, 2.0
         return (Status.OK, 4) if k == 1 else (Status.NOT_SOLVED, 2)
 
     run = plain(rollouts.roll_out, follow_one=follow_one)
-    run("a", "s", "r", s, fresh, memory, "o", states, "u", 2.5, 0.1, 1, 3, q, v, status, reached)
-    assert seen == [("a", "s", "r", "o", "u", 2.5, 0.1, k) for k in (1, 2)]
+    run(machine, fresh, states, "u", 2.5, 0.1, 1, 3, rollouts.Motions(q, v, status, reached))
+    assert seen == [(True, "u", 2.5, 0.1, k) for k in (1, 2)]
     assert status.tolist() == [99, Status.OK, Status.NOT_SOLVED, 99] and reached.tolist() == [99, 4, 2, 99]
     assert np.all(q[1] == 1.0) and np.all(v[1] == 2.0) and np.all(q[[0, 3]] == 0.0)
     for array, value in ((q, 1.0), (v, 2.0)):

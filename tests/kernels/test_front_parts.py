@@ -40,6 +40,15 @@ class Front:
         self.G = np.tril(A @ A.T) + np.triu(np.full((ROOM, ROOM), 77.0), 1)
         self.work.at = self.work.at.copy()
 
+    @property
+    def waiting(self) -> pivots.Front:
+        """As kernels have it."""
+        return pivots.Front(self.row, self.work.at, self.K, self.G)
+
+    def notes(self, fronts_work: np.recarray, ids: np.ndarray, J: np.ndarray) -> fronts.Notes:
+        """Return what a pass writes down."""
+        return fronts.Notes(self.work, self.blocks, fronts_work, self.one, ids, J)
+
     def by_row(self, p: int | None = None) -> tuple[dict[int, np.ndarray], dict[tuple[int, int], float]]:
         """Return wrenches and compliances by rows."""
         p = self.p if p is None else p
@@ -62,7 +71,7 @@ def test_a_row_that_is_taken_off_leaves_the_others_as_they_are(j: int) -> None:
     K, G = front.by_row()
     r, last = int(front.row[j]), front.K[j].copy()
     own = {s: G[r, s] for s in front.row[:5].tolist()}
-    q = plain(fronts.remove)(j, 5, front.work.at, front.row, front.K, front.G)
+    q = plain(fronts.remove)(j, 5, front.waiting)
     assert q == 4 and front.row[4] == r and front.work.at[r] == -1
     np.testing.assert_array_equal(front.K[4], last)
     for i, s in enumerate(front.row[:5].tolist()):
@@ -84,7 +93,7 @@ def test_elimination_takes_a_row_out_of_the_others(j: int, choose: int, place: i
     front.work.order = -9
     J, ids = np.full(20, 55.0), np.full(20, 66)
     q = plain(fronts.eliminate)(
-        place, j, 5, choose, front.rows, front.work.at, front.work, front.one, ids, J, front.row, front.K, front.G
+        place, j, 5, choose, front.rows, front.notes(table(FRONT_WORK, 1), ids, J), front.waiting
     )  # fmt: skip
     others = [s for s in K if s != r]
     root = np.sqrt(G[r, r])
@@ -112,7 +121,7 @@ def test_a_row_that_a_stage_lost_pushes_nothing() -> None:
     before = front.by_row()
     J, ids = np.zeros(20), np.zeros(20, int)
     plain(fronts.eliminate)(
-        6, 2, 5, 0, front.rows, front.work.at, front.work, front.one, ids, J, front.row, front.K, front.G
+        6, 2, 5, 0, front.rows, front.notes(table(FRONT_WORK, 1), ids, J), front.waiting
     )  # fmt: skip
     assert front.work.ip[7] == 0.0 and np.all(front.work.k[7] == 0.0)
     found = front.by_row(4)
@@ -122,11 +131,11 @@ def test_a_row_that_a_stage_lost_pushes_nothing() -> None:
 def test_a_row_joins_once_and_is_closed_when_it_comes_again() -> None:
     front = Front(1)
     front.work.closed = 0
-    assert plain(fronts.join)(6, 5, front.work.at, front.work, front.row, front.K, front.G) == 6
+    assert plain(fronts.join)(6, 5, front.work, front.waiting) == 6
     assert front.row[5] == 6 and front.work.at[6] == 5 and front.work.closed[6] == 0
     assert np.all(front.K[5] == 0.0) and np.all(front.G[5, :6] == 0.0) and front.G[5, 6] == 77.0
     front.K[5], front.G[5, :6] = 3.0, 4.0
-    assert plain(fronts.join)(6, 6, front.work.at, front.work, front.row, front.K, front.G) == 6
+    assert plain(fronts.join)(6, 6, front.work, front.waiting) == 6
     assert front.work.closed.tolist() == [0, 0, 0, 0, 0, 0, 1, 0, 0]
     assert np.all(front.K[5] == 3.0) and np.all(front.G[5, :6] == 4.0)
 
@@ -141,10 +150,11 @@ def test_rows_are_handed_to_a_parent_who_adds_its_own() -> None:
     shared = first.work
     parts = []
     for b, front in ((5, Front(9, (0, 6))), (4, second), (3, first)):
-        front.work.at = shared.at  # one table for all
         parts.append(front.by_row())
         ids[work.ids[b] : work.ids[b] + front.p] = front.row[: front.p]
-        plain(fronts.hand_on)(b, front.p, shared, work, one, front.row, front.K, front.G, pile)
+        shared.at[front.row[: front.p]] = np.arange(front.p)
+        waiting = front.waiting._replace(at=shared.at)  # one table for all
+        plain(fronts.hand_on)(b, front.p, fronts.Notes(shared, None, work, one, ids, None), waiting, pile)
         assert np.all(shared.at[front.row[: front.p]] == -1)
     assert one.depth[0] == 3 and work.stack[:3].tolist() == [5, 4, 3]
     assert work.pile[[5, 4, 3]].tolist() == [0, 2 * 8, 2 * 8 + 4 * 10]
@@ -158,8 +168,8 @@ def test_rows_are_handed_to_a_parent_who_adds_its_own() -> None:
     keeps = np.ones(ROWS, np.int64)
     keeps[6] = 0
     p = plain(fronts.gather)(
-        1, 0, 0, links, fronts_of, entries, blocks, rows, keeps, link_work, block_work, shared, work, one, ids, pile,
-        merged.row, merged.K, merged.G,
+        1, 0, 0, fronts.Tree(links, None, link_work, None), fronts.Loops(blocks, rows, fronts_of, entries, keeps),
+        fronts.Notes(shared, block_work, work, one, ids, None), pile, merged.waiting._replace(at=shared.at),
     )  # fmt: skip
     assert one.depth[0] == 1  # what stands for another parent stays
     (K2, G2), (K1, G1) = parts[1], parts[2]
@@ -185,7 +195,8 @@ def test_what_reaches_the_world_is_added_to_the_rim() -> None:
     work.closed = 0
     front.one.rim = 3
     (_, G), (_, own) = rim.by_row(), front.by_row()
-    plain(fronts.reach_rim)(3, work, front.one, front.row, front.G, rim.row, rim.K, rim.G)
+    notes = fronts.Notes(work, None, None, front.one, None, None)
+    plain(fronts.reach_rim)(3, notes, front.waiting._replace(at=work.at), rim.waiting._replace(at=work.rim))
     assert front.one.rim[0] == 4 and np.all(work.at == -1)
     assert work.rim[[1, 5, 7, 3]].tolist() == [0, 1, 2, 3]
     _, found = rim.by_row(4)
@@ -201,11 +212,13 @@ def test_rows_go_in_the_order_that_was_kept_where_they_went_then() -> None:
     work.kept[:3], one.rank = [7, 4, 2], 1
     work.kept_place[4] = 6
     work.rim[4] = 9
-    assert plain(fronts.next_kept)(6, 3, work, one) == front.work.at[4]
-    assert plain(fronts.next_kept)(8, 3, work, one) == -1
+    one.kept_rank, rim = 3, front.waiting._replace(at=work.rim)
+    assert plain(fronts.next_kept)(6, front.waiting, work, one) == front.work.at[4]
+    assert plain(fronts.next_kept)(8, front.waiting, work, one) == -1
     work.kept_place[4] = 7
-    assert plain(fronts.next_kept)(7, 3, work, one) == 9
-    assert plain(fronts.next_kept)(7, 1, work, one) == -1
+    assert plain(fronts.next_kept)(7, rim, work, one) == 9
+    one.kept_rank = 1
+    assert plain(fronts.next_kept)(7, rim, work, one) == -1
 
 
 @pytest.mark.parametrize("choose", [0, 1])
@@ -220,7 +233,8 @@ def test_a_pass_begins_with_no_row_anywhere(choose: int) -> None:
     for name in ("rank", "filled", "listed", "depth", "rim"):
         one[name] = 3
     one.pivots, one.kept_rank, work.kept[:3] = [[0.3, 0.4]], 3, [8, 2, 5]
-    plain(fronts.open_rows)(blocks, front.rows, choose, work, front.blocks, one)
+    loops = fronts.Loops(blocks, front.rows, None, None, None)
+    plain(fronts.open_rows)(choose, loops, fronts.Notes(work, front.blocks, None, one, None, None))
     for r in range(ROWS):
         if choose or r in (8, 2, 5):
             assert (work.at[r], work.rim[r], work.place[r], work.force[r]) == (-1, -1, -1, 0.0)
@@ -256,9 +270,7 @@ def test_the_ripest_row_has_the_best_pivot_beside_what_it_would_lock(seed: int) 
             least = max(DELAY * felt, DELAY * front.blocks.whole[front.rows.block[r]], floor)
             if front.work.closed[r] and weak[j] > least:
                 shares[j] = weak[j] / least
-        found = plain(pivots.ripest)(
-            1, 5, P, front.K, front.G, front.row, front.rows, front.work, front.blocks, floor
-        )  # fmt: skip
+        found = plain(pivots.ripest)(1, 5, P, front.waiting, front.rows, front.work, front.blocks, floor)
         assert found == best_of(shares)
 
 
@@ -274,7 +286,7 @@ def test_the_strongest_row_is_that_beside_its_joint_and_a_spent_one_has_nothing(
         shares = {
             j: weak[j] / whole[j] for j in range(5) if closed[j] and weak[j] > max(cut * whole[j], floor)
         }  # fmt: skip
-        args = (front.G, front.row, front.rows, front.work, front.blocks, floor)
+        args = (front.waiting, front.rows, front.work, front.blocks, floor)
         assert plain(pivots.strongest)(5, *args, cut) == best_of(shares)
         lost = [j for j in range(5) if closed[j] and not weak[j] > max(CUT * whole[j], floor)]
         assert plain(pivots.spent)(5, *args) == (lost[0] if lost else -1)
@@ -303,8 +315,8 @@ def test_a_row_is_felt_by_its_link_or_by_those_below(j: int) -> None:
             front.G[range(5), range(5)] = 1.0
             front.K[j] = 0.0
             front.K[j, k], front.G[j, j], front.work.closed[front.row[j]] = -share * limit, pivot, closed
-            args = (front.row, front.rows, front.work, front.blocks, LENGTH, 0.0)
-            assert plain(pivots.unfelt)(5, front.K, front.G, *args) == found
+            args = (front.rows, front.work, front.blocks, LENGTH, 0.0)
+            assert plain(pivots.unfelt)(5, front.waiting, *args) == found
 
 
 @pytest.mark.parametrize("rank", [1, 3, 6])
@@ -315,8 +327,8 @@ def test_rows_without_pivots_are_told_by_few_of_their_wrenches(rank: int) -> Non
     front.G[range(9), range(9)] = 0.0
     front.G[4, 4], front.work.closed[6] = 1.0, 0
     basis = np.full((8, 6), 9.0)
-    args = (front.row, front.rows, front.work, front.blocks, LENGTH, 0.0, basis)
-    count, lone = plain(pivots.own_wrenches)(9, front.K, front.G, *args)
+    args = (front.rows, front.work, front.blocks, LENGTH, 0.0, basis)
+    count, lone = plain(pivots.own_wrenches)(9, front.waiting, *args)
     assert (count, lone) == (rank, 7)
     scaled = front.K[:9] / np.repeat([LENGTH, 1.0], 3)
     np.testing.assert_allclose(basis[:rank] @ basis[:rank].T, np.eye(rank), atol=1e-12)
@@ -332,9 +344,7 @@ def test_rows_without_pivots_are_told_by_few_of_their_wrenches(rank: int) -> Non
         rest -= np.outer(rest @ rest[r] / size[r] ** 2, rest[r])
     for r in range(9):
         assert plain(pivots.is_own)(r, rank, basis) == (r in chosen)
-    p = plain(fronts.keep_own)(
-        9, front.rows, LENGTH, 0.0, front.work, front.blocks, front.row, front.K, front.G, basis
-    )  # fmt: skip
+    p = plain(fronts.keep_own)(9, front.rows, LENGTH, 0.0, front.work, front.blocks, front.waiting, basis)
     assert sorted(front.row[:p].tolist()) == sorted({4, 6, *chosen.tolist()})
 
 
@@ -367,8 +377,7 @@ def test_freedoms_that_give_way_are_taken_out_of_the_rows_that_wait(choose: int)
         expected_K[r], x[r] = np.array(left), out
         assert at == 3
     plain(fronts.give_way)(
-        b, 5, choose, tree.links, tree.freedoms, front.rows, tree.work, tree.freedom_work, front.work, front.blocks,
-        work, one, front.row, ids, J, front.K, front.G,
+        b, 5, choose, fronts.Tree(*tree.tree), front.rows, front.notes(work, ids, J), front.waiting
     )  # fmt: skip
     same(front.by_row(), (expected_K, {(r, s): G[r, s] + x[r] @ x[s] for r in K for s in K}))
     assert (work.pending[b], work.X[b], work.ids[b]) == (5, 4, 3)
@@ -400,8 +409,7 @@ def test_weak_rows_wait_as_long_as_there_is_room(limit: int) -> None:
     begun = links.P[2].copy()
     ids, J = np.zeros(40, int), np.zeros(40)
     p = plain(fronts.eliminate_at)(
-        2, 5, 1, front.rows, 0, LENGTH, 0.0, limit, links, front.work, front.blocks, work, one, ids, J, front.row,
-        front.K, front.G, np.zeros((8, 6)),
+        2, 5, 1, front.rows, LENGTH, 0.0, limit, links, front.notes(work, ids, J), front.waiting, np.zeros((8, 6))
     )  # fmt: skip
     assert p == min(limit, 5)
     assert (work.first[2], work.end[2], one.rank[0]) == (2, 2 + 5 - p, 2 + 5 - p)
@@ -428,10 +436,8 @@ def test_the_rim_eliminates_what_no_later_root_can_touch(choose: int) -> None:
         one.rim, one.rank = 5, 0
         front.work.kept[: len(gone)], front.work.kept_place[gone] = gone, 2 * b + 1
         ids, J = np.zeros(40, int), np.zeros(40)
-        plain(fronts.eliminate_rim)(
-            b, choose, front.rows, len(gone), 0.0, limit, front.work, front.blocks, work, one, ids, J, front.row,
-            front.K, front.G,
-        )  # fmt: skip
+        one.kept_rank, rim = len(gone), front.waiting._replace(at=front.work.rim)
+        plain(fronts.eliminate_rim)(b, choose, front.rows, 0.0, limit, front.notes(work, ids, J), rim)
         assert front.work.order[: one.rank[0]].tolist() == gone
         assert (work.rim_first[b], work.rim_end[b]) == (0, len(gone))
         assert front.work.place[gone].tolist() == [2 * b + 1] * len(gone)

@@ -39,6 +39,13 @@ def fill(links, link_work, x, y_out):
     a, b = b, a
     y_out[0] += a
 
+@kernel
+def pass_on(notes, front_out):
+    """Fill what is handed on in one piece."""
+    J_out, row = notes.J_out, front_out.row
+    J_out[0] = row[0] = notes.link_work.V[0, 1] = 1.0
+    fill(notes.links, notes.link_work, notes.x, front_out.K)
+
 @chapter
 def tell(tables, control, work, stepper):
     """Write where a story may."""
@@ -60,6 +67,11 @@ BAD = {
     "writes links, which is an input": "@kernel\ndef f(links):\n    'Doc.'\n    p = links.parent\n    p[0] += 1\n",
     "writes work, which is an input": "@kernel\ndef f(work):\n    'Doc.'\n    work.rate[0] = 1.0\n",
     "writes tables, which is an input": "@story\ndef f(tables, work):\n    'Doc.'\n    tables.one.acts[0] = 1\n",
+    "writes notes, which is an input": "@kernel\ndef f(notes):\n    'Doc.'\n    notes.rate[0] = 1.0\n",
+    "lets h write notes, which is an input": (
+        "@kernel\ndef h(y_out):\n    'Doc.'\n    y_out[0] = 1.0\n\n"
+        "@kernel\ndef f(notes):\n    'Doc.'\n    h(notes.rate)\n"
+    ),
     "writes v, which is an input": "@kernel\ndef f(v, q_out):\n    'Doc.'\n    q_out[0], v[0] = 1.0, 2.0\n",
     "writes CUT": "@kernel\ndef f(q_out):\n    'Doc.'\n    CUT[0] = 1.0\n",
     "lets g write x, which is an input": (

@@ -350,13 +350,14 @@ def test_a_row_is_kept_where_it_lies_within_heights_near_the_normal_on_both_and_
     def admitted(n=(0.0, 0.0, 1.0), low=-1.0, high=1.0, slack=1e-9, twice=False, shift=0.0, last=False) -> bool:
         pair = Pair(a, Solid(BOX, b.size, b.x + np.array([shift, 0, 0]), b.R))
         count = narrow.ROOM - 1 if last else (1 if twice else 0)
-        args = pair.shapes, pair.hulls, 0, 1, pair.x, pair.R, pair.pose, n, low, high, slack
+        args = narrow.Pair(pair.shapes, pair.hulls, 0, 1, pair.x, pair.R, pair.pose), narrow.Sought(n, low, high, slack)
+        points = narrow.Points(pair.touch, pair.points)
         for k in range(count + 1) if twice else (count,):
             plain(sides.put_feature)(pair.shapes, pair.hulls, 0, (0, 0, 1), k, 0, pair.touch)
             plain(sides.put_feature)(pair.shapes, pair.hulls, 1, (1, 1, -1), k, 1, pair.touch)
             if k < count:
-                assert plain(narrow.admit)(*args, k, pair.touch, pair.points) == k + 1
-        found = plain(narrow.admit)(*args, count, pair.touch, pair.points)
+                assert plain(narrow.admit)(*args, k, points) == k + 1
+        found = plain(narrow.admit)(*args, count, points)
         corner = pair.solids[1].x + pair.solids[1].R @ (0.5 * b.size * [1, 1, -1])
         if found > count:
             assert pair.points.gap[count] == pytest.approx(corner[2] - 0.55, abs=1e-14)

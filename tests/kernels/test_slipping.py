@@ -22,10 +22,10 @@ class Point:
         self.mu, self.least = rng.uniform(0.1, 1.5) if mu is None else mu, least
 
     @property
-    def flat(self) -> tuple[float, ...]:
-        """Numbers as the kernels want them: a, gx, gy, xx, xy, yy, bn, bx, by, mu, least."""
+    def alone(self) -> cones.Alone:
+        """Numbers as the kernels want them."""
         G, b = self.G, self.b
-        return G[0, 0], G[0, 1], G[0, 2], G[1, 1], G[1, 2], G[2, 2], *b, self.mu, self.least
+        return cones.Alone(G[0, 0], G[0, 1], G[0, 2], G[1, 1], G[1, 2], G[2, 2], *b, self.mu, self.least)
 
     def slipping(self, phi: float) -> tuple[float, np.ndarray, np.ndarray]:
         """A = G_nn - mu g.d, the impulse that keeps z_n = 0 while it slips along d, and z then."""
@@ -87,7 +87,7 @@ ANGLES = np.linspace(-3.0, 3.1, 11)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_form_of_slip_is_what_slipping_leaves_across_it(seed: int, least: float) -> None:
     at = Point(seed, least=least)
-    form = plain(cones.slip_form)(*at.flat)
+    form = plain(cones.slip_form)(at.alone)
     assert len(form) == 6
     K = np.array([[form[2], form[3]], [form[4], form[5]]])
     for phi in ANGLES:
@@ -113,7 +113,7 @@ def test_of_several_slips_the_nearest_is_taken(seed: int, least: float) -> None:
         for far, found in ((np.inf, bool(away)), (away[0][0] * 1.001, True) if away else (5.0, False),
                            (away[0][0] * 0.999, False) if away else (5.0, False)):  # fmt: skip
             P = np.array([[9.0, 9.0, 9.0], last])
-            none = plain(cones.slip)(*at.flat, far, P, 1)
+            none = plain(cones.slip)(at.alone, far, P, 1)
             assert none == (0.0 if found else 1.0)
             wanted = slips[away[0][1]] if found else last
             assert P[1] == pytest.approx(wanted, rel=1e-8, abs=1e-9)
@@ -179,7 +179,7 @@ def test_newton_from_the_last_direction_finds_the_only_slip(seed: int, least: fl
     slips = at.slips()
     for last in (np.zeros(3), np.array([0.3, 0.4, -0.2]), *(P + 0.05 for P in slips)):
         P = np.array([[9.0, 9.0, 9.0], last])
-        found = plain(cones.slip_nearby)(*at.flat, P, 1)
+        found = plain(cones.slip_nearby)(at.alone, P, 1)
         assert (P[0] == 9.0).all()
         if not found:
             assert (P[1] == last).all()
@@ -187,13 +187,13 @@ def test_newton_from_the_last_direction_finds_the_only_slip(seed: int, least: fl
             assert any(P[1] == pytest.approx(slip, rel=1e-7, abs=1e-9) for slip in slips)
     if slips and not sticks:
         start = np.array([[0.0] * 3, slips[0] * [1.0, 1.02, 0.97]])
-        assert plain(cones.slip_nearby)(*at.flat, start, 1)
+        assert plain(cones.slip_nearby)(at.alone, start, 1)
         assert start[1] == pytest.approx(slips[0], rel=1e-9, abs=1e-10)
 
 
 def test_newton_gives_up_where_there_is_no_direction() -> None:
     P = np.zeros((1, 3))
-    assert not plain(cones.slip_nearby)(2.0, 0.0, 0.0, 1.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.5, 0.0, P, 0)
+    assert not plain(cones.slip_nearby)(cones.Alone(2.0, 0.0, 0.0, 1.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.5, 0.0), P, 0)
     assert not P.any()
 
 
@@ -204,7 +204,7 @@ def test_a_known_slide_presses_unless_pressing_drives_it_in(gain_mu: float, need
     G, d = np.array([1.5, 0.9, 0.4]), np.array([0.8, 0.6])
     bn = least * G[1:] @ d - need
     P = np.full((2, 3), 9.0)
-    jammed = plain(cones.slide)(*G, bn, gain_mu, least, *d, P, 1)
+    jammed = plain(cones.slide)(cones.Alone(*G, 0.0, 0.0, 0.0, bn, 0.0, 0.0, gain_mu, least), *d, P, 1)
     gain = 1.5 - gain_mu * 0.96
     assert jammed == (1.0 if need > 0.0 and gain < 0.0 else 0.0)
     normal = need / gain if need > 0.0 and gain > 0.0 else 0.0
@@ -281,5 +281,5 @@ def test_the_residual_is_that_of_the_worst_point_in_units_of_the_rate() -> None:
         tried = P[k] - z[k] / trace
         wanted = np.array([max(tried[0], 0.0), *(tried[1:] * min(1.0, r / np.hypot(*tried[1:])))])
         assert each[k] == pytest.approx(trace * np.linalg.norm(P[k] - wanted), rel=1e-12)
-    found = plain(cones.residual_of)(own, G, mu, least, known, d, P, z, 2.5)
+    found = plain(cones.residual_of)(cones.Answers(None, None, own, G), cones.Laws(mu, least, known, d), P, z, 2.5)
     assert found == pytest.approx(max(each) / 2.5, rel=1e-14)

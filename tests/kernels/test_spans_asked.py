@@ -31,6 +31,9 @@ BEFORE = ["put_motion", "move", "spread_out"]
 OF_FORMULAS = ["columns", "body_poses", "tree_ranges", "loop_ranges"]
 
 
+MOVING = ("tree", "freedoms", "links", "of freedoms", "span_v", "span_off", "span_most", "spans", "path")
+
+
 class Asked:
     """A span of 0.25 s, seen from 0.3 of it, of three coordinates and two rates."""
 
@@ -45,7 +48,9 @@ class Asked:
         self.told[SPAN_SECONDS], self.told[SPAN_AT] = 0.25, 0.3
         names = ("span_q", "span_v", "span_off", "span_most", "links", "spans", "bodies", "blocks", "coordinate",
                  "rate", "ranges", "rate_ranges", "path", "answers")  # fmt: skip
-        self.work = SimpleNamespace(one=SimpleNamespace(intact=np.array([7])), **{name: name for name in names})
+        self.work = SimpleNamespace(
+            one=SimpleNamespace(intact=np.array([7])), freedoms="of freedoms", **{name: name for name in names}
+        )
 
     def run(self) -> int:
         def note(name):
@@ -55,9 +60,9 @@ class Asked:
             assert n == {"a": 15 * 7, "b": len(self.told)}[a]
             return self.told if a == "b" else "span"
 
-        def judge(tables, work, guards, g, t, seconds, at, span, told):
+        def judge(tables, work, guards, g, t, stretch, told):
             assert tables is self.tables and work is self.work and guards is self.guards.table and told is self.told
-            assert (t, seconds, at, span) == (1.5, 0.25, 0.3, "span")
+            assert (t, *stretch) == (1.5, "span", 0.25, 0.3)
             self.log.append(("judge", g))
             return SAMPLED
 
@@ -84,8 +89,8 @@ def test_motion_is_looked_at_with_the_times_before_and_after_the_place() -> None
         ("columns", "system", "span_q", "span_v"),
         ("body_poses", "tree", "links", "bodies"),
         ("tree_ranges", "tree", "span", 7, 3, 0.25, 0.3, "coordinate", "ranges", "rate_ranges"),
-        ("loop_ranges", "tree", "freedoms", "blocks", "of joints", "links", "blocks", "coordinate", "rate",
-         close(0.075), close(0.175), "span_off", "span_most", "spans", "path", "ranges", "rate_ranges"),
+        ("loop_ranges", "blocks", "of joints", "blocks", "coordinate", "rate", close(0.075), close(0.175),
+         MOVING, "ranges", "rate_ranges"),
         ("judge", 0), ("judge", 1), ("ask", "answers", CLEAR_GAPS, "system", 1.5, "span"),
     ]  # fmt: skip
     assert one.told[SPAN_HEADER:].tolist() == [SAMPLED, SAMPLED]

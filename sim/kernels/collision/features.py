@@ -281,14 +281,13 @@ def nearest_on_edges(kind1, c1, d1, a0, a1, rho1, c2, b0, b1, rho2, r, start):
 
 
 @kernel
-def move_edges(kind1, d1, a0, a1, rho1, b0, b1, rho2, w1, w2, v1, v2, gap, r1, r2, m):
+def move_edges(edge1, edge2, motion1, motion2, gap, r1, r2, m):
     """Return status, m_dot, y1_dot, y2_dot of an edge and a rim.
 
-    rho: places on rims from their middles; v1, v2: velocities of the links' material at y1 and y2, whose radii r1
-    and r2 are in them.
+    edge1, edge2: tangents and curvatures, as `edge_at` gives them; motion1, motion2: angular velocities of the links,
+    and velocities of their material at y1 and y2, whose radii r1 and r2 are in them.
     """
-    t1, g1 = edge_at(kind1, d1, a0, a1, rho1)
-    t2, g2 = edge_at(ROUND, d1, b0, b1, rho2)
+    (t1, g1), (t2, g2), (w1, v1), (w2, v2) = edge1, edge2, motion1, motion2
     r = r1 + r2
     v1, v2, w = beyond(v1, -r1, cross(w1, m)), beyond(v2, r2, cross(w2, m)), times(gap + r, m)
     apart, turned1, turned2 = minus(v2, v1), cross(w1, t1), cross(w2, t2)
@@ -393,9 +392,8 @@ def move_touch(touches, k, x, R, V, gap, m, y1, y2):
         return OK, gap_dot, m_dot, beyond(beyond(y1_dot, 0.5 * gap_dot, m), 0.5 * gap, m_dot)
     if kind2 == ROUND and are_edges(kind1, r1 + r2, a0, a1, a2, b0, b1, b2, m):
         rho1, rho2 = minus(beyond(y1, -r1, m), c1), minus(beyond(y2, r2, m), c2)
-        status, m_dot, y1_dot, y2_dot = move_edges(
-            kind1, d1, a0, a1, rho1, b0, b1, rho2, w1, w2, v1, v2, gap, r1, r2, m
-        )
+        edge1, edge2 = edge_at(kind1, d1, a0, a1, rho1), edge_at(ROUND, d1, b0, b1, rho2)
+        status, m_dot, y1_dot, y2_dot = move_edges(edge1, edge2, (w1, v1), (w2, v2), gap, r1, r2, m)
         return status, gap_dot, m_dot, times(0.5, plus(y1_dot, y2_dot))
     if kind1 == FACE:
         m_dot = turn1

@@ -8,6 +8,7 @@ features, within the margin, and is not there yet.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.collision.features import keep_start, place_touch, put_touch
 from sim.kernels.collision.hulls import crossing_of_hulls, distance_of_hulls, farthest
@@ -63,6 +64,34 @@ NEVER, SELDOM = 1e-6, 1e-3
 SAME = 1e-12
 
 
+class Pair(NamedTuple):
+    """Two shapes, where they are: i, whose side is 0, and j."""
+
+    shapes: Any
+    hulls: Any
+    i: Any
+    j: Any
+    x: Any  # (links, 3) m, p_WK
+    R: Any  # (links, 9) R_WK
+    pose: Any  # (2, 12) p_WS and R_WS of both
+
+
+class Sought(NamedTuple):
+    """Which points are looked for: across n, nearly, with a gap between low and high [m]."""
+
+    n: Any
+    low: Any
+    high: Any
+    slack: Any  # m: how far a point may lie beside a feature, and points are one
+
+
+class Points(NamedTuple):
+    """Those that were found, and room for more."""
+
+    touch_work: Any
+    point_work: Any
+
+
 # Keeping points.
 
 
@@ -76,8 +105,9 @@ def aim(touch_work, k, R, n):
 
 
 @kernel
-def within(x, R, n, low, high, k, touch_work, point_work):
+def within(pair, n, low, high, k, points):
     """Evaluate row k; tell whether its gap lies between low and high, and its normal near n. Also return y_a, y_b."""
+    x, R, touch_work, point_work = pair.x, pair.R, points.touch_work, points.point_work
     aim(touch_work, k, R, n)
     status, gap, m, y1, y2 = place_touch(touch_work, k, x, R)
     ya, yb = (y1, y2) if touch_work.kind[k, 0] <= touch_work.kind[k, 1] else (y2, y1)
@@ -90,15 +120,17 @@ def within(x, R, n, low, high, k, touch_work, point_work):
 
 
 @kernel
-def admit(shapes, hulls, i, j, x, R, pose, n, low, high, slack, count, touch_work, point_work):
+def admit(pair, sought, count, points):
     """Evaluate row `count`; keep it, by counting one more, if it is a contact point that is not there yet."""
+    shapes, hulls, pose, slack = pair.shapes, pair.hulls, pair.pose, sought.slack
+    touch_work, point_work = points.touch_work, points.point_work
     k = count
     if k == ROOM - 1:  # the last row is that of the nearest pair
         return count
-    good, ya, yb = within(x, R, n, low, high, k, touch_work, point_work)
-    if not good or not lies_on(shapes, hulls, i, pose, 0, touch_work.kind[k, 0], ya, slack):
+    good, ya, yb = within(pair, sought.n, sought.low, sought.high, k, points)
+    if not good or not lies_on(shapes, hulls, pair.i, pose, 0, touch_work.kind[k, 0], ya, slack):
         return count
-    if not lies_on(shapes, hulls, j, pose, 1, touch_work.kind[k, 1], yb, slack):
+    if not lies_on(shapes, hulls, pair.j, pose, 1, touch_work.kind[k, 1], yb, slack):
         return count
     p = three(point_work.p, k)
     for other in range(count):
@@ -120,10 +152,19 @@ def least_gap(point_work, count):
 
 
 @kernel
-def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def sides_of(pair, sought, side):
+    """Return the shape of this side, that of the other, and the way from the one to the other."""
+    if side == 0:
+        return pair.i, pair.j, sought.n
+    return pair.j, pair.i, times(-1.0, sought.n)
+
+
+@kernel
+def corners_on_face(pair, sought, side, count, points):
     """Points between the front face of shape `side` (0: i, 1: j) and the front corners of the other."""
-    mine, his = (i, j) if side == 0 else (j, i)
-    out = n if side == 0 else times(-1.0, n)
+    shapes, hulls, pose, touch_work = pair.shapes, pair.hulls, pair.pose, points.touch_work
+    low, margin, slack = sought.low, sought.high, sought.slack
+    mine, his, out = sides_of(pair, sought, side)
     f, s, cosine = front_of(shapes, hulls, mine, pose, side, out)
     if not has_face(shapes, mine, cosine):
         return count
@@ -135,7 +176,7 @@ def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side
     rim = shapes.kind[his] == CYLINDER
     tilt = length(cross(normal, axis_of(pose, 1 - side, 2))) if rim else 1.0
     if rim and his_cosine > ALIGNED and (tilt < FLAT or 2.0 * shapes.dimensions[his, 0] * tilt <= margin):
-        count = rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work)
+        count = rim_on_face(pair, sought, side, count, points)
     if not (rim and his_cosine > ALIGNED and tilt < FLAT):
         v = in_shape(pose, 1 - side, inward)
         floor = floor_of(shapes, hulls, his, v, margin - low)
@@ -147,11 +188,9 @@ def corners_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side
                 continue
             put_face(shapes, hulls, mine, f, s, count, side, touch_work)
             put_feature(shapes, hulls, his, signs, count, 1 - side, touch_work)
-            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            count = admit(pair, sought, count, points)
     if shapes.kind[mine] == CYLINDER:
-        count = lines_over_cap(
-            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
-        )
+        count = lines_over_cap(pair, sought, side, count, points)
     return count
 
 
@@ -171,10 +210,10 @@ def over_face(shapes, hulls, mine, his, pose, side, f, outward, signs, low, high
 
 
 @kernel
-def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def rim_on_face(pair, sought, side, count, points):
     """Points of a flat cap over the front face of shape `side`: four fixed ones; more where the face ends below."""
-    mine, his = (i, j) if side == 0 else (j, i)
-    out = n if side == 0 else times(-1.0, n)
+    shapes, hulls, pose, touch_work = pair.shapes, pair.hulls, pair.pose, points.touch_work
+    mine, his, out = sides_of(pair, sought, side)
     f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
     _, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     if shapes.kind[mine] == PLANE:
@@ -184,7 +223,7 @@ def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, co
     for which in range(4):
         put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         put_rim_point(shapes, his, w, 0.5 * math.pi * which, key + which, count, 1 - side, touch_work)
-        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(pair, sought, count, points)
     if count == before + 4 or shapes.kind[mine] == PLANE:
         return count
     toward = in_shape(pose, 1 - side, minus(three(pose, side), three(pose, 1 - side)))
@@ -192,7 +231,7 @@ def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, co
         put_face(shapes, hulls, mine, f, s, count, side, touch_work)
         middle = math.atan2(toward[1], toward[0])
         put_rim_point(shapes, his, w, middle, key + 4, count, 1 - side, touch_work)
-        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(pair, sought, count, points)
     if shapes.kind[mine] == CYLINDER:  # where the two rims cross
         away = math.hypot(toward[0], toward[1])
         r, r_mine = shapes.dimensions[his, 0], shapes.dimensions[mine, 0]
@@ -202,20 +241,21 @@ def rim_on_face(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, co
                 angle = middle + (1.0 - 2.0 * which) * math.acos(cosine)
                 put_face(shapes, hulls, mine, f, s, count, side, touch_work)
                 put_rim_point(shapes, his, w, angle, key + 5 + which, count, 1 - side, touch_work)
-                count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+                count = admit(pair, sought, count, points)
     return count
 
 
 @kernel
-def lines_over_cap(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def lines_over_cap(pair, sought, side, count, points):
     """Points of the other's edges, fixed on them, where they leave the cap of the cylinder `side`, nearly parallel."""
-    mine, his = (i, j) if side == 0 else (j, i)
-    out = n if side == 0 else times(-1.0, n)
+    shapes, hulls, pose, touch_work = pair.shapes, pair.hulls, pair.pose, points.touch_work
+    margin, slack = sought.high, sought.slack
+    mine, his, out = sides_of(pair, sought, side)
     f, s, _ = front_of(shapes, hulls, mine, pose, side, out)
     g, w, _ = front_of(shapes, hulls, his, pose, 1 - side, times(-1.0, out))
     radius, r = shapes.dimensions[mine, 0], ball_of(shapes, his) + half_axes_of(shapes, his)[0]
     v = in_shape(pose, 1 - side, times(-1.0, out))
-    floor = floor_of(shapes, hulls, his, v, margin - low)
+    floor = floor_of(shapes, hulls, his, v, margin - sought.low)
     for which in range(edges(shapes, his)):
         signs = edge(shapes, his, g, w, which)
         if not is_front(shapes, hulls, his, v, floor, signs):
@@ -246,13 +286,16 @@ def lines_over_cap(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side,
                 key = OF_MESH + shapes.corners[his] + shapes.edges[his] + shapes.faces[his] + 2 * which + end
             put_face(shapes, hulls, mine, f, s, count, side, touch_work)
             put_point(shapes, his, on, r, key, count, 1 - side, touch_work)
-            count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+            count = admit(pair, sought, count, points)
     return count
 
 
 @kernel
-def edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work):
+def edges_on_edges(pair, sought, count, points):
     """Points where front edges cross; nearly parallel ones only where they are nearer than all others."""
+    shapes, hulls, i, j, pose = pair.shapes, pair.hulls, pair.i, pair.j, pair.pose
+    n, low, margin, slack = sought.n, sought.low, sought.high, sought.slack
+    touch_work, point_work = points.touch_work, points.point_work
     f, s, _ = front_of(shapes, hulls, i, pose, 0, n)
     back = times(-1.0, n)
     g, w, _ = front_of(shapes, hulls, j, pose, 1, back)
@@ -283,7 +326,7 @@ def edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count
                     limit = min(margin, least_gap(point_work, count) - slack)
                 put_feature(shapes, hulls, i, a, count, 0, touch_work)
                 put_feature(shapes, hulls, j, b, count, 1, touch_work)
-                count = admit(shapes, hulls, i, j, x, R, pose, n, low, limit, slack, count, touch_work, point_work)
+                count = admit(pair, Sought(n, low, limit, slack), count, points)
     return count
 
 
@@ -310,10 +353,10 @@ def may_cross(shapes, hulls, i, j, pose, n, a, b, normal, low, high, slack):
 
 
 @kernel
-def corners_on_line(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work):
+def corners_on_line(pair, sought, side, count, points):
     """Points of capsules and cylinders side by side: ends of one over the line of the other."""
-    mine, his = (i, j) if side == 0 else (j, i)
-    out = n if side == 0 else times(-1.0, n)
+    shapes, hulls, pose, touch_work = pair.shapes, pair.hulls, pair.pose, points.touch_work
+    mine, his, out = sides_of(pair, sought, side)
     kind = shapes.kind[his]
     if edges(shapes, mine) != 1 or (kind != CAPSULE and kind != CYLINDER):
         return count
@@ -323,7 +366,7 @@ def corners_on_line(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side
     for which in range(2):
         put_feature(shapes, hulls, mine, (1, 1, 0), count, side, touch_work)
         put_feature(shapes, hulls, his, corner(shapes, his, 2, w, which), count, 1 - side, touch_work)
-        count = admit(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = admit(pair, sought, count, points)
     return count
 
 
@@ -334,26 +377,27 @@ def is_sharp(touches, k, side):
 
 
 @kernel
-def nearest_pair(shapes, hulls, i, j, x, R, pose, n, s, size, count, touch_work, point_work):
+def nearest_pair(pair, n, s, size, count, points):
     """Add the point of the two features that are nearest; a plane across n where they have no normal together."""
+    shapes, hulls, i, j, pose, touch_work = pair.shapes, pair.hulls, pair.i, pair.j, pair.pose, points.touch_work
     back = times(-1.0, n)
     put_nearest(shapes, hulls, i, pose, 0, n, count, touch_work)
     put_nearest(shapes, hulls, j, pose, 1, back, count, touch_work)
     a, b = touch_work.kind[count, 0], touch_work.kind[count, 1]
     lines = a == LINE and b == LINE
     rim = (a == ROUND and shapes.kind[i] == CYLINDER) or (b == ROUND and shapes.kind[j] == CYLINDER)
-    points = a >= BALL and b >= BALL
+    both_points = a >= BALL and b >= BALL
     sharp = (is_sharp(touch_work, count, 0) and is_sharp(touch_work, count, 1)) or (
-        rim and points and (is_sharp(touch_work, count, 0) or is_sharp(touch_work, count, 1))
+        rim and both_points and (is_sharp(touch_work, count, 0) or is_sharp(touch_work, count, 1))
     )
     singular = sharp and not lines and abs(s) <= FLUSH * size
     if not (singular or (a == FACE and b <= LINE) or (b == FACE and a <= LINE)):
         same = 10.0 * SAME * size
-        good, _, _ = within(x, R, n, s - same, s + same, count, touch_work, point_work)
+        good, _, _ = within(pair, n, s - same, s + same, count, points)
         if good:
             return count + 1
     choose_plane(shapes, hulls, i, j, pose, n, count, touch_work)
-    good, _, _ = within(x, R, n, -math.inf, math.inf, count, touch_work, point_work)
+    good, _, _ = within(pair, n, -math.inf, math.inf, count, points)
     return count + 1 if good else count
 
 
@@ -419,18 +463,14 @@ def over_plane(shapes, hulls, i, j, pose, core_work):
 
 
 @kernel
-def points_in_front(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, touch_work, point_work):
+def points_in_front(pair, sought, points):
     """Find the points of all features in front; return how many."""
     count = 0
     for side in range(2):
-        count = corners_on_face(
-            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
-        )
+        count = corners_on_face(pair, sought, side, count, points)
     for side in range(2):
-        count = corners_on_line(
-            shapes, hulls, i, j, x, R, pose, n, low, margin, slack, side, count, touch_work, point_work
-        )
-    return edges_on_edges(shapes, hulls, i, j, x, R, pose, n, low, margin, slack, count, touch_work, point_work)
+        count = corners_on_line(pair, sought, side, count, points)
+    return edges_on_edges(pair, sought, count, points)
 
 
 @door
@@ -443,20 +483,15 @@ def touching_points(shapes, hulls, i, j, link_x, link_R, margin, touch_work, poi
 
     Returns how many points there are, the signed distance [m], and the normal from shape i to shape j.
     """
+    pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
         s, n, size = over_plane(shapes, hulls, i, j, pose_work, core_work)
-        return (
-            points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
-            s,
-            n,
-        )
+        return points_across(pair, n, s, size, margin, points), s, n
     r, size = put_cores(shapes, i, j, pose_work, core_work)
     n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
-    return points_from(
-        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
-    )
+    return points_from(pair, n, s - r, r, size, margin, points, core_work)
 
 
 @kernel
@@ -468,42 +503,32 @@ def best_of_kinks(shapes, hulls, i, j, pose, core_work):
 
 
 @kernel
-def points_from(
-    shapes, hulls, i, j, link_x, link_R, n, s, r, size, margin, touch_work, point_work, pose_work, core_work
-):  # fmt: skip
+def points_from(pair, n, s, r, size, margin, points, core_work):
     """Do the same where n, s is the best of `best_of_kinks`: it may be the distance."""
+    shapes, hulls, i, j = pair.shapes, pair.hulls, pair.i, pair.j
     if -FLUSH * size <= s <= margin:
         low = min(s, 3.0 * s) - FLUSH * size
-        count = points_in_front(
-            shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, FLUSH * size, touch_work, point_work
-        )
-        if least_gap(point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
-            return spread(count, FLUSH * size, touch_work, point_work), s, n
+        count = points_in_front(pair, Sought(n, low, margin, FLUSH * size), points)
+        if least_gap(points.point_work, count) <= s + SAME * size:  # s is a lower bound, that gap is an upper one
+            return spread(count, FLUSH * size, points.touch_work, points.point_work), s, n
     if shapes.kind[i] == MESH or shapes.kind[j] == MESH:
-        s, n = distance_of_hulls(shapes, hulls, i, j, pose_work, n, s + r)
+        s, n = distance_of_hulls(shapes, hulls, i, j, pair.pose, n, s + r)
     else:
         s, n = signed_distance(core_work, size)
     s -= r
-    return (
-        points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work),
-        s,
-        n,
-    )
+    return points_across(pair, n, s, size, margin, points), s, n
 
 
 @kernel
-def points_across(shapes, hulls, i, j, link_x, link_R, n, s, size, margin, touch_work, point_work, pose_work):
+def points_across(pair, n, s, size, margin, points):
     """Find the points of two shapes whose distance is s, across n; returns how many there are."""
     if s > margin:
         return 0
     slack = FLUSH * size
-    low = min(s, 3.0 * s) - slack
-    count = points_in_front(
-        shapes, hulls, i, j, link_x, link_R, pose_work, n, low, margin, slack, touch_work, point_work
-    )
-    if least_gap(point_work, count) > s + 0.5 * slack:
-        count = nearest_pair(shapes, hulls, i, j, link_x, link_R, pose_work, n, s, size, count, touch_work, point_work)
-    return spread(count, slack, touch_work, point_work)
+    count = points_in_front(pair, Sought(n, min(s, 3.0 * s) - slack, margin, slack), points)
+    if least_gap(points.point_work, count) > s + 0.5 * slack:
+        count = nearest_pair(pair, n, s, size, count, points)
+    return spread(count, slack, points.touch_work, points.point_work)
 
 
 @kernel
@@ -519,6 +544,5 @@ def points_within(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point
     n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
     if s - r > margin:  # they are no nearer than that
         return 0
-    return points_from(
-        shapes, hulls, i, j, link_x, link_R, n, s - r, r, size, margin, touch_work, point_work, pose_work, core_work
-    )[0]
+    pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
+    return points_from(pair, n, s - r, r, size, margin, points, core_work)[0]

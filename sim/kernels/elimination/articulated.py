@@ -196,12 +196,11 @@ def hand_up(P_out, b, p, d):
     h20, h21, h22 = P_out[b, 12], P_out[b, 13], P_out[b, 14]
     for i in range(6):
         P_out[p, i] += P_out[b, i]
-    add_turned(
-        P_out, p, dx, dy, dz,
+    add_turned(P_out, p, (dx, dy, dz), (
         h00 + 0.5 * c00, h01 + 0.5 * c01, h02 + 0.5 * c02,
         h10 + 0.5 * c10, h11 + 0.5 * c11, h12 + 0.5 * c12,
         h20 + 0.5 * c20, h21 + 0.5 * c21, h22 + 0.5 * c22,
-    )  # fmt: skip
+    ))  # fmt: skip
     P_out[p, 6] += h00 + c00
     P_out[p, 7] += h01 + c01
     P_out[p, 8] += h02 + c02
@@ -220,10 +219,9 @@ def hand_up_mass(P_out, b, p, d):
     """Add the inertia of link b, of which a ball left a mass matrix, to that of its parent p."""
     dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
     c00, c01, c02, c10, c11, c12, c20, c21, c22 = crossed(P_out, b, dx, dy, dz)
-    add_turned(
-        P_out, p, dx, dy, dz, 0.5 * c00, 0.5 * c01, 0.5 * c02, 0.5 * c10, 0.5 * c11, 0.5 * c12,
-        0.5 * c20, 0.5 * c21, 0.5 * c22,
-    )  # fmt: skip
+    add_turned(P_out, p, (dx, dy, dz), (
+        0.5 * c00, 0.5 * c01, 0.5 * c02, 0.5 * c10, 0.5 * c11, 0.5 * c12, 0.5 * c20, 0.5 * c21, 0.5 * c22,
+    ))  # fmt: skip
     P_out[p, 6] += c00
     P_out[p, 7] += c01
     P_out[p, 8] += c02
@@ -249,8 +247,9 @@ def crossed(P, b, dx, dy, dz):
 
 
 @part
-def add_turned(P_out, p, dx, dy, dz, a00, a01, a02, a10, a11, a12, a20, a21, a22):
+def add_turned(P_out, p, d, a):
     """Add Z + Z^T to the rotational inertia of link p, column j of Z being d x (row j of a)."""
+    (dx, dy, dz), (a00, a01, a02, a10, a11, a12, a20, a21, a22) = d, a
     P_out[p, 0] += 2.0 * (dy * a02 - dz * a01)
     P_out[p, 1] += 2.0 * (dz * a10 - dx * a12)
     P_out[p, 2] += 2.0 * (dx * a21 - dy * a20)

@@ -20,6 +20,7 @@ of a step follow it.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.elimination.articulated import add_square, climb, release, rigid, wrench_about
 from sim.kernels.elimination.pivots import (
@@ -37,59 +38,72 @@ from sim.kernels.elimination.pivots import (
 from sim.kernels.jit import kernel, part
 
 
+class Tree(NamedTuple):
+    """Links and freedoms, and what is known of them now."""
+
+    links: Any
+    freedoms: Any
+    link_work: Any
+    freedom_work: Any
+
+
+class Loops(NamedTuple):
+    """Rows, their blocks, and the links where they begin."""
+
+    blocks: Any
+    rows: Any
+    fronts: Any
+    entries: Any
+    keeps: Any  # (rows,) 1: acts where rows are not chosen anew
+
+
+class Notes(NamedTuple):
+    """What a pass writes down: of rows, blocks, links and in all; whose numbers stand in J; these."""
+
+    row_work: Any
+    block_work: Any
+    front_work: Any
+    one_work: Any
+    ids_out: Any
+    J_out: Any
+
+
 @kernel
-def eliminate_along(
-    choose, links, freedoms, fronts, entries, blocks, rows, one, keeps, link_work, freedom_work, block_work, row_work,
-    front_work, one_work, ids_out, J_out, pile_work, row_out, K_out, G_out, rim_out, rim_K_out, rim_G_out, basis_work,
-):  # fmt: skip
+def eliminate_along(choose, one, tree, loops, notes, pile_work, front_out, rim_out, basis_work):
     """Factorise: freedoms and rows give way link by link.  Returns -1, or a freedom without inertia.
 
     choose: 1 to find the acting rows and their places anew; 0: those of the last accepted state, in their order.
     """
-    length, kept_rank = one.length[0], one_work.kept_rank[0]
-    floor = max(CUT * one_work.scale[0], NOTHING * one.mobility[0])
-    open_rows(blocks, rows, choose, row_work, block_work, one_work)
+    links, rows, limit, one_work = tree.links, loops.rows, loops.fronts.limit, notes.one_work
+    length, floor = one.length[0], max(CUT * one_work.scale[0], NOTHING * one.mobility[0])
+    open_rows(choose, loops, notes)
     p = 0
     for b in range(links.parent.size - 1, 0, -1):
         if links.leaf[b]:
-            rigid(link_work.I, b, link_work.P)
-        p = gather(
-            b, p, choose, links, fronts, entries, blocks, rows, keeps, link_work, block_work, row_work, front_work,
-            one_work, ids_out, pile_work, row_out, K_out, G_out,
-        )  # fmt: skip
-        p = eliminate_at(
-            b, p, choose, rows, kept_rank, length, floor, fronts.limit[b], link_work, row_work, block_work, front_work,
-            one_work, ids_out, J_out, row_out, K_out, G_out, basis_work,
-        )  # fmt: skip
-        bad = release(b, links, freedoms, link_work, freedom_work)
+            rigid(tree.link_work.I, b, tree.link_work.P)
+        p = gather(b, p, choose, tree, loops, notes, pile_work, front_out)
+        p = eliminate_at(b, p, choose, rows, length, floor, limit[b], tree.link_work, notes, front_out, basis_work)
+        bad = release(b, links, tree.freedoms, tree.link_work, tree.freedom_work)
         if bad >= 0:
             return bad
-        give_way(
-            b, p, choose, links, freedoms, rows, link_work, freedom_work, row_work, block_work, front_work, one_work,
-            row_out, ids_out, J_out, K_out, G_out,
-        )  # fmt: skip
+        give_way(b, p, choose, tree, rows, notes, front_out)
         if links.parent[b] == 0:
-            reach_rim(p, row_work, one_work, row_out, G_out, rim_out, rim_K_out, rim_G_out)
-            eliminate_rim(
-                b, choose, rows, kept_rank, floor, fronts.limit[0], row_work, block_work, front_work, one_work, ids_out,
-                J_out, rim_out, rim_K_out, rim_G_out,
-            )  # fmt: skip
+            reach_rim(p, notes, front_out, rim_out)
+            eliminate_rim(b, choose, rows, floor, limit[0], notes, rim_out)
             p = 0
         elif links.parent[b] < b - 1:
             if p > 0:
-                hand_on(b, p, row_work, front_work, one_work, row_out, K_out, G_out, pile_work)
+                hand_on(b, p, notes, front_out, pile_work)
             p = 0
-    eliminate_rim(
-        0, choose, rows, kept_rank, floor, 0, row_work, block_work, front_work, one_work, ids_out, J_out, rim_out,
-        rim_K_out, rim_G_out,
-    )  # fmt: skip
+    eliminate_rim(0, choose, rows, floor, 0, notes, rim_out)
     return -1
 
 
 @part
-def open_rows(blocks, rows, choose, row_work, block_work, one_work):
+def open_rows(choose, loops, notes):
     """Start a pass: no row has entered a front; places are forgotten where they are chosen anew."""
-    block, a, b = rows.block, blocks.a, blocks.b
+    rows, block, a, b = loops.rows, loops.rows.block, loops.blocks.a, loops.blocks.b
+    row_work, block_work, one_work = notes.row_work, notes.block_work, notes.one_work
     for s in range(block.size if choose else one_work.kept_rank[0]):
         r = s if choose else row_work.kept[s]
         n = block[r]
@@ -104,8 +118,9 @@ def open_rows(blocks, rows, choose, row_work, block_work, one_work):
 
 
 @part
-def join(r, p, at_out, row_work, row_out, K_out, G_out):
+def join(r, p, row_work, front_out):
     """Give row r a place in a front of p rows unless it has one; a row that comes twice is closed.  Returns p."""
+    at_out, row_out, K_out, G_out = front_out.at, front_out.row, front_out.K, front_out.G
     if at_out[r] >= 0:
         row_work.closed[r] = 1
         return p
@@ -118,15 +133,14 @@ def join(r, p, at_out, row_work, row_out, K_out, G_out):
 
 
 @part
-def gather(
-    b, p, choose, links, fronts, entries, blocks, rows, keeps, link_work, block_work, row_work, front_work, one_work,
-    ids, pile, row_out, K_out, G_out,
-):  # fmt: skip
+def gather(b, p, choose, tree, loops, notes, pile, front_out):
     """Make the front of link b of what its children handed up and of rows that begin there.  Returns its size.
 
     p: rows that the child which is numbered next left in the front.
     """
-    parent, row, at = links.parent, row_work.row, row_work.at
+    fronts, entries, rows, parent = loops.fronts, loops.entries, loops.rows, tree.links.parent
+    row_work, front_work, one_work, ids = notes.row_work, notes.front_work, notes.one_work, notes.ids_out
+    row, at, K_out, G_out = row_work.row, front_out.at, front_out.K, front_out.G
     stack, depth = front_work.stack, one_work.depth[0]
     while depth > 0 and parent[stack[depth - 1]] == b:
         depth -= 1
@@ -134,16 +148,16 @@ def gather(
         n, first, o = front_work.pending[c], front_work.ids[c], front_work.pile[c]
         for s in range(n):
             r = ids[first + s]
-            p = join(r, p, row_work.at, row_work, row_out, K_out, G_out)
+            p = join(r, p, row_work, front_out)
             for i in range(6):
                 K_out[at[r], i] += pile[o + 6 * s + i]
         add_compliance(n, first, o + 6 * n, ids, pile, at, G_out)
     one_work.depth[0] = depth
     for e in range(fronts.first[b], fronts.first[b] + fronts.count[b]):
         r, side = entries[e] // 2, 1.0 - 2.0 * (entries[e] % 2)
-        if choose or keeps[r]:
-            K = wrench_about(block_work, link_work, row, rows.block[r], r, b)
-            p = join(r, p, row_work.at, row_work, row_out, K_out, G_out)
+        if choose or loops.keeps[r]:
+            K = wrench_about(notes.block_work, tree.link_work, row, rows.block[r], r, b)
+            p = join(r, p, row_work, front_out)
             j = at[r]
             if side > 0.0:
                 G_out[j, j] += rows.compliance[r]
@@ -170,9 +184,9 @@ def add_compliance(n, first, o, ids, pile, at, G_out):
 
 
 @part
-def remove(j, p, at_out, row_out, K_out, G_out):
+def remove(j, p, front_out):
     """Put row j of a front of p rows last and take it off; the others keep their compliances.  Returns p - 1."""
-    q = p - 1
+    q, at_out, row_out, K_out, G_out = p - 1, front_out.at, front_out.row, front_out.K, front_out.G
     r, s = row_out[j], row_out[q]
     if j != q:
         row_out[j], row_out[q] = s, r
@@ -189,9 +203,11 @@ def remove(j, p, at_out, row_out, K_out, G_out):
 
 
 @part
-def eliminate(place, j, p, choose, rows, at_out, row_work, one_work, ids_out, J_out, row_out, K_out, G_out):
+def eliminate(place, j, p, choose, rows, notes, front_out):
     """Eliminate row j of a front of p rows; k, l and who l belongs to are kept with the row.  Returns p - 1."""
-    q = remove(j, p, at_out, row_out, K_out, G_out)
+    row_work, one_work, ids_out, J_out = notes.row_work, notes.one_work, notes.ids_out, notes.J_out
+    row_out, K_out, G_out = front_out.row, front_out.K, front_out.G
+    q = remove(j, p, front_out)
     r, m, n = row_out[q], one_work.filled[0], one_work.listed[0]
     pivot = G_out[q, q]
     ip = 1.0 / math.sqrt(pivot) if pivot.real > 0.0 else 0.0 * pivot  # a stage may lose a row that was kept
@@ -226,75 +242,70 @@ def stiffen(b, r, row_work, P_out):
 
 
 @part
-def eliminate_at(
-    b, p, choose, rows, kept_rank, length, floor, limit, link_work, row_work, block_work, front_work, one_work,
-    ids_out, J_out, row_out, K_out, G_out, basis_work,
-):  # fmt: skip
+def eliminate_at(b, p, choose, rows, length, floor, limit, link_work, notes, front_out, basis_work):
     """Eliminate what is ripe in the front of link b, or what was chosen there.  Returns the rows that wait on."""
+    row_work, block_work, front_work, one_work = notes.row_work, notes.block_work, notes.front_work, notes.one_work
     place = 2 * b
     front_work.first[b] = one_work.rank[0]
     while p > 0:
         if choose:
-            j = unfelt(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor)
+            j = unfelt(p, front_out, rows, row_work, block_work, length, floor)
             if j >= 0:
-                p = remove(j, p, row_work.at, row_out, K_out, G_out)
+                p = remove(j, p, front_out)
                 continue
             if p > 6:
-                p = keep_own(p, rows, length, floor, row_work, block_work, row_out, K_out, G_out, basis_work)
-            j = ripest(b, p, link_work.P, K_out, G_out, row_out, rows, row_work, block_work, floor)
+                p = keep_own(p, rows, length, floor, row_work, block_work, front_out, basis_work)
+            j = ripest(b, p, link_work.P, front_out, rows, row_work, block_work, floor)
             if j < 0 and p > limit:  # no room: the best there is
-                j = strongest(p, G_out, row_out, rows, row_work, block_work, floor, CUT)
+                j = strongest(p, front_out, rows, row_work, block_work, floor, CUT)
         else:
-            j = next_kept(place, kept_rank, row_work, one_work)
+            j = next_kept(place, front_out, row_work, one_work)
         if j < 0:
             break
-        r = row_out[j]
-        p = eliminate(
-            place, j, p, choose, rows, row_work.at, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
-        )  # fmt: skip
+        r = front_out.row[j]
+        p = eliminate(place, j, p, choose, rows, notes, front_out)
         stiffen(b, r, row_work, link_work.P)
     front_work.end[b] = one_work.rank[0]
     return p
 
 
 @part
-def keep_own(p, rows, length, floor, row_work, block_work, row_out, K_out, G_out, basis_work):
+def keep_own(p, rows, length, floor, row_work, block_work, front_out, basis_work):
     """Take closed rows off a front whose wrenches are sums of others', all without any pivot.  Returns its size.
 
     There are six independent ones; more would go up to the root together.
     """
-    count, lone = own_wrenches(p, K_out, G_out, row_out, rows, row_work, block_work, length, floor, basis_work)
+    count, lone = own_wrenches(p, front_out, rows, row_work, block_work, length, floor, basis_work)
     if lone > count:
         for j in range(p - 1, -1, -1):
-            r = row_out[j]
-            repeats = row_work.closed[r] and lost(G_out[j, j].real, r, rows, block_work, floor)
+            r = front_out.row[j]
+            repeats = row_work.closed[r] and lost(front_out.G[j, j].real, r, rows, block_work, floor)
             if repeats and not is_own(r, count, basis_work):
-                p = remove(j, p, row_work.at, row_out, K_out, G_out)
+                p = remove(j, p, front_out)
     return p
 
 
 @part
-def next_kept(place, kept_rank, row_work, one_work):
+def next_kept(place, front, row_work, one_work):
     """Return where the next row of the kept order stands in the front if it is eliminated at this place, or -1."""
     s = one_work.rank[0]
-    if s < kept_rank and row_work.kept_place[row_work.kept[s]] == place:
-        r = row_work.kept[s]
-        return row_work.rim[r] if place % 2 else row_work.at[r]
+    if s < one_work.kept_rank[0] and row_work.kept_place[row_work.kept[s]] == place:
+        return front.at[row_work.kept[s]]
     return -1
 
 
 @part
-def give_way(
-    b, p, choose, links, freedoms, rows, link_work, freedom_work, row_work, block_work, front_work, one_work, row,
-    ids_out, J_out, K_out, G_out,
-):  # fmt: skip
+def give_way(b, p, choose, tree, rows, notes, front_out):
     """Let the freedoms of link b give way under the p rows that wait: x into J, K and G to the parent's side."""
+    links, row, K_out, G_out = tree.links, front_out.row, front_out.K, front_out.G
+    row_work, block_work, front_work, one_work = notes.row_work, notes.block_work, notes.front_work, notes.one_work
+    ids_out, J_out = notes.ids_out, notes.J_out
     m, n, count = one_work.filled[0], one_work.listed[0], links.nv[b]
     front_work.pending[b], front_work.X[b], front_work.ids[b] = p, m, n
     for s in range(p):
         ids_out[n + s] = row[s]
         K, _ = climb(
-            links, freedoms, link_work, freedom_work, b, links.parent[b],
+            links, tree.freedoms, tree.link_work, tree.freedom_work, b, links.parent[b],
             (K_out[s, 0], K_out[s, 1], K_out[s, 2], K_out[s, 3], K_out[s, 4], K_out[s, 5]), m + s, p, J_out,
         )  # fmt: skip
         K_out[s, 0], K_out[s, 1], K_out[s, 2] = K[0], K[1], K[2]
@@ -314,8 +325,9 @@ def give_way(
 
 
 @part
-def hand_on(b, p, row_work, front_work, one_work, row, K, G, pile_out):
+def hand_on(b, p, notes, front_out, pile_out):
     """Put the rows that wait at link b on the pile for its parent."""
+    front_work, one_work, row, at_out = notes.front_work, notes.one_work, front_out.row, front_out.at
     depth, o = one_work.depth[0], 0
     if depth > 0:
         c = front_work.stack[depth - 1]
@@ -323,56 +335,53 @@ def hand_on(b, p, row_work, front_work, one_work, row, K, G, pile_out):
     front_work.pile[b], front_work.stack[depth] = o, b
     one_work.depth[0] = depth + 1
     for s in range(p):
-        row_work.at[row[s]] = -1
+        at_out[row[s]] = -1
         for i in range(6):
-            pile_out[o + 6 * s + i] = K[s, i]
+            pile_out[o + 6 * s + i] = front_out.K[s, i]
     o += 6 * p
     for s in range(p):
         for u in range(s + 1):
-            pile_out[o + p * s + u] = G[s, u]
+            pile_out[o + p * s + u] = front_out.G[s, u]
 
 
 @part
-def reach_rim(p, row_work, one_work, row, G, row_out, K_out, G_out):
+def reach_rim(p, notes, front_out, rim_out):
     """Add the p rows that wait at a root to the rim."""
-    n = one_work.rim[0]
+    row, G, at_out, G_out = front_out.row, front_out.G, front_out.at, rim_out.G
+    n = notes.one_work.rim[0]
     for s in range(p):
-        row_work.at[row[s]] = -1
-        n = join(row[s], n, row_work.rim, row_work, row_out, K_out, G_out)
+        at_out[row[s]] = -1
+        n = join(row[s], n, notes.row_work, rim_out)
     for s in range(p):
-        j = row_work.rim[row[s]]
+        j = rim_out.at[row[s]]
         for u in range(s + 1):
-            i = row_work.rim[row[u]]
+            i = rim_out.at[row[u]]
             if i > j:
                 G_out[i, j] += G[s, u]
             else:
                 G_out[j, i] += G[s, u]
-    one_work.rim[0] = n
+    notes.one_work.rim[0] = n
 
 
 @part
-def eliminate_rim(
-    b, choose, rows, kept_rank, floor, limit, row_work, block_work, front_work, one_work, ids_out, J_out, row_out,
-    K_out, G_out,
-):  # fmt: skip
+def eliminate_rim(b, choose, rows, floor, limit, notes, rim_out):
     """Eliminate closed rows of the rim after root b was added, or at the end (b = 0) all that have a pivot."""
+    row_work, block_work, front_work, one_work = notes.row_work, notes.block_work, notes.front_work, notes.one_work
     place, p = 2 * b + 1, one_work.rim[0]
     front_work.rim_first[b] = one_work.rank[0]
     while p > 0:
         if choose:
             cut = DELAY if b > 0 and p <= limit else CUT
-            j = strongest(p, G_out, row_out, rows, row_work, block_work, floor, cut)
+            j = strongest(p, rim_out, rows, row_work, block_work, floor, cut)
             if j < 0:
-                j = spent(p, G_out, row_out, rows, row_work, block_work, floor)
+                j = spent(p, rim_out, rows, row_work, block_work, floor)
                 if j >= 0:
-                    p = remove(j, p, row_work.rim, row_out, K_out, G_out)
+                    p = remove(j, p, rim_out)
                     continue
         else:
-            j = next_kept(place, kept_rank, row_work, one_work)
+            j = next_kept(place, rim_out, row_work, one_work)
         if j < 0:
             break
-        p = eliminate(
-            place, j, p, choose, rows, row_work.rim, row_work, one_work, ids_out, J_out, row_out, K_out, G_out
-        )  # fmt: skip
+        p = eliminate(place, j, p, choose, rows, notes, rim_out)
     front_work.rim_end[b] = one_work.rank[0]
     one_work.rim[0] = p

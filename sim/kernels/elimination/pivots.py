@@ -8,6 +8,7 @@ hardly move along a row is near a singular position, and its own norm would hide
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.jit import part
 
@@ -23,8 +24,19 @@ REPEATED = 1e-20
 # Squared relative pivot below which a row is redundant here: singular values below 1e-6 of the largest.
 # Smaller: roundoff in G (1e-16 of the largest pivot) is taken for a direction.  Larger: near-singular passes stick.
 CUT = 1e-12
+# Rows of basis_work after six wrenches: what is left of another beside them; whose they are.
+REST, WHOSE = 6, 7
 # Pivot, relative to the mobility of all masses together, below which a row is held by the tree alone: roundoff squared.
 NOTHING = 1e-26
+
+
+class Front(NamedTuple):
+    """Rows that wait at a link, or in the rim: as many of the first ones as are said beside it."""
+
+    row: Any  # (waiting rows,) which they are
+    at: Any  # (rows,) place of each row among them, or -1
+    K: Any  # (waiting rows, 6) wrenches by which the link feels them
+    G: Any  # (waiting rows, waiting rows) their mutual compliances; the lower triangle
 
 
 @part
@@ -34,8 +46,9 @@ def lost(pivot, r, rows, block_work, floor):
 
 
 @part
-def ripest(b, p, P, K, G, row, rows, row_work, block_work, floor):
+def ripest(b, p, P, front, rows, row_work, block_work, floor):
     """Return the closed row of the front of link b whose pivot is best and good enough, or -1."""
+    row, K, G = front.row, front.K, front.G
     turning = DELAY / max(P[b, 0] + P[b, 1] + P[b, 2], 1e-300)
     moving = DELAY / max(P[b, 15] + P[b, 16] + P[b, 17], 1e-300)
     best, at = 1.0, -1
@@ -53,8 +66,9 @@ def ripest(b, p, P, K, G, row, rows, row_work, block_work, floor):
 
 
 @part
-def unfelt(p, K, G, row, rows, row_work, block_work, length, floor):
+def unfelt(p, front, rows, row_work, block_work, length, floor):
     """Return a closed row that neither its link nor the links below can answer, or -1."""
+    row, K, G = front.row, front.K, front.G
     for j in range(p):
         r = row[j]
         if row_work.closed[r]:
@@ -66,12 +80,13 @@ def unfelt(p, K, G, row, rows, row_work, block_work, length, floor):
 
 
 @part
-def own_wrenches(p, K, G, row, rows, row_work, block_work, length, floor, basis_work):
+def own_wrenches(p, front, rows, row_work, block_work, length, floor, basis_work):
     """Find the closed rows without any pivot whose wrenches tell most: those of the others are their sums.
 
-    basis_work[7]: these rows; there are six at most.  Returns how many, and how many rows without any pivot there are.
+    basis_work[WHOSE]: these rows, six at most.  Returns how many, and how many rows without any pivot there are.
     Taken as they come, rows that differ by roundoff alone would stand for directions that others hold well.
     """
+    row, K, G = front.row, front.K, front.G
     count, lone = 0, 0
     while count < 6:
         best, at, lone = 0.0, -1, 0
@@ -86,8 +101,8 @@ def own_wrenches(p, K, G, row, rows, row_work, block_work, length, floor, basis_
             break
         beside(count, at, K, length, basis_work)
         for i in range(6):
-            basis_work[count, i] = basis_work[6, i] / math.sqrt(best)
-        basis_work[7, count] = row[at]
+            basis_work[count, i] = basis_work[REST, i] / math.sqrt(best)
+        basis_work[WHOSE, count] = row[at]
         count += 1
     return count, lone
 
@@ -97,8 +112,8 @@ def beside(count, j, K, length, basis_work):
     """Square of what is left of the wrench of row j beside those of a basis; 0 where it is their sum."""
     size = 0.0
     for i in range(6):
-        basis_work[6, i] = K[j, i].real / (length if i < 3 else 1.0)
-        size += basis_work[6, i] ** 2
+        basis_work[REST, i] = K[j, i].real / (length if i < 3 else 1.0)
+        size += basis_work[REST, i] ** 2
     left = reduce(count, basis_work)
     return left if left > REPEATED * size else 0.0
 
@@ -108,7 +123,7 @@ def is_own(r, count, basis_work):
     """Tell whether row r is among the first of those that `own_wrenches` found."""
     among = False
     for u in range(count):
-        among = among or basis_work[7, u] == r
+        among = among or basis_work[WHOSE, u] == r
     return among
 
 
@@ -120,17 +135,18 @@ def reduce(count, basis_work):
         for u in range(count):
             dot = 0.0
             for i in range(6):
-                dot += basis_work[u, i] * basis_work[6, i]
+                dot += basis_work[u, i] * basis_work[REST, i]
             for i in range(6):
-                basis_work[6, i] -= dot * basis_work[u, i]
+                basis_work[REST, i] -= dot * basis_work[u, i]
     for i in range(6):
-        left += basis_work[6, i] ** 2
+        left += basis_work[REST, i] ** 2
     return left
 
 
 @part
-def strongest(p, G, row, rows, row_work, block_work, floor, cut):
+def strongest(p, front, rows, row_work, block_work, floor, cut):
     """Return the closed row whose pivot is the largest share of its joint's mobility, if more than cut, or -1."""
+    row, G = front.row, front.G
     best, at = cut, -1
     for j in range(p):
         r = row[j]
@@ -141,8 +157,9 @@ def strongest(p, G, row, rows, row_work, block_work, floor, cut):
 
 
 @part
-def spent(p, G, row, rows, row_work, block_work, floor):
+def spent(p, front, rows, row_work, block_work, floor):
     """Return a closed row of the rim whose pivot is lost to the rows before it, or -1."""
+    row, G = front.row, front.G
     for j in range(p):
         r = row[j]
         if row_work.closed[r] and lost(G[j, j].real, r, rows, block_work, floor):

@@ -13,12 +13,21 @@ v of the shapes' centres, h how far a shape reaches along n from its centre, whi
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.collision.broad import apart, ball_about, smaller_ball
 from sim.kernels.collision.features import speed_at
 from sim.kernels.collision.narrow import touching_points
 from sim.kernels.collision.separation import axis_of, ball_of
-from sim.kernels.guards.spans import common_link, departs, path_departs, root_slides, root_slides_now
+from sim.kernels.guards.spans import (
+    Stretch,
+    common_link,
+    departs,
+    moving_of,
+    path_departs,
+    root_slides,
+    root_slides_now,
+)
 from sim.kernels.jit import chapter, entry, kernel
 from sim.kernels.system import unpack, vector
 from sim.kernels.tables import (
@@ -52,82 +61,66 @@ def clearance(question, system, t, a, b):
     for g in range(verdict.size):
         if verdict[g] == WITHIN and guards.table.kind[g] == GUARD_GAP:
             m = guards.table.owner[g]
-            keeps = keep_apart(tables, work, m, guards.table.allowed[g], span, told[SPAN_SECONDS], told[SPAN_AT])
+            stretch = Stretch(span, told[SPAN_SECONDS], told[SPAN_AT])
+            keeps = keep_apart(tables, work, m, guards.table.allowed[g], stretch)
             verdict[g] = CLEAR if keeps else WITHIN
     return Status.OK
 
 
+class Near(NamedTuple):
+    """Scratch for points of two shapes: see `narrow.touching_points`."""
+
+    touch_work: Any
+    point_work: Any
+    pose_work: Any
+    core_work: Any
+
+
 @chapter
-def keep_apart(tables, work, m, allowed, span, seconds, at):
+def keep_apart(tables, work, m, allowed, stretch):
     """Tell whether two shapes, or what of them is open, keep apart through the span."""
     return keep_apart_in(
-        m, allowed, tables.meetings, tables.shapes, tables.hulls, tables.links, tables.freedoms, span, seconds, at,
-        work.links, work.freedoms, work.touches, work.span_v, work.span_off, work.span_most, work.spans, work.path,
-        work.near, work.near_points, work.near_poses, work.near_cores,
+        m, allowed, tables.meetings, tables.shapes, tables.hulls, stretch, moving_of(tables, work), work.touches,
+        Near(work.near, work.near_points, work.near_poses, work.near_cores),
     )  # fmt: skip
 
 
 @kernel
-def keep_apart_in(
-    m, allowed, meetings, shapes, hulls, links, freedoms, span, seconds, at, link_work, freedom_work, touches, v, off,
-    most, span_work, path_work, near_work, near_point_work, pose_work, core_work,
-):  # fmt: skip
+def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches, near):
     """See `keep_apart`."""
     i, j = meetings.a[m], meetings.b[m]
     a, b = shapes.link[i], shapes.link[j]
-    before, after = at * seconds, (1.0 - at) * seconds
+    before, after = stretch.at * stretch.seconds, (1.0 - stretch.at) * stretch.seconds
     ahead, least = max(before, after), -allowed - GRAZING
-    x, R = link_work.x, link_work.R
+    link_work, pose_work, x, R = moving.link_work, near.pose_work, moving.link_work.x, moving.link_work.R
     far = apart(shapes, i, j, x, R, pose_work)
     c_a, c_b = three(pose_work, 0), three(pose_work, 1)
-    if far - ahead * (centre_speed(shapes, i, link_work, span_work, c_a) + centre_speed(
-        shapes, j, link_work, span_work, c_b
-    )) > least:  # fmt: skip
+    fastest = centre_speed(shapes, i, link_work, moving.span_work, c_a)
+    fastest += centre_speed(shapes, j, link_work, moving.span_work, c_b)
+    if far - ahead * fastest > least:
         return True
     if is_closed_pair(touches, m):
         if has_one_point(shapes, i, j):
             return True
         gap = open_gap_of(
-            m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
+            m, meetings, shapes, hulls, link_work, touches, near.touch_work, near.point_work, pose_work, near.core_work
         )
         n = closed_normal(touches, m, R)
-        fall = rolling_speed(
-            shapes, i, j, n, c_a, c_b, links, freedoms, span, seconds, link_work, freedom_work, v, span_work,
-            pose_work,
-        )  # fmt: skip
+        fall = rolling_speed(shapes, i, j, n, c_a, c_b, stretch, moving, pose_work)
         return gap - ahead * fall > least
-    meet = common_link(links, a, b)
+    meet = common_link(moving.links, a, b)
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
         n = unit(minus(c_b, c_a))
-        r0, r1, _, _ = centre_rates(
-            n, c_a, c_b, a, b, meet, links, freedoms, span, ahead, link_work, freedom_work, v, off, most, span_work,
-            path_work,
-        )  # fmt: skip
+        r0, r1, _, _ = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, ahead, moving)
         if far + min(0.0, -before * r1, after * r0) > least:
             return True
         if has_one_point(shapes, i, j):  # that was all of them
             return False
     margin = MARGIN * smaller_ball(shapes, i, j)
-    _, gap, n = touching_points(shapes, hulls, i, j, x, R, margin, near_work, near_point_work, pose_work, core_work)
-    r0, r1, off_a, off_b = centre_rates(
-        n,
-        c_a,
-        c_b,
-        a,
-        b,
-        meet,
-        links,
-        freedoms,
-        span,
-        ahead,
-        link_work,
-        freedom_work,
-        v,
-        off,
-        most,
-        span_work,
-        path_work,
-    )
+    _, gap, n = touching_points(
+        shapes, hulls, i, j, x, R, margin, near.touch_work, near.point_work, pose_work, near.core_work
+    )  # fmt: skip
+    r0, r1, off_a, off_b = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, ahead, moving)
     turning = reach_rate(shapes, i, 0, n, meet, off_a, ahead, link_work, pose_work)
     turning += reach_rate(shapes, j, 1, n, meet, off_b, ahead, link_work, pose_work)
     r0, r1 = r0 - turning, r1 + turning
@@ -151,15 +144,13 @@ def closed_normal(touches, m, R):
 
 
 @kernel
-def rolling_speed(
-    shapes, i, j, n, c_a, c_b, links, freedoms, span, seconds, link_work, freedom_work, v, span_work, pose
-):  # fmt: skip
+def rolling_speed(shapes, i, j, n, c_a, c_b, stretch, moving, pose):
     """Largest rate at which the gap of a feature beside closed points may change.
 
     The closed points keep two shapes together, so that only what turns about n, or slides along it, changes nothing.
     """
-    a, b = shapes.link[i], shapes.link[j]
-    off = span_work.spin_off[a] + span_work.spin_off[b]
+    a, b, link_work, span = shapes.link[i], shapes.link[j], moving.link_work, moving.span_work
+    off = span.spin_off[a] + span.spin_off[b]
     w = minus(three(link_work.V, b), three(link_work.V, a))
     size = smaller_ball(shapes, i, j)
     # What carries the smaller shape along, at its own centre.
@@ -168,26 +159,24 @@ def rolling_speed(
     u = minus(speed_at(link_work.V, link_work.x, b, c), speed_at(link_work.V, link_work.x, a, c))
     along = dot(n, u)
     arm_a, arm_b = length(minus(c, three(link_work.x, a))), length(minus(c, three(link_work.x, b)))
-    slide_off = departs(span_work, a, arm_a) + departs(span_work, b, arm_b)
-    turned = min(min(span_work.turn[a], span_work.turn[b]), 2.0)  # n turns with either of the two
+    slide_off = departs(span, a, arm_a) + departs(span, b, arm_b)
+    turned = min(min(span.turn[a], span.turn[b]), 2.0)  # n turns with either of the two
     if turned == 0.0:
-        root_a, root_b = span_work.root[a], span_work.root[b]
-        along -= root_slides_now(links, freedoms, freedom_work, v, root_b, n[0], n[1], n[2])
-        along += root_slides_now(links, freedoms, freedom_work, v, root_a, n[0], n[1], n[2])
-        r0, r1 = root_slides(
-            links, freedoms, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2]
-        )  # fmt: skip
+        root_a, root_b = span.root[a], span.root[b]
+        along -= root_slides_now(moving, root_b, n)
+        along += root_slides_now(moving, root_a, n)
+        r0, r1 = root_slides(moving, stretch.curve, root_a, root_b, n)
         slid = max(abs(along + r0), abs(along + r1)) + slide_off
     else:
-        slide_off += span_work.slide_off[a] + span_work.slide_off[b]
+        slide_off += span.slide_off[a] + span.slide_off[b]
         slid = abs(along) + slide_off + turned * (length(u) + slide_off)
     across = length(cross(w, n)) + off + turned * (length(w) + off)
     kind = shapes.kind[small]
     if turned == 0.0 and (kind == CAPSULE or kind == CYLINDER):  # a wheel that rolls on
         other = shapes.link[i] if small == j else shapes.link[j]
-        if span_work.spin[other] == 0.0:
+        if span.spin[other] == 0.0:
             axis = axis_of(pose, 1 if small == j else 0, 2)
-            across = min(across, across_axis(w, axis, off, seconds))
+            across = min(across, across_axis(w, axis, off, stretch.seconds))
     return slid + across * size
 
 
@@ -198,30 +187,23 @@ def ball_or_inf(shapes, i):
 
 
 @kernel
-def centre_rates(
-    n, c_a, c_b, a, b, meet, links, freedoms, span, ahead, link_work, freedom_work, v, off, most, span_work, path_work
-):  # fmt: skip
+def centre_rates(n, c_a, c_b, a, b, meet, curve, ahead, moving):
     """Bounds of n . (v_b - v_a) of two centres in the axes of the link on which both hang, where n stands still.
 
     Also how far the angular velocities of both links depart there.
     """
+    link_work, span = moving.link_work, moving.span_work
     u = minus(relative_speed(link_work, meet, b, c_b), relative_speed(link_work, meet, a, c_a))
     rate = dot(n, u)
-    depart_a, spin_a, _ = path_departs(
-        c_a, a, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
-    )  # fmt: skip
-    depart_b, spin_b, _ = path_departs(
-        c_b, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
-    )  # fmt: skip
+    depart_a, spin_a, _ = path_departs(c_a, a, meet, ahead, moving)
+    depart_b, spin_b, _ = path_departs(c_b, b, meet, ahead, moving)
     depart = depart_a + depart_b
     if meet > 0:
         return rate - depart, rate + depart, spin_a, spin_b
-    root_a, root_b = span_work.root[a], span_work.root[b]
-    rate -= root_slides_now(links, freedoms, freedom_work, v, root_b, n[0], n[1], n[2])
-    rate += root_slides_now(links, freedoms, freedom_work, v, root_a, n[0], n[1], n[2])
-    low, high = root_slides(
-            links, freedoms, freedom_work, span, span.size // 15, root_a, root_b, n[0], n[1], n[2]
-        )  # fmt: skip
+    root_a, root_b = span.root[a], span.root[b]
+    rate -= root_slides_now(moving, root_b, n)
+    rate += root_slides_now(moving, root_a, n)
+    low, high = root_slides(moving, curve, root_a, root_b, n)
     return rate - depart + low, rate + depart + high, spin_a, spin_b
 
 

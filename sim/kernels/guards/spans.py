@@ -14,6 +14,7 @@ tell; otherwise the span is to be halved.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.dynamics import body_poses, columns, move
 from sim.kernels.guards.curves import on_curve, range_on_curve, rate_between, rate_on_curve, rates_on_curve, shares_at
@@ -71,6 +72,37 @@ STEEP = 1e-3
 ENDLESS = 1e30
 
 
+class Stretch(NamedTuple):
+    """A span of time, and the place of reference in it."""
+
+    curve: Any  # (15 n,) Bernstein coefficients of the state within it, see `curves.curve_of`
+    seconds: Any  # s
+    at: Any  # fraction of it
+
+
+class Moving(NamedTuple):
+    """The tree as it moves at the place of reference, and how far it may depart from that within the span."""
+
+    links: Any
+    freedoms: Any
+    link_work: Any
+    freedom_work: Any
+    v: Any  # (nv,) rates there
+    off: Any  # (nv,) how far rates depart from these
+    most: Any  # (nv,) their largest magnitudes
+    span_work: Any  # (links,) SPAN
+    path_work: Any  # (links,) from one link to another it hangs on
+
+
+@chapter
+def moving_of(tables, work):
+    """Return what `spans` has found of a motion."""
+    return Moving(
+        tables.links, tables.freedoms, work.links, work.freedoms, work.span_v, work.span_off, work.span_most,
+        work.spans, work.path,
+    )  # fmt: skip
+
+
 @entry
 def spans(question, system, t, a, b):
     """Answer CLEARANCE: tell of each guard whether it is clear within a span; see `sim.kernels.system`.
@@ -98,13 +130,12 @@ def spans(question, system, t, a, b):
         body_poses(tables.links, work.links, work.bodies)
         tree_ranges(tables.links, span, n, nq, seconds, at, work.coordinate, work.ranges, work.rate_ranges)
         loop_ranges(
-            tables.links, tables.freedoms, tables.blocks, tables.columns, work.links, work.blocks, work.coordinate,
-            work.rate, before, after, work.span_off, work.span_most, work.spans, work.path, work.ranges,
-            work.rate_ranges,
+            tables.blocks, tables.columns, work.blocks, work.coordinate, work.rate, before, after,
+            moving_of(tables, work), work.ranges, work.rate_ranges,
         )  # fmt: skip
     for g in range(verdict.size):
         if verdict[g] == WITHIN:
-            verdict[g] = judge(tables, work, guards.table, g, t, seconds, at, span, told)
+            verdict[g] = judge(tables, work, guards.table, g, t, Stretch(span, seconds, at), told)
     if tables.meetings.a.size > 0:
         return ask(work.answers, CLEAR_GAPS, system, t, span, told)
     return Status.OK
@@ -231,14 +262,16 @@ def common_link(links, a, b):
 
 
 @kernel
-def path_departs(c, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work):
+def path_departs(c, b, meet, ahead, moving):
     """How far velocity of a point, and angular velocity, of link b depart, as seen from a link it hangs on.
 
     Also its largest angular velocity.  See `spread_out`; the sliding of roots is left out here, too.
     """
+    links, freedoms, link_work, span = moving.links, moving.freedoms, moving.link_work, moving.span_work
+    path_work = moving.path_work
     arm = length(minus(c, three(link_work.x, b)))
     if meet == 0:
-        return departs(span_work, b, arm), span_work.spin_off[b], span_work.spin[b]
+        return departs(span, b, arm), span.spin_off[b], span.spin[b]
     count = 0
     while b != meet:
         path_work[count] = b
@@ -247,7 +280,7 @@ def path_departs(c, b, meet, links, freedoms, ahead, link_work, off, most, span_
     w = three(link_work.V, meet)
     for k in range(count - 1, -1, -1):
         at = path_work[k]
-        turn_off, turn_most, slide_off, slide_most = own_rates(links, freedoms, at, off, most, ahead)
+        turn_off, turn_most, slide_off, slide_most = own_rates(links, freedoms, at, moving.off, moving.most, ahead)
         swing = min(turn, 2.0)
         d = length(three(link_work.d, at)) if links.parent[at] != meet else 0.0  # the first joint's place stands still
         if links.parent[at] == meet:
@@ -262,8 +295,10 @@ def path_departs(c, b, meet, links, freedoms, ahead, link_work, off, most, span_
 
 
 @kernel
-def root_slides(links, freedoms, freedom_work, span, n, a, b, n0, n1, n2):
+def root_slides(moving, curve, a, b, along):
     """Bounds of how fast the root of link b slides past that of a along a direction; see `spread`.  a, b: roots."""
+    links, freedoms, axis, (n0, n1, n2) = moving.links, moving.freedoms, moving.freedom_work.axis, along
+    n = curve.size // 15
     low, high = math.inf, -math.inf
     for k in range(7):
         rate = 0.0
@@ -272,26 +307,24 @@ def root_slides(links, freedoms, freedom_work, span, n, a, b, n0, n1, n2):
             for i in range(links.nv[r] if r > 0 else 0):
                 c = links.v[r] + i
                 if freedoms.linear[c] or freedoms.pitch[c] != 0.0:
-                    along = (
-                        freedom_work.axis[c, 0] * n0 + freedom_work.axis[c, 1] * n1 + freedom_work.axis[c, 2] * n2
-                    )  # fmt: skip
+                    share = axis[c, 0] * n0 + axis[c, 1] * n1 + axis[c, 2] * n2
                     if not freedoms.linear[c]:
-                        along *= freedoms.pitch[c]
-                    rate += (1.0 - 2.0 * side) * along * rate_between(span, n, links.q[r] + i, k)
+                        share *= freedoms.pitch[c]
+                    rate += (1.0 - 2.0 * side) * share * rate_between(curve, n, links.q[r] + i, k)
         low, high = min(low, rate), max(high, rate)
     return low, high
 
 
 @kernel
-def root_slides_now(links, freedoms, freedom_work, v, b, n0, n1, n2):
+def root_slides_now(moving, b, along):
     """How fast root b slides along a direction at the place of reference."""
+    links, freedoms, axis, v, (n0, n1, n2) = moving.links, moving.freedoms, moving.freedom_work.axis, moving.v, along
     rate = 0.0
     for i in range(links.nv[b] if b > 0 else 0):
         c = links.v[b] + i
         if freedoms.linear[c] or freedoms.pitch[c] != 0.0:
-            axis = freedom_work.axis
-            along = axis[c, 0] * n0 + axis[c, 1] * n1 + axis[c, 2] * n2
-            rate += v[c] * (along if freedoms.linear[c] else freedoms.pitch[c] * along)
+            share = axis[c, 0] * n0 + axis[c, 1] * n1 + axis[c, 2] * n2
+            rate += v[c] * (share if freedoms.linear[c] else freedoms.pitch[c] * share)
     return rate
 
 
@@ -344,24 +377,19 @@ def put_rotation_vector(c, coordinate, spin, ahead, range_out):
 
 @kernel
 def loop_ranges(
-    links, freedoms, blocks, columns, link_work, block_work, coordinate, rate, before, after, off, most, span_work,
-    path_work, range_out, rate_range_out,
+    blocks, columns, block_work, coordinate, rate, before, after, moving, range_out, rate_range_out
 ):  # fmt: skip
     """Intervals of coordinates and rates of loop joints; not-a-number where there is no bound."""
-    ahead = max(before, after)
+    ahead, span = max(before, after), moving.span_work
     for n in range(blocks.a.size):
         c, a, b = blocks.column[n], blocks.a[n], blocks.b[n]
         place, w, u = three(block_work.p_WM, n), length(three(block_work.w_FM, n)), length(three(block_work.u, n))
-        meet = common_link(links, a, b)
-        slide_a, off_a, spin_a = path_departs(
-            place, a, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
-        )  # fmt: skip
-        slide_b, off_b, _ = path_departs(
-            place, b, meet, links, freedoms, ahead, link_work, off, most, span_work, path_work
-        )  # fmt: skip
+        meet = common_link(moving.links, a, b)
+        slide_a, off_a, spin_a = path_departs(place, a, meet, ahead, moving)
+        slide_b, off_b, _ = path_departs(place, b, meet, ahead, moving)
         slide_off = slide_a + slide_b
         if meet == 0:
-            slide_off += span_work.slide_off[a] + span_work.slide_off[b]
+            slide_off += span.slide_off[a] + span.slide_off[b]
         # The place moves past a by what b slides there, and a turns on under it.
         slide_off += (off_a + spin_a * min(ahead * spin_a, 2.0)) * ahead * (u + slide_off)
         swing = min(ahead * spin_a, 2.0)
@@ -386,7 +414,7 @@ def loop_ranges(
 
 
 @chapter
-def judge(tables, work, guards_out, g, t, seconds, at, span, told_out):
+def judge(tables, work, guards_out, g, t, stretch, told_out):
     """Verdict on a guard; on gaps it is left to who knows shapes.  One that waits is armed where it has left."""
     kind = guards_out.kind[g]
     if guards_out.armed[g] == DISARMED:
@@ -394,9 +422,9 @@ def judge(tables, work, guards_out, g, t, seconds, at, span, told_out):
     if kind == GUARD_GAP:
         return WITHIN
     if kind == GUARD_STOP:
-        value = depth_interval(tables.stops, guards_out, g, work.coordinate, work.ranges, seconds, at)
+        value = depth_interval(tables.stops, guards_out, g, work.coordinate, work.ranges, stretch.seconds, stretch.at)
     elif kind == GUARD_PROGRAM:
-        value = run_on_span(tables, work, guards_out.owner[g], t, seconds, at, span)
+        value = run_on_span(tables, work, guards_out.owner[g], t, stretch)
     else:
         return SAMPLED
     if math.isnan(value[0]) or math.isnan(value[1]):
@@ -448,19 +476,20 @@ def depth_interval(stops, guards, g, coordinate, ranges, seconds, at):
 
 
 @chapter
-def run_on_span(tables, work, program, t, seconds, at, span):
+def run_on_span(tables, work, program, t, stretch):
     """Interval of a formula; not-a-number where it reads what has no bound.
 
     With every interval goes the value at the place of reference, from which it departs by no more than its rate allows:
     what two large numbers have in common cancels in that.
     """
-    codes, stack, top = tables.codes, work.bounds, 0
+    codes, stack, top, moving = tables.codes, work.bounds, 0, moving_of(tables, work)
+    before, after = stretch.at * stretch.seconds, (1.0 - stretch.at) * stretch.seconds
     for n in range(tables.programs[program, 0], tables.programs[program, 1]):
         operation = codes[n, 0]
         if operation <= COM:
             value, here = load_interval(
-                tables.constants, tables.points, tables.links, tables.freedoms, operation, codes[n, 1], t, seconds, at,
-                span, work.ranges, work.rate_ranges, work.links, work.bodies, work.freedoms, work.span_v, work.spans,
+                tables.constants, tables.points, operation, codes[n, 1], t, stretch, work.ranges, work.rate_ranges,
+                work.bodies, moving,
             )  # fmt: skip
             top += 1
         elif operation <= MAX:
@@ -470,7 +499,7 @@ def run_on_span(tables, work, program, t, seconds, at, span):
         else:
             value = interval_of_one(operation, interval_at(stack, top - 1))
             here = unary(operation, stack[top - 1, 4])
-        keep_interval(value, here, at * seconds, (1.0 - at) * seconds, top - 1, stack)
+        keep_interval(value, here, before, after, top - 1, stack)
     return interval_at(stack, 0)
 
 
@@ -492,14 +521,12 @@ def keep_interval(value, here, before, after, k, stack_out):
 
 
 @kernel
-def load_interval(
-    constants, points, links, freedoms, operation, argument, t, seconds, at, span, ranges, rate_ranges, link_work,
-    body_work, freedom_work, v, span_work,
-):  # fmt: skip
+def load_interval(constants, points, operation, argument, t, stretch, ranges, rate_ranges, body_work, moving):
     """Interval of an instruction that reads the state, and its value at the place of reference.
 
     Not-a-number for energies, forces and torques.
     """
+    seconds, at = stretch.seconds, stretch.at
     if operation == CONSTANT:
         return (constants[argument], constants[argument], 0.0, 0.0), constants[argument]
     if operation == TIME:
@@ -509,32 +536,34 @@ def load_interval(
     if operation == RATE:
         return interval_at(rate_ranges, argument), rate_ranges[argument, 4]
     if operation == POSITION or operation == VELOCITY:
-        value, r0, r1 = point_rates(points, links, freedoms, argument, span, link_work, freedom_work, v, span_work)
+        value, r0, r1 = point_rates(points, argument, stretch.curve, moving)
         if operation == VELOCITY:
             return (r0, r1, -math.inf, math.inf), 0.5 * (r0 + r1)
         low, high = reach_of(value, r0, r1, at * seconds, (1.0 - at) * seconds)
         return (low, high, r0, r1), value
     ahead = seconds * max(at, 1.0 - at)
     if operation == ROTATION:
-        return turned_entry(links, argument, ahead, body_work, span_work), body_work.R_WB[argument // 9, argument % 9]
+        value = turned_entry(moving.links, argument, ahead, body_work, moving.span_work)
+        return value, body_work.R_WB[argument // 9, argument % 9]
     if operation == COM:
-        fastest, value = com_speed(link_work, span_work), total_com(link_work, argument)
+        fastest, value = com_speed(moving.link_work, moving.span_work), total_com(moving.link_work, argument)
         return (value - fastest * ahead, value + fastest * ahead, -fastest, fastest), value
     return (math.nan, math.nan, math.nan, math.nan), math.nan
 
 
 @kernel
-def point_rates(points, links, freedoms, argument, span, link_work, freedom_work, v, span_work):
+def point_rates(points, argument, curve, moving):
     """World coordinate of a point at the place of reference, and bounds of its rate."""
+    link_work, span = moving.link_work, moving.span_work
     i, k = argument // 3, argument % 3
     b = points.body[i]
     value, rate = point_component(points, link_work, i, k), point_velocity(points, link_work, i, k)
     p = points.p_B
-    off = departs(span_work, b, math.sqrt(p[i, 0] ** 2 + p[i, 1] ** 2 + p[i, 2] ** 2))
-    e0, e1, e2 = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
-    root = span_work.root[b]
-    rate -= root_slides_now(links, freedoms, freedom_work, v, root, e0, e1, e2)
-    low, high = root_slides(links, freedoms, freedom_work, span, span.size // 15, 0, root, e0, e1, e2)
+    off = departs(span, b, math.sqrt(p[i, 0] ** 2 + p[i, 1] ** 2 + p[i, 2] ** 2))
+    e = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+    root = span.root[b]
+    rate -= root_slides_now(moving, root, e)
+    low, high = root_slides(moving, curve, 0, root, e)
     return value, rate - off + low, rate + off + high
 
 

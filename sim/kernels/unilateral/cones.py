@@ -16,6 +16,7 @@ step of many bodies fills in only the partners that share a body.  G is symmetri
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from sim.kernels.jit import door, kernel
 
@@ -33,15 +34,51 @@ REFINING = 60
 NEARBY, SETTLED = 12, 1e-8
 
 
+class Answers(NamedTuple):
+    """G by block rows, as above: how points answer one another's impulses."""
+
+    first: Any  # (points + 1,)
+    partner: Any
+    own: Any  # (points,)
+    blocks: Any  # (blocks, 3, 3)
+
+
+class Laws(NamedTuple):
+    """What each point keeps to, as above."""
+
+    mu: Any
+    least: Any
+    known: Any
+    d: Any  # (points, 2)
+
+
+class Alone(NamedTuple):
+    """One point while all others stay: its own block of G, its rate without its impulse, its friction."""
+
+    a: Any  # along n; then n to t1, t2; then t1, t2 by themselves
+    gx: Any
+    gy: Any
+    xx: Any
+    xy: Any
+    yy: Any
+    bn: Any
+    bx: Any
+    by: Any
+    mu: Any
+    least: Any
+
+
 @door
-def sweep_cones(first, partner, own, blocks, mu, least, known, d, P_out, z_out, reply_out, sweeps, enough, rate):
+def sweep_cones(answers, laws, P_out, z_out, reply_out, sweeps, enough, rate):
     """Visit all points in turn until the residual is small enough, or for a number of sweeps.
 
     P_out: (k, 3) N s or N, the first guess; z_out: (k, 3) free + G P of that guess, kept up to date.
     rate: scale of z.  reply_out[0]: residual, reply_out[1]: points that slide along a known direction in which no
     impulse helps.  Returns the sweeps made.
     """
-    reply_out[0] = residual_of(own, blocks, mu, least, known, d, P_out, z_out, rate)
+    first, partner, own, blocks = answers.first, answers.partner, answers.own, answers.blocks
+    mu, least, known, d = laws.mu, laws.least, laws.known, laws.d
+    reply_out[0] = residual_of(answers, laws, P_out, z_out, rate)
     share, before = 1.0, reply_out[0]
     for sweep in range(sweeps):
         if reply_out[0] <= enough:
@@ -60,13 +97,14 @@ def sweep_cones(first, partner, own, blocks, mu, least, known, d, P_out, z_out, 
                     j = partner[i]
                     for c in range(3):
                         z_out[j, c] += blocks[i, 0, c] * pn + blocks[i, 1, c] * px + blocks[i, 2, c] * py
-        reply_out[0] = residual_of(own, blocks, mu, least, known, d, P_out, z_out, rate)
+        reply_out[0] = residual_of(answers, laws, P_out, z_out, rate)
     return sweeps
 
 
 @kernel
-def residual_of(own, blocks, mu, least, known, d, P, z, rate):
+def residual_of(answers, laws, P, z, rate):
     """Return how far the worst point is from its law, in units of rate times its own mass (Alart-Curnier)."""
+    own, blocks, mu, least, known, d = answers.own, answers.blocks, laws.mu, laws.least, laws.known, laws.d
     worst = 0.0
     for k in range(mu.size):
         worst = max(worst, off_law(blocks, own[k], mu[k], least[k], known[k], d, P, z, k) / rate)
@@ -111,8 +149,9 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
     bn = z[k, 0] - a * pn - gx * px - gy * py
     bx = z[k, 1] - gx * pn - xx * px - xy * py
     by = z[k, 2] - gy * pn - xy * px - yy * py
+    point = Alone(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least)
     if known:
-        return slide(a, gx, gy, bn, mu, least, d[k, 0], d[k, 1], P_out, k)
+        return slide(point, d[k, 0], d[k, 1], P_out, k)
     # Friction that can overcome the normal: several answers are possible, and the nearest to the last one is taken.
     far = math.inf
     firm = mu * math.sqrt(gx * gx + gy * gy) < a
@@ -122,7 +161,7 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
         ox, oy = (xy * by - yy * bx) / det, (xy * bx - xx * by) / det
         if ox * ox + oy * oy > least * least:
             P_out[k, 0], P_out[k, 1], P_out[k, 2] = 0.0, px, py
-            slip(1.0, 0.0, 0.0, xx, xy, yy, 0.0, bx, by, 0.0, least, math.inf, P_out, k)
+            slip(Alone(1.0, 0.0, 0.0, xx, xy, yy, 0.0, bx, by, 0.0, least), math.inf, P_out, k)
             ox, oy = P_out[k, 1], P_out[k, 2]
     P_out[k, 0], P_out[k, 1], P_out[k, 2] = pn, px, py
     if bn + gx * ox + gy * oy >= 0.0:
@@ -151,9 +190,9 @@ def solve_point(blocks, m, mu, least, known, d, P_out, z, k):
             tn = 0.0
     else:
         tn = 0.0
-    if firm and slip_nearby(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+    if firm and slip_nearby(point, P_out, k):
         return 0.0
-    if slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k) == 0.0:
+    if slip(point, far, P_out, k) == 0.0:
         return 0.0
     if far == math.inf:
         return 1.0
@@ -170,8 +209,9 @@ def singular(a, gx, gy, xx, xy, yy, floor):
 
 
 @kernel
-def slide(a, gx, gy, bn, mu, least, dx, dy, P_out, k):
+def slide(point, dx, dy, P_out, k):
     """Solve a point that slides along a known direction; returns 1.0 where pressing drives it in (Painleve)."""
+    a, gx, gy, bn, mu, least = point.a, point.gx, point.gy, point.bn, point.mu, point.least
     along = gx * dx + gy * dy
     gain, need = a - mu * along, least * along - bn
     jammed = 0.0
@@ -187,7 +227,7 @@ def slide(a, gx, gy, bn, mu, least, dx, dy, P_out, k):
 
 
 @kernel
-def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
+def slip(point, far, P_out, k):
     """Give point k the impulse with which it slips and neither leaves nor sinks in; returns 1.0 where there is none.
 
     Of several, and of those nearer to its last one than the square root of `far`, it takes the nearest.
@@ -196,7 +236,8 @@ def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
     A z_t = w(d) is linear in d: w = G_nn b_t - b_n g + K d, K = (least g - mu b_t) g^T + (mu b_n - least G_nn) G_tt.
     Slip wants w parallel to d: f(phi) = w x d = 0, w.d >= 0, a trigonometric polynomial of degree two.
     """
-    wx, wy, kxx, kxy, kyx, kyy = slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least)
+    a, gx, gy, bn, mu, least = point.a, point.gx, point.gy, point.bn, point.mu, point.least
+    wx, wy, kxx, kxy, kyx, kyy = slip_form(point)
     pn, px, py = P_out[k, 0], P_out[k, 1], P_out[k, 2]
     none = 1.0
     turn = 2.0 * math.pi / LOOKS
@@ -229,8 +270,9 @@ def slip(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, far, P_out, k):
 
 
 @kernel
-def slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least):
+def slip_form(point):
     """Return w and K of `slip`."""
+    a, gx, gy, xx, xy, yy, bn, bx, by, mu, least = point
     s = mu * bn - least * a
     return (
         a * bx - bn * gx, a * by - bn * gy,
@@ -240,12 +282,13 @@ def slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least):
 
 
 @kernel
-def slip_nearby(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least, P_out, k):
+def slip_nearby(point, P_out, k):
     """Do the same where there is one answer only: Newton's method from the direction of the last impulse.
 
     Tells whether that led to the answer; P_out is left as it was where it did not.
     """
-    wx, wy, kxx, kxy, kyx, kyy = slip_form(a, gx, gy, xx, xy, yy, bn, bx, by, mu, least)
+    a, gx, gy, bn, mu, least = point.a, point.gx, point.gy, point.bn, point.mu, point.least
+    wx, wy, kxx, kxy, kyx, kyy = slip_form(point)
     c, q = -P_out[k, 1], -P_out[k, 2]
     if c == 0.0 and q == 0.0:
         c, q = wx, wy
