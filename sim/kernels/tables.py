@@ -330,6 +330,12 @@ LINK_WORK = np.dtype(
     align=True,
 )  # fmt: skip
 
+POSE = np.dtype([("x", "f8", (3,)), ("R", "f8", (9,))], align=True)  # p_WK [m], R_WK
+
+# Momenta of the variational method: at an end of the step, with half a step's impulse; between its ends.
+CARRIED = np.dtype([("end", "f8", (6,)), ("between", "f8", (6,))], align=True)  # moment, force
+PUSHED = np.dtype([("end", "f8"), ("between", "f8")], align=True)
+
 FREEDOM_WORK = np.dtype(
     [
         ("axis", "f8", (3,)),  # world axes
@@ -684,15 +690,15 @@ class Work(NamedTuple):
     pair_order: Annotated[Any, "i8"]
     real_x: Annotated[Any, "f8", 2]  # (3, m) right-hand sides and scratch
     pair_x: Annotated[Any, "c16", 2]  # (3, m)
-    stages: Annotated[Any, "f8", 2]  # (11, n) transformed stages, their corrections, old stages, a state, a slope
+    stages: Annotated[Any, "f8", 2]  # (11, n) see `sim.kernels.integrators.radau`
     shape: Annotated[Any, "f8", 2]  # (2, 2 m) what the Jacobian stretches most
     # Of the variational method, and empty without it.
     ahead_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
     ahead_freedoms: Annotated[Any, FREEDOM_WORK]  # (nv,)
     ahead_blocks: Annotated[Any, BLOCK_WORK]  # (loops,)
-    carried: Annotated[Any, "f8", 2]  # (links, 12) momenta about the origins: at an end with half an impulse; between
-    pushed: Annotated[Any, "f8", 2]  # (nv, 2) of torques and rotors: at an end with half an impulse; between
-    rotors: Annotated[Any, "f8", 2]  # (rows, 2) of rotors on loops: at an end; between
+    carried: Annotated[Any, CARRIED]  # (links,) momenta about the origins
+    pushed: Annotated[Any, PUSHED]  # (nv,) of torques and rotors
+    rotors: Annotated[Any, PUSHED]  # (rows,) of rotors on loops
     start: Annotated[Any, "f8"]  # (columns,) coordinates at the start
     steps: Annotated[Any, "f8", 2]  # (20, nv) of the iteration
     # Of the classical method where rows bind rates only, and empty without it.
@@ -702,7 +708,7 @@ class Work(NamedTuple):
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step
-    posed: Annotated[Any, "f8", 2]  # (links, 12) p_WK and R_WK of the last step
+    posed: Annotated[Any, POSE]  # (links,) of the last step
     wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
     calm: Annotated[Any, "i8"]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
     rooted: Annotated[Any, "f8"]  # (m,) `root` of freedoms when that was not so

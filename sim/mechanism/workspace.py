@@ -9,6 +9,7 @@ import numpy as np
 from sim.kernels.tables import (
     BLOCK_WORK,
     BODY_WORK,
+    CARRIED,
     CONTACT_WORK,
     FORCE_WORK,
     FREEDOM_WORK,
@@ -18,7 +19,9 @@ from sim.kernels.tables import (
     LINK_WORK,
     NEWTON_WORK,
     ONE_WORK,
+    POSE,
     PRESS,
+    PUSHED,
     REPLY,
     ROW_WORK,
     SPAN,
@@ -97,8 +100,8 @@ def variational_work(sizes: Numbers) -> dict[str, Any]:
     ahead.R[:1] = np.eye(3).ravel()
     return {
         "ahead_links": ahead, "ahead_freedoms": table(FREEDOM_WORK, sizes.v),
-        "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": np.zeros((sizes.links, 12)),
-        "pushed": np.zeros((sizes.v, 2)), "rotors": np.zeros((sizes.rows, 2)), "start": np.zeros(sizes.columns),
+        "ahead_blocks": table(BLOCK_WORK, sizes.blocks), "carried": table(CARRIED, sizes.links),
+        "pushed": table(PUSHED, sizes.v), "rotors": table(PUSHED, sizes.rows), "start": np.zeros(sizes.columns),
         "steps": np.zeros((20, sizes.v)),
     }  # fmt: skip
 
@@ -127,7 +130,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     return {
         "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes),
-        "posed": np.zeros((links, 12)), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
+        "posed": table(POSE, links), "wandered": np.zeros(links), "calm": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "press_touch": table(TOUCH, room),
         "presses": table(PRESS, room), "pressed": table(PRESS, room), "told": table(TOLD, room * rows),

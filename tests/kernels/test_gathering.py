@@ -20,6 +20,7 @@ from sim.kernels.tables import (
     LINK,
     LINK_WORK,
     PLANE,
+    POSE,
     PRESS,
     SPHERE,
     STEPPED,
@@ -77,8 +78,8 @@ def test_rates_of_rows_are_wrenches_times_velocities() -> None:
 
 def test_links_wander_until_their_points_are_looked_for_again() -> None:
     """Sums of what origins and axes go, in a mechanism of 2 m: until 2e-6 m, beside 2e-12 m for each step."""
-    x, R, posed = np.zeros((5, 3)), np.zeros((5, 9)), np.zeros((5, 12))
-    x[1], R[2, 4], posed[3, 2], posed[4, 11] = [1e-7, -2e-7, 3e-7], 4e-7, 5e-7, 6e-7
+    x, R, posed = np.zeros((5, 3)), np.zeros((5, 9)), table(POSE, 5)
+    x[1], R[2, 4], posed.x[3, 2], posed.R[4, 8] = [1e-7, -2e-7, 3e-7], 4e-7, 5e-7, 6e-7
     wandered = np.array([1e-6, 1e-6, 1e-6, 1e-6, 1.2e-6])
     plain(gathering.wander)(x, R, 2.0, posed, wandered)
     assert wandered == pytest.approx([2e-12, 1.6e-6 + 2e-12, 1.8e-6 + 2e-12, 1.5e-6 + 2e-12, 0.0], rel=1e-9, abs=0.0)
@@ -141,10 +142,10 @@ def test_a_press_that_is_kept_moves_with_its_links() -> None:
     """Its point goes with both materials: half-way between, and the gap by what they part along the normal."""
     rng = np.random.default_rng(2)
     old, new = table(PRESS, 3), table(PRESS, 3)
-    posed, x, R = np.zeros((4, 12)), rng.normal(size=(4, 3)), turns(4, rng)
+    posed, x, R = table(POSE, 4), rng.normal(size=(4, 3)), turns(4, rng)
     before, was = rng.normal(size=(4, 3)), turns(4, rng)
     plain(gathering.remember_poses)(before, was.reshape(4, 9), posed)
-    assert posed == pytest.approx(np.column_stack([before, was.reshape(4, 9)]), abs=0.0)
+    assert (posed.x == before).all() and (was.reshape(4, 9) == posed.R).all()
     old.link[1], old.p[1], old.axes[1], old.gap[1], old.meeting[1] = (
         [3, 2],
         rng.normal(size=3),

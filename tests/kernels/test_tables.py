@@ -38,6 +38,8 @@ ARRAYS = {
     "LINK_WORK": "x:3 R:9 d:3 V:6 A:6 F:6 wrench:6 B:6 I:10 P:21",
     "FREEDOM_WORK": "axis:3 g:6",
     "BLOCK_WORK": "p_WM:3 R_WF:9 R_WM:9 w_FM:3 u:3 p_FM:3 drift:3 w_aF:3 own:6",
+    "POSE": "x:3 R:9",
+    "CARRIED": "end:6 between:6",
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
     "PRESS": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
@@ -170,8 +172,8 @@ ALWAYS: dict[str, tuple[int, ...]] = {
 }  # fmt: skip
 EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
-    "stages": (11, 0), "shape": (2, 0), "newton": (1,), "carried": (0, 12), "pushed": (0, 2), "rotors": (0, 2),
-    "steps": (20, 0), "own": (0, 0), "laws": (0, 3), "boxes": (0, 6), "posed": (0, 12), "stepped": (1,),
+    "stages": (11, 0), "shape": (2, 0), "newton": (1,),
+    "steps": (20, 0), "own": (0, 0), "laws": (0, 3), "boxes": (0, 6), "stepped": (1,),
     "press_P": (0, 3), "press_z": (0, 3), "press_d": (0, 2), "press_G": (0, 3, 3), "press_support": (0, 0),
     "press_R": (0, 0), "press_p": (0, 3), "press_best": (0, 3), "press_awake": (2, 0), "press_at": (0, 0),
     "push_step": (4, 0), "press_shape": (3, 1),
@@ -208,8 +210,8 @@ def test_each_method_has_its_own_scratch(structure: Structure) -> None:
     }  # fmt: skip
     assert np.all(implicit_work(STATE, FREEDOMS)["shape"] == 1.0)
     assert shapes(variational_work(SIZES)) == {
-        "ahead_links": (5,), "ahead_freedoms": (13,), "ahead_blocks": (3,), "carried": (5, 12), "pushed": (13, 2),
-        "rotors": (7, 2), "start": (19,), "steps": (20, 13),
+        "ahead_links": (5,), "ahead_freedoms": (13,), "ahead_blocks": (3,), "carried": (5,), "pushed": (13,),
+        "rotors": (7,), "start": (19,), "steps": (20, 13),
     }  # fmt: skip
     assert variational_work(SIZES)["ahead_links"].R[:2].tolist() == [np.eye(3).ravel().tolist(), [0.0] * 9]
     assert shapes(classical_work(SIZES)) == {"own": (5, STATE)}
@@ -220,7 +222,7 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     work = stepping_work(structure.tables, 10, 3, 12)
     width = 12
     assert shapes(work) == {
-        "laws": (0, 3), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5, 12), "wandered": (5,),
+        "laws": (0, 3), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "wandered": (5,),
         "calm": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "press_touch": (10,),
         "presses": (10,), "pressed": (10,), "told": (30,), "stepped": (1,), "press_P": (10, 3), "press_z": (10, 3),
         "press_d": (10, 2), "press_G": (10, 3, 3), "press_support": (10, width), "press_U": (10 * 3 * width,),

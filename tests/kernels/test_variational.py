@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 import sim
 from sim.kernels.integrators import variational
 from sim.kernels.system import SETTLE, START, VARIATIONAL
-from sim.kernels.tables import BLOCK, BLOCK_WORK, EVALUATIONS, FREEDOM, LINK, LINK_WORK, ROW, Status, table
+from sim.kernels.tables import BLOCK, BLOCK_WORK, EVALUATIONS, FREEDOM, LINK, LINK_WORK, PUSHED, ROW, Status, table
 from sim.scene.load import load_text
 from tests.dynamics.engine import simulator_of
 from tests.dynamics.test_variational import DAMPED, TIES, far, tied
@@ -137,7 +137,8 @@ def test_rotors_in_the_tree_turn_with_their_freedoms() -> None:
     kinds = (ROTATIONAL, FREE, CYLINDRICAL, SPHERICAL)
     links = table(LINK, 5)
     lay_out(links, kinds)
-    rng, h, found = rng_of(2), 0.2, np.full((12, 2), 9.0)
+    rng, h, found = rng_of(2), 0.2, table(PUSHED, 12)
+    found.end = found.between = 9.0
     armature = rng.uniform(0.5, 2.0, 12)
     q0, q1 = rng.normal(size=14), rng.normal(size=14)
     way = np.r_[q1[0] - q0[0], q1[1:4] - q0[1:4], np.zeros(3), q1[8:10] - q0[8:10], np.zeros(3)]
@@ -147,13 +148,13 @@ def test_rotors_in_the_tree_turn_with_their_freedoms() -> None:
         turn = (R0.inv() * R1).as_rotvec()
         way[k : k + 3] = np.sin(np.linalg.norm(turn)) * turn / np.linalg.norm(turn)
     plain(variational.tree_rotors)(links, armature, q0, q1, h, found)
-    np.testing.assert_allclose(found[:, 1], armature * way / h, rtol=1e-13, atol=1e-14)
-    assert np.all(found[:, 0] == 9.0)
+    np.testing.assert_allclose(found.between, armature * way / h, rtol=1e-13, atol=1e-14)
+    assert np.all(found.end == 9.0)
     for only in (4, 5, 6):  # one of the three alone
         one = np.zeros(12)
         one[only] = armature[only]
         plain(variational.tree_rotors)(links, one, q0, q1, h, found)
-        np.testing.assert_allclose(found[:, 1], one * way / h, rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(found.between, one * way / h, rtol=1e-13, atol=1e-14)
 
 
 def test_rotors_on_loops_turn_with_their_rows() -> None:
@@ -173,12 +174,13 @@ def test_rotors_on_loops_turn_with_their_rows() -> None:
         turn = ((F[0].inv() * M[0]).inv() * (F[1].inv() * M[1])).as_rotvec()
         turns[n] = np.sin(np.linalg.norm(turn)) * turn / np.linalg.norm(turn)
         np.testing.assert_allclose(plain(variational.turn_of)(plain(variational.loop_turn)(*ends, n)), turns[n])
-    start, now, found = rng.normal(size=12), rng.normal(size=12), np.full((7, 2), 9.0)
+    start, now, found = rng.normal(size=12), rng.normal(size=12), table(PUSHED, 7)
+    found.end = found.between = 9.0
     plain(variational.loop_rotors)(blocks, rows, *ends, start, now, h, found)
     way = now - start
     expected = np.array([way[0], way[1], turns[1, 0], turns[1, 2], way[6], turns[2, 1]]) * rows.scale[:6] / h
-    np.testing.assert_allclose(found[:6, 1], expected, rtol=1e-13)
-    assert found[6, 1] == 9.0 and np.all(found[:, 0] == 9.0)
+    np.testing.assert_allclose(found.between[:6], expected, rtol=1e-13)
+    assert found.between[6] == 9.0 and np.all(found.end == 9.0)
 
 
 # --- iteration --------------------------------------------------------------------------------------

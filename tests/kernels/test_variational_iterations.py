@@ -10,7 +10,7 @@ import pytest
 
 from sim.kernels.integrators import variational
 from sim.kernels.system import VARIATIONAL
-from sim.kernels.tables import FREEDOM, LINK, REPLY, ROW, ROW_WORK, SETTLED, Status, table
+from sim.kernels.tables import CARRIED, FREEDOM, LINK, PUSHED, REPLY, ROW, ROW_WORK, SETTLED, Status, table
 from tests.kernels.kinds import ROTATIONAL, TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain
 
@@ -26,6 +26,12 @@ def identity(system):
 def system_of(acts: tuple[int, int] = (1, 0), failed: int = 0, rows: int = ROWS) -> tuple:
     """Three freedoms, rows of which the second and the last are soft, and scratch full of numbers."""
     rng = np.random.default_rng(3)
+
+    def filled(dtype: np.dtype, count: int) -> np.recarray:
+        out = table(dtype, count)
+        out.end, out.between = rng.normal(size=(2, *out.end.shape))
+        return out
+
     links, freedoms, table_rows, row_work = table(LINK, B), table(FREEDOM, NV), table(ROW, rows), table(ROW_WORK, rows)
     lay_out(links, [ROTATIONAL, TRANSLATIONAL, ROTATIONAL])
     links.column[1:] = [2, 0, 1]
@@ -38,9 +44,9 @@ def system_of(acts: tuple[int, int] = (1, 0), failed: int = 0, rows: int = ROWS)
     tables = SimpleNamespace(links=links, freedoms=freedoms, rows=table_rows, one=one, blocks="blocks")
     control = SimpleNamespace(acts=[acts[1], 0, 0], failed=[failed])
     work = SimpleNamespace(
-        links=SimpleNamespace(F=rng.normal(size=(B, 6))), carried=rng.normal(size=(B, 12)),
-        pushed=rng.normal(size=(NV, 2)),
-        rotors=rng.normal(size=(rows, 2)), freedoms=SimpleNamespace(y=np.zeros(NV), vdot=rng.normal(size=NV)),
+        links=SimpleNamespace(F=rng.normal(size=(B, 6))), carried=filled(CARRIED, B),
+        pushed=filled(PUSHED, NV), rotors=filled(PUSHED, rows),
+         freedoms=SimpleNamespace(y=np.zeros(NV), vdot=rng.normal(size=NV)),
         moved=np.full(NV, 9.0), rows=row_work, one=SimpleNamespace(intact=np.array([7])), torque=np.array([3.0, 5.0,
             11.0]),
         steps=np.zeros((20, NV)), coordinate=rng.normal(size=3), start=np.zeros(3), rate=None, blocks="block work",
@@ -71,9 +77,7 @@ class Iteration:
     def subtract(self, P, Q, F):
         work = self.system[2]
         np.testing.assert_array_equal(P.shape, (B, 6))
-        self.note(
-            "subtract", "between" if P.base is work.carried and P is not Q and P[0, 0] == work.carried[0, 6] else "end"
-        )
+        self.note("subtract", "between" if np.array_equal(P, work.carried.between) else "end")
         F[:] = P - Q
 
     def go_inward(self, tables, work):
@@ -107,11 +111,11 @@ class Iteration:
 
     def momenta(self, links, half, out):
         self.note("momenta", half)
-        np.testing.assert_array_equal(out, self.system[2].carried[:, :6])
+        np.testing.assert_array_equal(out, self.system[2].carried.end)
 
     def add_torques(self, tables, control, work, half):
         self.note("torques", half)
-        work.pushed[:, 0] += 100.0
+        work.pushed.end += 100.0
 
     def move(self, system, q, v):
         self.note("move", v.tolist())
@@ -151,10 +155,10 @@ def test_the_way_is_corrected_until_that_cannot_be_seen() -> None:
 def test_the_way_is_fed_what_is_missing() -> None:
     _, made = gone([4e-15])
     tables, _, work, _ = made.system
-    np.testing.assert_allclose(work.links.F, work.carried[:, 6:] - work.carried[:, :6])
-    np.testing.assert_allclose(made.y, work.pushed[:, 0] - work.pushed[:, 1])
+    np.testing.assert_allclose(work.links.F, work.carried.between - work.carried.end)
+    np.testing.assert_allclose(made.y, work.pushed.end - work.pushed.between)
     soft = tables.rows.compliance > 0.0
-    np.testing.assert_allclose(made.rhs, np.where(soft, work.rotors[:, 0] - work.rotors[:, 1], -work.rows.phi / H))
+    np.testing.assert_allclose(made.rhs, np.where(soft, work.rotors.end - work.rotors.between, -work.rows.phi / H))
     assert made.compared.tolist() == [0.0] * NV and work.moved.tolist() == [0.0] * NV
 
 
@@ -182,7 +186,7 @@ def arrived(
 ) -> tuple[tuple[int, int], Iteration]:
     made = Iteration(sizes, system_of(acts, failed, rows))
     made.v = np.array([1.0, 2.0, 3.0])
-    made.kept = made.system[2].pushed[:, 0].copy()
+    made.kept = made.system[2].pushed.end.copy()
     status, trial = plain(variational.arrive, **made.parts())(made.system, T, H, np.zeros(NQ), made.v)
     return (int(status), int(trial)), made
 
@@ -208,11 +212,11 @@ def test_speeds_at_the_end_are_corrected_until_that_cannot_be_seen() -> None:
 def test_the_end_is_fed_what_is_missing() -> None:
     _, made = arrived([4e-15])
     tables, _, work, _ = made.system
-    np.testing.assert_allclose(work.links.F, work.carried[:, :6] - work.carried[:, 6:])
+    np.testing.assert_allclose(work.links.F, work.carried.end - work.carried.between)
     np.testing.assert_allclose(made.y, made.kept - tables.freedoms.armature * [1.0, 2.0, 3.0] + 100.0)
     soft = tables.rows.compliance > 0.0
-    np.testing.assert_allclose(made.rhs, np.where(soft, work.rotors[:, 0], 0.0) - work.rows.slip)
-    np.testing.assert_array_equal(work.pushed[:, 1], made.kept)
+    np.testing.assert_allclose(made.rhs, np.where(soft, work.rotors.end, 0.0) - work.rows.slip)
+    np.testing.assert_array_equal(work.pushed.between, made.kept)
 
 
 def test_where_nothing_acts_one_correction_is_enough() -> None:
@@ -242,8 +246,8 @@ def test_torques_of_joints_go_to_their_freedoms(acts: tuple[int, int]) -> None:
     before = work.pushed.copy()
     plain(variational.add_torques)(tables, control, work, 0.5)
     expected = 0.5 * np.array([11.0, 3.0, 5.0]) * any(acts)
-    np.testing.assert_allclose(work.pushed[:, 0] - before[:, 0], expected)
-    np.testing.assert_array_equal(work.pushed[:, 1], before[:, 1])
+    np.testing.assert_allclose(work.pushed.end - before.end, expected)
+    np.testing.assert_array_equal(work.pushed.between, before.between)
 
 
 @pytest.mark.parametrize("intact", [SETTLED, 0])
@@ -262,11 +266,11 @@ def test_momenta_at_the_start_are_noted_with_half_an_impulse(intact: int, rows: 
     assert status == (Status.OK if intact == SETTLED else Status.INCONSISTENT) and work.one.intact[0] == 0
     found = [] if intact == SETTLED else [("move", v.tolist()), ("apply", T, v.tolist()), ("factorise", 0)]
     assert made.log == [*found, ("momenta", 0.5 * H), ("torques", 0.5 * H)]
-    np.testing.assert_allclose(work.pushed[:, 0], tables.freedoms.armature * v + 100.0)
+    np.testing.assert_allclose(work.pushed.end, tables.freedoms.armature * v + 100.0)
     if rows:
         assert looked[0][0] == "q"
         np.testing.assert_array_equal(work.start, work.coordinate)
-        np.testing.assert_array_equal(work.rotors[:, 0], slip)
+        np.testing.assert_array_equal(work.rotors.end, slip)
     else:
         assert looked == [] and work.start.tolist() == [0.0] * 3
 
@@ -278,13 +282,13 @@ def test_what_the_last_digit_cannot_hold_goes_into_the_momenta() -> None:
 
     def complete(links, ahead, out):
         seen.append((links is work.links, ahead, np.shares_memory(out, work.carried)))
-        np.testing.assert_array_equal(out, work.carried[:, 6:])
+        np.testing.assert_array_equal(out, work.carried.between)
 
     plain(variational.keep_momenta, unpack=identity, complete=complete)(system)
     assert seen == [(True, "ahead", True)]
-    np.testing.assert_allclose(work.pushed[:, 0], pushed[:, 1] + tables.freedoms.armature * work.freedoms.vdot)
-    np.testing.assert_allclose(work.rotors[:, 0], rotors[:, 0] - work.rows.force)
-    np.testing.assert_array_equal(work.rotors[:, 1], rotors[:, 1])
+    np.testing.assert_allclose(work.pushed.end, pushed.between + tables.freedoms.armature * work.freedoms.vdot)
+    np.testing.assert_allclose(work.rotors.end, rotors.end - work.rows.force)
+    np.testing.assert_array_equal(work.rotors.between, rotors.between)
 
 
 @pytest.mark.parametrize("follows", [1.0, 0.0, -1.0])

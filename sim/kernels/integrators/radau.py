@@ -42,6 +42,9 @@ T_INVERSE = (
     (-4.1787185915519047273, -0.32768282076106238708, 0.47662355450055045196),
     (-0.50287263494578687595, 2.5719269498556054292, -0.59603920482822492497),
 )
+# Rows of work.stages: three transformed stages, their corrections from the first of these on, the stages of the step
+# before; a state that is tried, and its slope.
+CHANGE, BEFORE, TRIED, TRIED_SLOPE = 3, 6, 9, 10
 # Slope of the collocation polynomial at the start: minus these times the stages less y, over h.
 E = (-(13.0 + 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
 
@@ -101,7 +104,7 @@ def linearise(system, t, y, base):
     """Derivatives of accelerations and powers at y by differences; base: slope there.  Returns a status."""
     tables, _, work, _ = unpack(system)
     links, m, nq = tables.links, tables.one.nv[0], tables.one.nq[0]
-    at, there, unit_v, unit_q = work.stages[9], work.stages[10], work.real_x[0], work.stages[3]
+    at, there, unit_v, unit_q = work.stages[TRIED], work.stages[TRIED_SLOPE], work.real_x[0], work.stages[CHANGE]
     for i in range(y.size):
         at[i] = y[i]
     for k in range(m):
@@ -169,7 +172,7 @@ def solve_real(system, y, r_out):
     for i in range(m):
         rho[i] = delta[i] - rho[i] / s
         r_out[nq + i] = u[i]
-    change = work.stages[9]
+    change = work.stages[TRIED]
     qdot(links, y, rho, change)
     for i in range(nq):
         r_out[i] = change[i] + r_out[i] / s
@@ -202,11 +205,11 @@ def solve_pair(system, y, first_out, second_out):
         rest = delta[i] - rho[i] / s
         work.real_x[0, i], work.real_x[1, i] = rest.real, rest.imag
         first_out[nq + i], second_out[nq + i] = u[i].real, u[i].imag
-    qdot(links, y, work.real_x[0], work.stages[9])
-    qdot(links, y, work.real_x[1], work.stages[10])
+    qdot(links, y, work.real_x[0], work.stages[TRIED])
+    qdot(links, y, work.real_x[1], work.stages[TRIED_SLOPE])
     for i in range(nq):
         x = complex(first_out[i], second_out[i]) / s
-        first_out[i], second_out[i] = work.stages[9, i] + x.real, work.stages[10, i] + x.imag
+        first_out[i], second_out[i] = work.stages[TRIED, i] + x.real, work.stages[TRIED_SLOPE, i] + x.imag
     for row in range(m, m + 2):
         x = complex(first_out[nq + row], second_out[nq + row])
         for i in range(m):
@@ -217,13 +220,13 @@ def solve_pair(system, y, first_out, second_out):
 
 @story
 def correction(system, t, h, y, k):
-    """Slopes at the stages k[1] to k[3], then the correction of the transformed stages into stages[3:6].
+    """Slopes at the stages k[1] to k[3], then the correction of the transformed stages into work.stages.
 
     Returns a status.
     """
     _, _, work, _ = unpack(system)
     n = y.size
-    w, dw, at = work.stages[:3], work.stages[3:6], work.stages[9]
+    w, dw, at = work.stages[:CHANGE], work.stages[CHANGE:BEFORE], work.stages[TRIED]
     for s in range(3):
         for i in range(n):
             at[i] = y[i] + k[(1 + s) * n + i]
@@ -257,8 +260,8 @@ def size_of(tables, y, three):
 def iterate(system, t, h, y, k_out, rtol):
     """Newton's iteration for the stages k_out[1] to k_out[3].  Returns (status, iterations)."""
     tables, _, work, _ = unpack(system)
-    newton, w, dw = work.newton, work.stages[:3], work.stages[3:6]
-    start_values(h, newton.h_old[0], work.stages[6:9], w)
+    newton, w, dw = work.newton, work.stages[:CHANGE], work.stages[CHANGE:BEFORE]
+    start_values(h, newton.h_old[0], work.stages[BEFORE:TRIED], w)
     spread_rows(T, w, y.size, k_out)
     allowed = max(STOP * rtol, ROUNDOFF)
     newton.eta[0] = max(newton.eta[0], 1e-16) ** 0.8
@@ -304,7 +307,7 @@ def estimate(system, t, h, y, k_out, first):
     solve_real(system, y, e)
     if not first:
         return Status.OK
-    at, there = work.stages[9], work.stages[10]
+    at, there = work.stages[TRIED], work.stages[TRIED_SLOPE]
     for i in range(n):
         at[i] = y[i] + e[i]
     work.newton.evaluations[0] += 1
@@ -338,7 +341,7 @@ def radau(question, system, t, a, b):
     n, m = tables.one.nq[0] + tables.one.nv[0] + 2, tables.one.nv[0]
     y, k, newton = vector(a, n), vector(b, 16 * n), work.newton
     h, follows, rtol = work.reply.h[0], work.reply.follows[0], work.reply.rtol[0]
-    take_over(follows, newton, n, k, work.stages[6:9])
+    take_over(follows, newton, n, k, work.stages[BEFORE:TRIED])
     status, iterations = Status.NOT_SOLVED, 0
     if not newton.stale[0] or newton.linearised[0]:
         if h != newton.h[0]:

@@ -152,7 +152,7 @@ def turn_of(D):
 
 @kernel
 def tree_rotors(links, armature, q0, q1, h, pushed_out):
-    """Momenta of the armatures in the tree from q0 to q1, by freedom, into pushed_out[:, 1]."""
+    """Momenta of the armatures in the tree from q0 to q1, by freedom, into pushed_out.between."""
     for b in range(1, links.parent.size):
         a, k, end = links.q[b], links.v[b], links.v[b] + links.nv[b]
         if links.quaternion[b] >= 0:
@@ -166,12 +166,12 @@ def tree_rotors(links, armature, q0, q1, h, pushed_out):
                     w * e - x * f - y * g - z * i, w * f + x * e + y * i - z * g,
                     w * g - x * i + y * e + z * f, w * i + x * g - y * f + z * e,
                 ))  # fmt: skip
-            pushed_out[end, 1] = armature[end] * s0 / h
-            pushed_out[end + 1, 1] = armature[end + 1] * s1 / h
-            pushed_out[end + 2, 1] = armature[end + 2] * s2 / h
+            pushed_out.between[end] = armature[end] * s0 / h
+            pushed_out.between[end + 1] = armature[end + 1] * s1 / h
+            pushed_out.between[end + 2] = armature[end + 2] * s2 / h
             a -= end - k
         for n in range(k, end):
-            pushed_out[n, 1] = armature[n] * (q1[a + n - k] - q0[a + n - k]) / h
+            pushed_out.between[n] = armature[n] * (q1[a + n - k] - q0[a + n - k]) / h
 
 
 @kernel
@@ -195,7 +195,7 @@ def seen_from_joint(block_work, n):
 
 @kernel
 def loop_rotors(blocks, rows, block_work, ahead_work, start, coordinate, h, rotors_out):
-    """Momenta of the armatures on loops, over their rows' scales, into rotors_out[:, 1].
+    """Momenta of the armatures on loops, over their rows' scales, into rotors_out.between.
 
     block_work, ahead_work : at both ends.  start, coordinate : (columns,) coordinates there.
     """
@@ -206,7 +206,7 @@ def loop_rotors(blocks, rows, block_work, ahead_work, start, coordinate, h, roto
         way = coordinate[c] - start[c]
         if code > UNIVERSAL_ROW and blocks.quaternion[n] >= 0:
             way = turn_of(loop_turn(block_work, ahead_work, n))[code - UNIVERSAL_ROW - 1]
-        rotors_out[r, 1] = rows.scale[r] * way / h
+        rotors_out.between[r] = rows.scale[r] * way / h
 
 
 # --- iteration --------------------------------------------------------------------------------------
@@ -257,17 +257,17 @@ def largest_of(freedoms, length, change, v):
 
 @chapter
 def add_torques(tables, control, work, half):
-    """Add what the joints' torques give in a time `half` [s] to work.pushed[:, 0]."""
+    """Add what the joints' torques give in a time `half` [s] to work.pushed.end."""
     if tables.one.acts[0] or control.acts[0]:
         for b in range(1, tables.links.v.size):
             k, c = tables.links.v[b], tables.links.column[b]
             for i in range(tables.links.nv[b]):
-                work.pushed[k + i, 0] += half * work.torque[c + i]
+                work.pushed.end[k + i] += half * work.torque[c + i]
 
 
 @story
 def leave(system, t, h, q, v):
-    """Note the momenta at the start with half a step's impulse: carried[:, :6], pushed[:, 0], rotors[:, 0].
+    """Note the momenta at the start with half a step's impulse: carried.end, pushed.end, rotors.end.
 
     Leaves `work` factorised there, as SETTLE may have left it.  Returns a status.
     """
@@ -278,16 +278,16 @@ def leave(system, t, h, q, v):
         apply_forces(system, t, q, v)
         status = factorise(system, 0)
     work.one.intact[0] = 0
-    momenta(work.links, 0.5 * h, work.carried[:, :6])
+    momenta(work.links, 0.5 * h, work.carried.end)
     for k in range(v.size):
-        work.pushed[k, 0] = tables.freedoms.armature[k] * v[k]
+        work.pushed.end[k] = tables.freedoms.armature[k] * v[k]
     add_torques(tables, control, work, 0.5 * h)
     if tables.rows.block.size > 0:
         columns(system, q, v)
         for c in range(work.coordinate.size):
             work.start[c] = work.coordinate[c]
         for r in range(work.rows.slip.size):
-            work.rotors[r, 0] = work.rows.slip[r]
+            work.rotors.end[r] = work.rows.slip[r]
     return status
 
 
@@ -296,7 +296,7 @@ def look_ahead(system, h, q0, q1, v):
     """Find the momenta from q0 to q1, and how far the loops are open there."""
     tables, control, work, _ = unpack(system)
     poses(tables.links, tables.freedoms, q1, work.ahead_links, work.ahead_freedoms)
-    momenta_between(tables.links, work.links, work.ahead_links, h, work.carried[:, 6:])
+    momenta_between(tables.links, work.links, work.ahead_links, h, work.carried.between)
     tree_rotors(tables.links, tables.freedoms.armature, q0, q1, h, work.pushed)
     if tables.rows.block.size > 0:
         block_frames(tables.blocks, work.ahead_links, work.ahead_blocks)
@@ -329,13 +329,13 @@ def go(system, h, q0, q1_out, v):
     length, before = tables.one.length[0], math.inf
     for trial in range(ITERATIONS):
         look_ahead(system, h, q0, q1_out, v)
-        subtract(work.carried[:, 6:], work.carried[:, :6], work.links.F)
+        subtract(work.carried.between, work.carried.end, work.links.F)
         for k in range(v.size):
-            work.freedoms.y[k] = work.pushed[k, 0] - work.pushed[k, 1]
+            work.freedoms.y[k] = work.pushed.end[k] - work.pushed.between[k]
             work.moved[k] = 0.0
         for r in range(work.rows.rhs.size):
             soft = tables.rows.compliance[r] > 0.0
-            work.rows.rhs[r] = work.rotors[r, 0] - work.rotors[r, 1] if soft else -work.rows.phi[r] / h
+            work.rows.rhs[r] = work.rotors.end[r] - work.rotors.between[r] if soft else -work.rows.phi[r] / h
         go_inward(tables, work)
         solve_loops(system)
         size = h * largest_of(tables.freedoms, length, work.freedoms.vdot, work.moved)
@@ -351,13 +351,13 @@ def go(system, h, q0, q1_out, v):
 
 @story
 def keep_momenta(system):
-    """Let carried[:, 6:], pushed[:, 0] and rotors[:, 0] be the momenta that reach the end of the step."""
+    """Let carried.between, pushed.end and rotors.end be the momenta that reach the end of the step."""
     tables, _, work, _ = unpack(system)
-    complete(work.links, work.ahead_links, work.carried[:, 6:])
+    complete(work.links, work.ahead_links, work.carried.between)
     for k in range(work.freedoms.vdot.size):
-        work.pushed[k, 0] = work.pushed[k, 1] + tables.freedoms.armature[k] * work.freedoms.vdot[k]
+        work.pushed.end[k] = work.pushed.between[k] + tables.freedoms.armature[k] * work.freedoms.vdot[k]
     for r in range(work.rows.force.size):  # a rotor has taken up the opposite of its row's impulse
-        work.rotors[r, 0] -= work.rows.force[r]
+        work.rotors.end[r] -= work.rows.force[r]
 
 
 @story
@@ -371,21 +371,21 @@ def arrive(system, t, h, q, v_out):
         return status, 0
     acts = tables.one.acts[0] or control.acts[0]
     for k in range(v_out.size):
-        work.pushed[k, 1] = work.pushed[k, 0]
+        work.pushed.between[k] = work.pushed.end[k]
     for trial in range(ITERATIONS):
         apply_forces(system, t, q, v_out)
         if control.failed[0]:
             return Status.CALLBACK, trial
-        momenta(work.links, -0.5 * h, work.carried[:, :6])
-        subtract(work.carried[:, :6], work.carried[:, 6:], work.links.F)
+        momenta(work.links, -0.5 * h, work.carried.end)
+        subtract(work.carried.end, work.carried.between, work.links.F)
         for k in range(v_out.size):
-            work.pushed[k, 0] = work.pushed[k, 1] - tables.freedoms.armature[k] * v_out[k]
+            work.pushed.end[k] = work.pushed.between[k] - tables.freedoms.armature[k] * v_out[k]
         add_torques(tables, control, work, 0.5 * h)
         for k in range(v_out.size):
-            work.freedoms.y[k] = work.pushed[k, 0]
+            work.freedoms.y[k] = work.pushed.end[k]
         for r in range(work.rows.rhs.size):
             soft = tables.rows.compliance[r] > 0.0
-            work.rows.rhs[r] = (work.rotors[r, 0] if soft else 0.0) - work.rows.slip[r]
+            work.rows.rhs[r] = (work.rotors.end[r] if soft else 0.0) - work.rows.slip[r]
         go_inward(tables, work)
         solve_loops(system)
         size = largest_of(tables.freedoms, length, work.freedoms.vdot, v_out)

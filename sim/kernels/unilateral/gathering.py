@@ -23,7 +23,7 @@ from sim.kernels.forces import closing_rate, deepening, stop_depth
 from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.rows.constraints import direction
 from sim.kernels.tables import PLANE, Status
-from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
+from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, outward_axes, plus, three, times
 
 # Share of the mechanism's length that speeds may change within a step beside what they are, times the step.
 MARGIN = 1e-4
@@ -164,9 +164,9 @@ def wander(x, R, length, posed, wandered_out):
     for b in range(x.shape[0]):
         step = TINY * length
         for i in range(3):
-            step += abs(x[b, i] - posed[b, i])
+            step += abs(x[b, i] - posed.x[b, i])
         for i in range(9):
-            step += length * abs(R[b, i] - posed[b, 3 + i])
+            step += length * abs(R[b, i] - posed.R[b, i])
         wandered_out[b] = wandered_out[b] + step if b > 0 else step
         if wandered_out[b] > WANDERED * length:
             wandered_out[b] = 0.0
@@ -206,9 +206,9 @@ def remember_poses(x, R, posed_out):
     """Keep the poses of links for the next step."""
     for b in range(x.shape[0]):
         for i in range(3):
-            posed_out[b, i] = x[b, i]
+            posed_out.x[b, i] = x[b, i]
         for i in range(9):
-            posed_out[b, 3 + i] = R[b, i]
+            posed_out.R[b, i] = R[b, i]
 
 
 @kernel
@@ -227,12 +227,7 @@ def keep_press(pressed, i, x, R, posed, press_out, k):
 @kernel
 def carried(p, x, R, posed, link):
     """Where the point p of a link has gone since the last step."""
-    q = minus(p, three(posed, link))
-    own = (
-        posed[link, 3] * q[0] + posed[link, 6] * q[1] + posed[link, 9] * q[2],
-        posed[link, 4] * q[0] + posed[link, 7] * q[1] + posed[link, 10] * q[2],
-        posed[link, 5] * q[0] + posed[link, 8] * q[1] + posed[link, 11] * q[2],
-    )
+    own = inward_axes(posed.R, link, minus(p, three(posed.x, link)))
     return plus(three(x, link), outward_axes(R, link, own))
 
 
