@@ -16,7 +16,7 @@ import numpy as np
 import sim
 from bench.measure import Result, result
 from bench.ours import load
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 
 SPANS = {"figure_falls": (3.0, 4e-3), "dominoes": (3.0, 8e-3)}  # s simulated, s of a step of ours
 SETTLED = 0.9  # of the span: what follows counts as rest

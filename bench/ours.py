@@ -17,8 +17,9 @@ from render.rotation import matrix
 from sim.kernels.advance import answer
 from sim.kernels.jit import story_door, unlocked_door
 from sim.kernels.project import add_freedoms, normalise
+from sim.kernels.status import Status
 from sim.kernels.system import SLOPE, START, address, ask
-from sim.kernels.tables import SPRING, Status
+from sim.kernels.tables import SPRING
 from sim.scene import library
 from sim.scene.spec import Scene
 

@@ -7,8 +7,8 @@ import re
 import numpy as np
 
 from sim.assembly.unresisted import massless
+from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
-from sim.kernels.tables import Status
 from sim.mechanism.mechanism import Mechanism, state_from_bodies
 from sim.mechanism.model import Model
 from sim.mechanism.structure import build, choose_tree

@@ -17,8 +17,10 @@ from sim.kernels.advance import answer
 from sim.kernels.answers import system_of
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import slips
+from sim.kernels.status import Status
 from sim.kernels.system import START, address
-from sim.kernels.tables import GUARD, Guards, Status, Tables, table
+from sim.kernels.tables import Tables, table
+from sim.kernels.watched import GUARD, Guards
 from sim.mechanism.mechanism import Mechanism
 
 PASSES = 20  # of up to five Newton steps each

@@ -8,7 +8,7 @@ from copy import copy
 import numpy as np
 
 from sim.contact.stops import Bounded, rows_of
-from sim.kernels.tables import STICK
+from sim.kernels.shapes import STICK
 from sim.mechanism.mechanism import Mechanism
 
 CUT = 1e-12  # as in sim.kernels.rows.constraints: squared relative singular values below this are zero

@@ -13,7 +13,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
 from sim.contact.stops import Point
 from sim.kernels.rows.touches import CLEAR, FAST, STILL, TURNED
-from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
+from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
 from sim.mechanism.touch import Touch
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell

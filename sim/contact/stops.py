@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sim.contact.solution import ContactSolution
-from sim.kernels.tables import OPEN, SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, STICK
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.joint_motion import ball_value

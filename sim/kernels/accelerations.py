@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sim.kernels.dynamics import apply_forces, drive_power, factorise, free_response, move, solve_loops
 from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.status import Status
 from sim.kernels.system import FEED, RUB, ask, unpack
-from sim.kernels.tables import Status
 
 # Where freedoms are lent inertia: of all forces, what may be left over; passes after which nothing is held to resist.
 ROUNDOFF, PASSES = 1e-12, 100

@@ -26,8 +26,8 @@ from sim.kernels.integrators.integrate import (
     trapezoid,
 )
 from sim.kernels.jit import chapter, kernel, story, story_door
-from sim.kernels.system import CLASSICAL, PROJECT, SAMPLE, SETTLE, START, STEPPING, TURNS, WATCH, ask
-from sim.kernels.tables import (
+from sim.kernels.status import Status
+from sim.kernels.stepper import (
     ACCEPTED,
     AUTO,
     CROSSED,
@@ -54,9 +54,9 @@ from sim.kernels.tables import (
     THETA,
     WAITING,
     H,
-    Status,
     T,
 )
+from sim.kernels.system import CLASSICAL, PROJECT, SAMPLE, SETTLE, START, STEPPING, TURNS, WATCH, ask
 
 # A step this short [s] counts as stalled when a thousand follow each other.
 # Shorter: a stall at a singular pose takes minutes to be noticed.  Longer: stiff scenes would be refused.

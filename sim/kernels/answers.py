@@ -7,6 +7,7 @@ import numpy as np
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
+from sim.kernels.scratch import Work
 from sim.kernels.system import (
     CLASSICAL,
     CLEAR_GAPS,
@@ -22,7 +23,8 @@ from sim.kernels.system import (
     System,
     places_of,
 )
-from sim.kernels.tables import Control, Guards, Tables, Work
+from sim.kernels.tables import Control, Tables
+from sim.kernels.watched import Guards
 
 
 def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> System:

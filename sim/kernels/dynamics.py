@@ -43,8 +43,8 @@ from sim.kernels.rows.constraints import (
     slips,
     solve_rows,
 )
+from sim.kernels.status import Status
 from sim.kernels.system import PLACE, ROWS, ask, unpack
-from sim.kernels.tables import Status
 
 # Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
 FRESH_SHARE, WEAK_TURNS = 1e-3, 3

@@ -16,8 +16,8 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.observe import energies, find_forces
 from sim.kernels.programs import run_program
+from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
-from sim.kernels.tables import Status
 
 # Of the largest value: what may be left.  Corrections: one takes roundoff away; more are needed only where points
 # creep, whose friction turns with what acts.

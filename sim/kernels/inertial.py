@@ -25,8 +25,8 @@ from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
 from sim.kernels.spatial import rotation_of
 from sim.kernels.spinning import floats, is_lone, spin_on
+from sim.kernels.status import Status
 from sim.kernels.system import PLACE, ask, unpack
-from sim.kernels.tables import Status
 from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
 
 # Rounds until v+ agrees with its middle, and the last change, in units of size: what energy a step may win.

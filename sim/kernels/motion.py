@@ -12,17 +12,10 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import bring_near, project
 from sim.kernels.rows.constraints import mismatch
+from sim.kernels.scratch import MOVED, SETTLED
+from sim.kernels.status import Status
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
-from sim.kernels.tables import (
-    ARMED,
-    GUARD_RUB,
-    HYSTERESIS,
-    LEAST_HYSTERESIS,
-    MOVED,
-    SETTLED,
-    WAITING_TO_LEAVE,
-    Status,
-)
+from sim.kernels.watched import ARMED, GUARD_RUB, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6

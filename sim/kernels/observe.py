@@ -14,20 +14,11 @@ from sim.kernels.jit import chapter, door, entry, kernel, part
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
+from sim.kernels.status import Status
 from sim.kernels.system import GAPS, GLANCE, PRESS, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
-from sim.kernels.tables import (
-    ANGLE,
-    ANGLE_ROW,
-    DISARMED,
-    GUARD_HOLD,
-    GUARD_PROGRAM,
-    GUARD_RUB,
-    GUARD_STOP,
-    SWING_ROW,
-    WAITING_TO_LEAVE,
-    Status,
-)
+from sim.kernels.tables import ANGLE, ANGLE_ROW, SWING_ROW
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
+from sim.kernels.watched import DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE
 
 # Of unit row forces that do nothing: what counts as a part of them; below it is roundoff.
 CHOSEN = 1e-7

@@ -7,7 +7,7 @@ import math
 from sim.kernels.dynamics import answer_rows, factorise, move, position_residual, velocity_residual
 from sim.kernels.jit import chapter, door, kernel
 from sim.kernels.spatial import quaternion_step
-from sim.kernels.tables import Status
+from sim.kernels.status import Status
 
 # Position residual over length at which Newton stops, and below which nothing is moved: roundoff would be the only
 # change.  Larger: near singular positions what is left turns the direction in which motion goes on.

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from sim.kernels.advance import advance, begin
 from sim.kernels.guards.crossings import crosses
 from sim.kernels.jit import chapter, unlocked_door
+from sim.kernels.status import Status
+from sim.kernels.stepper import FOLLOWS, FRESH, T
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
-from sim.kernels.tables import FOLLOWS, FRESH, Status, T
 
 STEPS_A_CALL = 1 << 40
 

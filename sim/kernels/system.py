@@ -18,7 +18,9 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from sim.kernels.jit import interpreted
-from sim.kernels.tables import Control, Guards, Tables, Work
+from sim.kernels.scratch import Work
+from sim.kernels.tables import Control, Tables
+from sim.kernels.watched import Guards
 
 # What can be asked.  a: the state y; b: what is filled.  Each answers with a status.
 (

@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim.joints import JOINT_TYPES
-from sim.kernels.tables import (
-    BODY,
-    COLUMN,
-    CONSTRAINT_KIND,
-    GEAR,
-    JOINT,
-    POINT,
-    ROLLING_OPEN,
-    STOP,
-    table,
-)
+from sim.kernels.tables import BODY, COLUMN, CONSTRAINT_KIND, GEAR, JOINT, POINT, ROLLING_OPEN, STOP, table
 from sim.mechanism.force_table import compile_forces
 from sim.mechanism.formula_programs import Names, Programs
 from sim.mechanism.frames import Frames, Pose

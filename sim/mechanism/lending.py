@@ -20,7 +20,8 @@ import numpy as np
 
 from sim.kernels.inertia import link_inertias
 from sim.kernels.kinematics import poses
-from sim.kernels.tables import FREEDOM_WORK, LINK_WORK, table
+from sim.kernels.scratch import FREEDOM_WORK, LINK_WORK
+from sim.kernels.tables import table
 from sim.mechanism.dense import inertia_of, terms_of
 
 SINGULAR = 1e-13  # an eigenvalue of M, scaled by its terms, that is roundoff

@@ -12,7 +12,8 @@ import numpy as np
 
 from sim.kernels import dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.rows import constraints
-from sim.kernels.tables import RATES_ONLY, Control, Work
+from sim.kernels.scratch import Work
+from sim.kernels.tables import RATES_ONLY, Control
 from sim.mechanism.dense import crossed, inertia_of, link_jacobians
 from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.joint_motion import coordinates, rates

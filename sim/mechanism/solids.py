@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.tables import BALL, FACE, HULL, LINE, table
+from sim.kernels.shapes import BALL, FACE, HULL, LINE
+from sim.kernels.tables import table
 from sim.mechanism.frames import rotation_of
 from sim.scene.hull import plane_of
 from sim.scene.spec import Contact, Hull, Scene, Shape

@@ -14,30 +14,22 @@ from typing import Any
 
 import numpy as np
 
+from sim.kernels.shapes import CREEP, CYLINDER, MEETING, OPEN, SHAPE, SLIP, SPHERE, STICK, TOUCH
 from sim.kernels.tables import (
     ANGLE_ROW,
     AXLE_ROW,
     BLOCK,
     CONSTRAINT_ROWS,
-    CREEP,
-    CYLINDER,
     FRONT,
     GEAR,
-    MEETING,
     ONE,
-    OPEN,
     PAIR,
     RATES_ONLY,
     ROLLING,
     ROLLING_OPEN,
     ROW,
     SAME_VELOCITY,
-    SHAPE,
-    SLIP,
-    SPHERE,
-    STICK,
     SWING_ROW,
-    TOUCH,
     TWIST_ROW,
     Numbers,
     Tables,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sim.kernels.tables import OPEN
+from sim.kernels.shapes import OPEN
 
 
 @dataclass(frozen=True)

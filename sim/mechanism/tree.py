@@ -8,19 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim.kernels.tables import (
-    BALL,
-    FACE,
-    FREEDOM,
-    HULL,
-    LINE,
-    LINK,
-    POINT,
-    SHAPE,
-    SHAPE_KIND,
-    TORSION,
-    table,
-)
+from sim.kernels.shapes import BALL, FACE, HULL, LINE, SHAPE, SHAPE_KIND
+from sim.kernels.tables import FREEDOM, LINK, POINT, TORSION, table
 from sim.mechanism.frames import Frames
 from sim.mechanism.lending import lent
 from sim.mechanism.model import Model

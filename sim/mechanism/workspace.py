@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.tables import (
+from sim.kernels.scratch import (
     BLOCK_WORK,
     BODY_WORK,
     CARRIED,
@@ -15,28 +15,23 @@ from sim.kernels.tables import (
     FREEDOM_WORK,
     FRONT_WORK,
     JOINT_WORK,
-    LEVELS,
     LINK_WORK,
     NEWTON_WORK,
     ONE_WORK,
     POSE,
     PRESS,
     PUSHED,
-    REPLY,
     ROW_WORK,
     SPAN,
-    SPAN_HEADER,
     STEPPED,
     TOLD,
-    TOUCH,
     TOUCH_WORK,
-    Numbers,
-    Stepper,
-    Tables,
-    Waiting,
     Work,
-    table,
 )
+from sim.kernels.shapes import TOUCH
+from sim.kernels.stepper import REPLY, Stepper
+from sim.kernels.tables import Numbers, Tables, Waiting, table
+from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
 from sim.mechanism.structure import Structure
 

@@ -34,8 +34,9 @@ from sim.contact.stops import (
     rubbing,
     with_friction,
 )
+from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
+from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
-from sim.kernels.tables import CREEP, OPEN, SLIP, STICK, Status
 from sim.mechanism.finding import closed_points, meetings
 from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.mechanism import Mechanism

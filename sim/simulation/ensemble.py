@@ -15,25 +15,11 @@ import numpy.typing as npt
 
 from sim.kernels.answers import system_of
 from sim.kernels.rollouts import Machine, Motions, roll_out
+from sim.kernels.status import Status
+from sim.kernels.stepper import AUTO, KEEPS_RATES, MAX_STEP, METHOD, NEXT_SAMPLE, RATE, RTOL, STEP_FIXED, T
 from sim.kernels.system import address
-from sim.kernels.tables import (
-    ARMED,
-    AUTO,
-    DISARMED,
-    GUARD,
-    GUARD_STOP,
-    KEEPS_RATES,
-    MAX_STEP,
-    METHOD,
-    NEXT_SAMPLE,
-    RATE,
-    RTOL,
-    STEP_FIXED,
-    Guards,
-    Status,
-    T,
-    table,
-)
+from sim.kernels.tables import table
+from sim.kernels.watched import ARMED, DISARMED, GUARD, GUARD_STOP, Guards
 from sim.mechanism.mechanism import make_control
 from sim.mechanism.methods import METHODS, first_turn
 from sim.mechanism.model import Model, model_of
@@ -76,7 +62,7 @@ class Rollout:
     v : (n, samples, nv) ndarray
         Rates.
     status : (n,) ndarray of int
-        0, or the `sim.kernels.tables.Status` with which a motion ended early; q and v are not-a-number from there on.
+        0, or the `sim.kernels.status.Status` with which a motion ended early; q and v are not-a-number from there on.
     reached : (n,) ndarray of int
         The last sample that was reached; -1 where the motion could not begin.
     """

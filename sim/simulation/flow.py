@@ -12,16 +12,36 @@ import numpy as np
 
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
-from sim.kernels.tables import (
+from sim.kernels.scratch import TOLD, Work
+from sim.kernels.shapes import CREEP, SLIP, STICK
+from sim.kernels.status import Status
+from sim.kernels.stepper import (
     ACCEPTED,
-    ARMED,
     AUTO,
-    CREEP,
-    DISARMED,
     EVALUATIONS,
     FILLED,
     FRESH,
+    HALT,
+    KEEPS_RATES,
+    MAX_STEP,
+    METHOD,
+    NEXT_SAMPLE,
+    RADIUS,
+    RATE,
+    REJECTED,
+    RETRY,
+    RTOL,
+    STEP,
+    STEP_FIXED,
+    H,
+    Stepper,
+    T,
+)
+from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
+from sim.kernels.tables import Control, table
+from sim.kernels.watched import (
+    ARMED,
+    DISARMED,
     GUARD,
     GUARD_CONE,
     GUARD_CREEP,
@@ -32,32 +52,10 @@ from sim.kernels.tables import (
     GUARD_RUB,
     GUARD_SLIP,
     GUARD_STOP,
-    HALT,
     HYSTERESIS,
-    KEEPS_RATES,
     LEAST_HYSTERESIS,
-    MAX_STEP,
-    METHOD,
-    NEXT_SAMPLE,
-    RADIUS,
-    RATE,
-    REJECTED,
-    RETRY,
-    RTOL,
-    SLIP,
-    STEP,
-    STEP_FIXED,
-    STICK,
-    TOLD,
     WAITING_TO_LEAVE,
-    Control,
     Guards,
-    H,
-    Status,
-    Stepper,
-    T,
-    Work,
-    table,
 )
 from sim.mechanism.formula_programs import Condition
 from sim.mechanism.frames import Frames

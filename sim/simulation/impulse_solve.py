@@ -13,8 +13,10 @@ import numpy as np
 
 from sim.kernels.advance import answer
 from sim.kernels.answers import system_of
+from sim.kernels.status import Status
 from sim.kernels.system import WATCH, address
-from sim.kernels.tables import FORCE, GUARD, Control, Guards, Status, Tables, table
+from sim.kernels.tables import FORCE, Control, Tables, table
+from sim.kernels.watched import GUARD, Guards
 from sim.mechanism.mechanism import Mechanism, make_control
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.kernels.tables import Status
+from sim.kernels.status import Status
 from sim.simulation.flow import Flow
 from sim.simulation.simulation_error import entangled
 

@@ -15,8 +15,10 @@ import numpy as np
 from sim.kernels import jets
 from sim.kernels.programs import evaluate
 from sim.kernels.project import add_freedoms
+from sim.kernels.scratch import ROW_WORK
+from sim.kernels.stepper import STEP_FIXED, H
 from sim.kernels.system import address
-from sim.kernels.tables import ROW_WORK, STEP_FIXED, H, table
+from sim.kernels.tables import table
 from sim.mechanism.methods import FIXED
 from sim.simulation.control import ControllerFault
 

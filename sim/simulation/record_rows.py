@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.tables import DRAG, SLIP, STICK, TORSION, WRENCH
+from sim.kernels.shapes import SLIP, STICK
+from sim.kernels.tables import DRAG, TORSION, WRENCH
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from sim import __version__
 from sim.kernels.spatial import quaternion_of
-from sim.kernels.tables import DRAG, RATE, RTOL, SPRING, TORSION, WRENCH
+from sim.kernels.stepper import RATE, RTOL
+from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
 from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Frames
 from sim.mechanism.methods import FIXED

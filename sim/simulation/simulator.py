@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sim.assembly.start import Start, check_start
-from sim.kernels.tables import HALT, Status
+from sim.kernels.status import Status
+from sim.kernels.stepper import HALT
 from sim.mechanism.model import Model, model_of
 from sim.scene import arguments
 from sim.scene.authored import aside

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim.kernels.tables import Control, Guards, Stepper, T
+from sim.kernels.stepper import Stepper, T
+from sim.kernels.tables import Control
+from sim.kernels.watched import Guards
 from sim.mechanism.frames import Frames
 from sim.mechanism.methods import Turn
 from sim.scene.arguments import found

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import sim
-from sim.kernels.tables import OPEN, STICK
+from sim.kernels.shapes import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 from sim.simulation.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.kernels.tables import BOX, CAPSULE, MESH, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, MESH, SPHERE
 from sim.scene.hull import hull_of
 from tests.contact.solids import EYE, Solid
 

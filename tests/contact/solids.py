@@ -9,9 +9,24 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from sim.kernels import tables
 from sim.kernels.collision import features, narrow
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, MESH, PLANE, SPHERE, table
+from sim.kernels.scratch import LINK_WORK, TOUCH_WORK
+from sim.kernels.shapes import (
+    BALL,
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    ELLIPSOID,
+    FACE,
+    HULL,
+    LINE,
+    MESH,
+    PLANE,
+    SHAPE,
+    SPHERE,
+    TOUCH,
+)
+from sim.kernels.tables import table
 from sim.mechanism.solids import features_of
 from sim.scene.hull import hull_of
 
@@ -98,7 +113,7 @@ class Meeting:
 
 def shape_table(solids: list[Solid], rng: np.random.Generator | None) -> tuple[Any, np.ndarray, np.ndarray]:
     """One link for each solid, after the world; solids lie in their links at random unless there is no rng."""
-    shapes = table(tables.SHAPE, len(solids))
+    shapes = table(SHAPE, len(solids))
     x, R = np.zeros((len(solids) + 1, 3)), np.zeros((len(solids) + 1, 9))
     R[0] = EYE.ravel()
     for n, solid in enumerate(solids):
@@ -124,7 +139,7 @@ def hull_table(solids: list[Solid], shapes: Any) -> Any:
             rows.a += shapes.first[n]
             rows.b += shapes.first[n]
             found.append(rows)
-    out = table(tables.HULL, sum(map(len, found)))
+    out = table(HULL, sum(map(len, found)))
     if found:
         out[:] = np.concatenate(found)
     return out
@@ -132,7 +147,7 @@ def hull_table(solids: list[Solid], shapes: Any) -> Any:
 
 def links_at(x: np.ndarray, R: np.ndarray, V: np.ndarray | float = 0.0) -> Any:
     """Poses and motions in the table that runs have: the kernels are those of runs, and compiled already."""
-    links = table(tables.LINK_WORK, len(x))
+    links = table(LINK_WORK, len(x))
     links.x, links.R, links.V = x, R, V
     return links
 
@@ -147,7 +162,7 @@ def kept(rows: Any) -> Any:
 def meet(a: Solid, b: Solid, margin: float, rng: np.random.Generator | None = None) -> Meeting:
     shapes, x, R = shape_table([a, b], rng)
     hulls = hull_table([a, b], shapes)
-    touches, points = table(tables.TOUCH, narrow.ROOM), table(tables.TOUCH_WORK, narrow.ROOM)
+    touches, points = table(TOUCH, narrow.ROOM), table(TOUCH_WORK, narrow.ROOM)
     for name in points.dtype.names:
         points[name] = np.nan
     links = links_at(x, R)
@@ -159,7 +174,7 @@ def meet(a: Solid, b: Solid, margin: float, rng: np.random.Generator | None = No
 
 def evaluate(meeting: Meeting, x: np.ndarray, R: np.ndarray, V: np.ndarray) -> Any:
     """The points' formulas at other poses of the links."""
-    points = table(tables.TOUCH_WORK, narrow.ROOM)
+    points = table(TOUCH_WORK, narrow.ROOM)
     for name in points.dtype.names:
         points[name] = np.nan
     links = links_at(x, R, V)

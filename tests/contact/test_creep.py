@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim.contact.slip_directions import creep_straight
 from sim.kernels.rows.touches import TURNED
-from sim.kernels.tables import CREEP, SLIP
+from sim.kernels.shapes import CREEP, SLIP
 from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation.contact_modes import _with

@@ -14,7 +14,7 @@ from sim.contact.impact import Collision, poisson, reached_energy, resolve, reso
 from sim.contact.kinetics import Kinetics
 from sim.contact.stops import Bounded
 from sim.contact.zeno import Hops
-from sim.kernels.tables import CREEP, OPEN, SLIP, STICK
+from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
 from sim.mechanism import finding, solids
 from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.touch import Touch

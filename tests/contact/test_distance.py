@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from tests.contact.solids import EYE, NAMES, PAIRS, Meeting, Solid, depth, meet, random_pair, random_solid, width
 from tests.support.interpreted import times
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from tests.contact.engine import G0, SCENES
 from tests.contact.solids import Solid, meet, width
 from tests.dynamics.moved_scene import moved_scene

@@ -14,7 +14,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
-from sim.kernels.tables import ACCEPTED, REJECTED
+from sim.kernels.stepper import ACCEPTED, REJECTED
 from tests.contact.engine import PENETRATION, Run
 from tests.contact.random_scenes import PAIRS, RandomScene, random_scene, room_at_walls
 from tests.contact.solids import Solid, meet, width

@@ -7,7 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import features, narrow
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE, TOUCH_WORK, Status, table
+from sim.kernels.scratch import TOUCH_WORK
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, ROUND, SPHERE
+from sim.kernels.status import Status
+from sim.kernels.tables import table
 from tests.contact.solids import EYE, NAMES, PAIRS, Solid, evaluate, links_at, meet, random_pair
 from tests.kernels.plain import plain
 from tests.support.interpreted import times

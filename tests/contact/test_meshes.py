@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, SPHERE
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, SPHERE
 from tests.contact import polyhedra
 from tests.contact.engine import G0, PENETRATION, Run
 from tests.contact.polyhedra import CUBE, DODECAHEDRON, ICOSAHEDRON, TETRAHEDRON, coal_distance, polyhedron

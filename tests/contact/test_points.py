@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import narrow
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, ROUND, SPHERE
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, PLANE, ROUND, SPHERE
 from tests.contact.solids import EYE, NAMES, PAIRS, Meeting, Solid, evaluate, meet, width
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]

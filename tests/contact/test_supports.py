@@ -7,21 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import hulls, sides
-from sim.kernels.tables import (
-    BALL,
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    ELLIPSOID,
-    FACE,
-    LINE,
-    MESH,
-    PLANE,
-    ROUND,
-    SPHERE,
-    TOUCH,
-    table,
-)
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, FACE, LINE, MESH, PLANE, ROUND, SPHERE, TOUCH
+from sim.kernels.tables import table
 from tests.contact.polyhedra import CUBE, polyhedron
 from tests.contact.solids import Solid, hull_table, shape_table
 from tests.kernels.plain import plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels.tables import SLIP, STICK
+from sim.kernels.shapes import SLIP, STICK
 from sim.scene.load import load_text
 from tests.contact.engine import G0
 from tests.contact.test_stepping import stepping

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import sim
+from sim.kernels.shapes import SLIP, STICK
+from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, START, WATCH
-from sim.kernels.tables import (
+from sim.kernels.watched import (
     GUARD_CONE,
     GUARD_GAP,
     GUARD_HOLD,
@@ -19,9 +21,6 @@ from sim.kernels.tables import (
     GUARD_RUB,
     GUARD_SLIP,
     GUARD_STOP,
-    SLIP,
-    STICK,
-    Status,
 )
 from sim.scene.load import load_text
 from tests.contact.engine import G0, Told

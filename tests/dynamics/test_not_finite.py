@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.tables import H
+from sim.kernels.stepper import H
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
 

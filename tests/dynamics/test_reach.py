@@ -7,7 +7,7 @@ import pytest
 
 import sim
 from sim.kernels.integrators.variational import GAP, closes
-from sim.kernels.tables import Status
+from sim.kernels.status import Status
 from tests.dynamics.engine import simulator_of
 from tests.kernels.plain import plain
 

@@ -15,8 +15,8 @@ from scipy.special import ellipkinc
 import sim
 from sim.kernels import lu
 from sim.kernels.integrators import integrate, newton, radau
+from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, RADAU, SETTLE, START
-from sim.kernels.tables import Status
 from sim.scene import library
 from sim.scene.load import load_text
 from tests.kernels.plain import plain

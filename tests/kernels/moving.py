@@ -10,7 +10,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.rows import constraints
-from sim.kernels.tables import BLOCK, BLOCK_WORK, LINK_WORK, ROW, ROW_WORK, table
+from sim.kernels.scratch import BLOCK_WORK, LINK_WORK, ROW_WORK
+from sim.kernels.tables import BLOCK, ROW, table
 from tests.kernels.plain import plain
 from tests.support.rotations import random_matrix
 

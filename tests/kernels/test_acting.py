@@ -12,21 +12,8 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import callback, elements, forces
 from sim.kernels.jit import interpreted
 from sim.kernels.rows.touches import STILL
-from sim.kernels.tables import (
-    COLUMN,
-    DRAG,
-    FORCE,
-    FORCE_WORK,
-    LINK,
-    LINK_WORK,
-    ONE_WORK,
-    POINT,
-    SPRING,
-    STOP,
-    TORSION,
-    WRENCH,
-    table,
-)
+from sim.kernels.scratch import FORCE_WORK, LINK_WORK, ONE_WORK
+from sim.kernels.tables import COLUMN, DRAG, FORCE, LINK, POINT, SPRING, STOP, TORSION, WRENCH, table
 from tests.kernels.plain import plain
 from tests.support.rotations import random_matrix
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.kernels import advance, tables
+from sim.kernels import advance
+from sim.kernels import stepper as kept
 from sim.kernels.integrators import choice, integrate
 from sim.kernels.integrators.integrate import DOP853, PRESSED, RADAU_IIA, RATTLE, RK4, SEMI_IMPLICIT
-from sim.kernels.system import CLASSICAL, NORM, PROJECT, QUESTIONS, SAMPLE, SETTLE, SLOPE, START, STEPPING, TURNS, WATCH
-from sim.kernels.tables import (
+from sim.kernels.status import Status
+from sim.kernels.stepper import (
     ACCEPTED,
     CALM,
     CROSSED,
@@ -50,10 +51,10 @@ from sim.kernels.tables import (
     WINDOW,
     WINDOW_COST,
     H,
-    Status,
     T,
-    table,
 )
+from sim.kernels.system import CLASSICAL, NORM, PROJECT, QUESTIONS, SAMPLE, SETTLE, SLOPE, START, STEPPING, TURNS, WATCH
+from sim.kernels.tables import table
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast
@@ -75,7 +76,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     s.clock[T], s.clock[H], s.clock[PASS] = 3.0, 0.1, -1.0
     s.count[METHOD] = method
     for name, value in places.items():
-        place = getattr(tables, name)
+        place = getattr(kept, name)
         (s.count if name in COUNTED else s.clock)[place] = value
     return s
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sim.kernels import accelerations, dynamics, project
-from sim.kernels.tables import BODY_WORK, COLUMN, FREEDOM, FREEDOM_WORK, LINK_WORK, ONE, ONE_WORK, ROW, ROW_WORK, table
+from sim.kernels.scratch import BODY_WORK, FREEDOM_WORK, LINK_WORK, ONE_WORK, ROW_WORK
+from sim.kernels.tables import COLUMN, FREEDOM, ONE, ROW, table
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from sim.kernels.tables import PRESS, table
+from sim.kernels.scratch import PRESS
+from sim.kernels.tables import table
 from sim.kernels.unilateral import augmented
 from sim.kernels.unilateral.augmented import Problem
 from tests.kernels.plain import plain

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.rows import constraints
-from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, CYLINDER, EDGE_ROW, LOCKED, PLANE, RATES_ONLY, SPHERE, UNIVERSAL_ROW
+from sim.kernels.shapes import CYLINDER, PLANE, SPHERE
+from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, EDGE_ROW, LOCKED, RATES_ONLY, UNIVERSAL_ROW
 from tests.kernels.moving import Pair, derivative, vee
 from tests.kernels.plain import plain
 from tests.support.interpreted import times

@@ -12,27 +12,19 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import spatial
 from sim.kernels.guards import spans
 from sim.kernels.programs import COM, CONSTANT, COORDINATE, ENERGY, POSITION, RATE, ROTATION, TIME, VELOCITY
-from sim.kernels.tables import (
+from sim.kernels.scratch import BLOCK_WORK, BODY_WORK, FREEDOM_WORK, LINK_WORK, SPAN
+from sim.kernels.tables import BLOCK, LINK, POINT, STOP, table
+from sim.kernels.watched import (
     ARMED,
-    BLOCK,
-    BLOCK_WORK,
-    BODY_WORK,
     CLEAR,
     DISARMED,
-    FREEDOM_WORK,
     GUARD,
     GUARD_GAP,
     GUARD_HOLD,
     GUARD_STOP,
-    LINK,
-    LINK_WORK,
-    POINT,
     SAMPLED,
-    SPAN,
-    STOP,
     WAITING_TO_LEAVE,
     WITHIN,
-    table,
 )
 from tests.kernels.kinds import (
     CYLINDRICAL,

@@ -9,8 +9,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.integrators import classical
+from sim.kernels.status import Status
+from sim.kernels.stepper import REPLY
 from sim.kernels.system import CLASSICAL
-from sim.kernels.tables import LINK, REPLY, Status, table
+from sim.kernels.tables import LINK, table
 from tests.kernels.kinds import FREE, PLANAR, ROTATIONAL, UNIVERSAL, lay_out
 from tests.kernels.plain import plain
 

@@ -11,30 +11,11 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import chosen
 from sim.kernels.guards import clearance
 from sim.kernels.guards.spans import Moving, Stretch
-from sim.kernels.tables import (
-    BLOCK,
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    DISARMED,
-    ELLIPSOID,
-    FREEDOM_WORK,
-    GUARD,
-    GUARD_GAP,
-    GUARD_PULL,
-    GUARD_STOP,
-    LINK,
-    LINK_WORK,
-    PLANE,
-    ROW,
-    ROW_WORK,
-    SPAN,
-    SPHERE,
-    TOUCH,
-    TOUCH_WORK,
-    table,
-)
+from sim.kernels.scratch import FREEDOM_WORK, LINK_WORK, ROW_WORK, SPAN, TOUCH_WORK
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
+from sim.kernels.tables import BLOCK, LINK, ROW, table
 from sim.kernels.unilateral import cones, contact_system, pressing
+from sim.kernels.watched import DISARMED, GUARD, GUARD_GAP, GUARD_PULL, GUARD_STOP
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain

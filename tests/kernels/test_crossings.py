@@ -11,20 +11,9 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from sim.kernels.guards import crossings
+from sim.kernels.stepper import LOOKS, STEP, T
 from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, QUESTIONS, WATCH
-from sim.kernels.tables import (
-    CLEAR,
-    LEVELS,
-    LOOKS,
-    SAMPLED,
-    SPAN_ARMED,
-    SPAN_AT,
-    SPAN_HEADER,
-    SPAN_SECONDS,
-    STEP,
-    WITHIN,
-    T,
-)
+from sim.kernels.watched import CLEAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 from tests.kernels.plain import ask, plain
 from tests.support.interpreted import times
 

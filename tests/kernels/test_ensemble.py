@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from sim.kernels import feedback, rollouts
+from sim.kernels.status import Status
+from sim.kernels.stepper import FOLLOWS, FRESH, T
 from sim.kernels.system import FEED, QUESTIONS, SETTLE, TURNS, WATCH
-from sim.kernels.tables import FOLLOWS, FRESH, GUARD, Status, T, table
+from sim.kernels.tables import table
+from sim.kernels.watched import GUARD
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast

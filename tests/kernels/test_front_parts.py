@@ -7,7 +7,8 @@ import pytest
 
 from sim.kernels.elimination import articulated, fronts, pivots
 from sim.kernels.elimination.pivots import CUT, DELAY, REPEATED, UNFELT
-from sim.kernels.tables import BLOCK, BLOCK_WORK, FRONT, FRONT_WORK, LINK, LINK_WORK, ONE_WORK, ROW, ROW_WORK, table
+from sim.kernels.scratch import BLOCK_WORK, FRONT_WORK, LINK_WORK, ONE_WORK, ROW_WORK
+from sim.kernels.tables import BLOCK, FRONT, LINK, ROW, table
 from tests.kernels.kinds import PLANAR, ROTATIONAL, SPHERICAL
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

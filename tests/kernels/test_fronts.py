@@ -7,8 +7,8 @@ import pytest
 
 from sim.kernels.advance import answer
 from sim.kernels.rows import constraints
+from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START, address
-from sim.kernels.tables import Status
 from sim.mechanism import structure
 from sim.simulation.flow import Flow
 from tests.dynamics.engine import simulator_of

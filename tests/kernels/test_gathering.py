@@ -8,27 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.tables import (
-    BLOCK,
-    BLOCK_WORK,
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    ELLIPSOID,
-    FREEDOM,
-    FREEDOM_WORK,
-    LINK,
-    LINK_WORK,
-    PLANE,
-    POSE,
-    PRESS,
-    SPHERE,
-    STEPPED,
-    STOP,
-    TOUCH,
-    TOUCH_WORK,
-    table,
-)
+from sim.kernels.scratch import BLOCK_WORK, FREEDOM_WORK, LINK_WORK, POSE, PRESS, STEPPED, TOUCH_WORK
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
+from sim.kernels.tables import BLOCK, FREEDOM, LINK, STOP, table
 from sim.kernels.unilateral import gathering
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import CYLINDRICAL, SPHERICAL, columns_of

@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels.tables import LINK_WORK, MEETING, PRESS, STEPPED, TOUCH, TOUCH_WORK, Status, table
+from sim.kernels.scratch import LINK_WORK, PRESS, STEPPED, TOUCH_WORK
+from sim.kernels.shapes import MEETING, TOUCH
+from sim.kernels.status import Status
+from sim.kernels.tables import table
 from sim.kernels.unilateral import gathering
 from tests.kernels.plain import plain
 

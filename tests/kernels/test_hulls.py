@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import hulls
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, LINE, MESH, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, LINE, MESH, SPHERE
 from tests.contact.polyhedra import ICOSAHEDRON, TETRAHEDRON, polyhedron, prism
 from tests.contact.solids import Solid, depth, hull_table, shape_table, width
 from tests.kernels.plain import plain

@@ -13,8 +13,10 @@ from scipy.integrate._ivp import dop853_coefficients as published
 from scipy.interpolate import CubicHermiteSpline
 
 from sim.kernels.integrators import dop853, integrate
+from sim.kernels.status import Status
+from sim.kernels.stepper import FOLLOWS, REPLY, RTOL, T
 from sim.kernels.system import CLASSICAL, LEAP, NORM, QUESTIONS, RADAU, SLOPE, STEPPING, VARIATIONAL
-from sim.kernels.tables import FOLLOWS, REPLY, RTOL, Status, T, table
+from sim.kernels.tables import table
 from tests.kernels.plain import ask, plain
 
 pytestmark = pytest.mark.fast

@@ -10,20 +10,17 @@ import pytest
 
 from sim.kernels import motion
 from sim.kernels.motion import AFAR, AHEAD, LANDING, NEAR, SOON
-from sim.kernels.tables import (
+from sim.kernels.scratch import ONE_WORK, ROW_WORK
+from sim.kernels.tables import BLOCK, ONE, table
+from sim.kernels.watched import (
     ARMED,
-    BLOCK,
     DISARMED,
     GUARD,
     GUARD_HOLD,
     GUARD_RUB,
     HYSTERESIS,
     LEAST_HYSTERESIS,
-    ONE,
-    ONE_WORK,
-    ROW_WORK,
     WAITING_TO_LEAVE,
-    table,
 )
 from tests.kernels.kinds import (
     CYLINDRICAL,

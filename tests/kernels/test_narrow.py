@@ -10,7 +10,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import narrow, sides
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE, TOUCH, TOUCH_WORK, table
+from sim.kernels.scratch import TOUCH_WORK
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE, TOUCH
+from sim.kernels.tables import table
 from tests.contact.polyhedra import CUBE, ICOSAHEDRON, polyhedron
 from tests.contact.solids import EYE, Meeting, Solid, hull_table, meet, shape_table
 from tests.kernels.plain import plain

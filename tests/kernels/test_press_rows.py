@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.elimination import articulated
-from sim.kernels.tables import PRESS, STEPPED, table
+from sim.kernels.scratch import PRESS, STEPPED
+from sim.kernels.tables import table
 from sim.kernels.unilateral import pressing
 from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for

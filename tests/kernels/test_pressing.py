@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.elimination import articulated
-from sim.kernels.tables import LINK, PRESS, table
+from sim.kernels.scratch import PRESS
+from sim.kernels.tables import LINK, table
 from sim.kernels.unilateral import pressing
 from sim.mechanism.mechanism import Mechanism
 from tests.contact.random_problems import random_bodies

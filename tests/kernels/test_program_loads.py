@@ -10,7 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import programs as op
-from sim.kernels.tables import BODY_WORK, CONTACT_WORK, JOINT_WORK, LINK_WORK, ONE_WORK, POINT, table
+from sim.kernels.scratch import BODY_WORK, CONTACT_WORK, JOINT_WORK, LINK_WORK, ONE_WORK
+from sim.kernels.tables import POINT, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

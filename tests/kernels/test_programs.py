@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 import sim
 from sim.kernels import programs as op
 from sim.kernels.programs import evaluate
+from sim.kernels.scratch import Work
 from sim.kernels.system import address, places_of
-from sim.kernels.tables import Tables, Work
+from sim.kernels.tables import Tables
 from sim.mechanism.formula_programs import Names, Programs
 from tests.dynamics.engine import simulator_of
 

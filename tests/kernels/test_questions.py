@@ -10,8 +10,9 @@ import pytest
 from sim.kernels import motion
 from sim.kernels.advance import answer
 from sim.kernels.motion import JUMP
+from sim.kernels.scratch import MOVED, SETTLED
+from sim.kernels.status import Status
 from sim.kernels.system import LEAP, NORM, PROJECT, SETTLE, SLOPE, START, TURNS, address
-from sim.kernels.tables import MOVED, SETTLED, Status
 from sim.mechanism import structure
 from sim.simulation.flow import Flow
 from tests.dynamics.engine import simulator_of

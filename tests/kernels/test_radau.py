@@ -12,8 +12,11 @@ from numpy.polynomial import Polynomial
 import sim
 from sim.kernels.integrators import radau
 from sim.kernels.project import add_freedoms
+from sim.kernels.scratch import NEWTON_WORK
+from sim.kernels.status import Status
+from sim.kernels.stepper import REPLY
 from sim.kernels.system import NORM, RADAU, SETTLE, SLOPE, START
-from sim.kernels.tables import LINK, NEWTON_WORK, REPLY, Status, table
+from sim.kernels.tables import LINK, table
 from tests.dynamics.engine import simulator_of
 from tests.kernels.kinds import ROTATIONAL, TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.rows import constraints
-from sim.kernels.tables import ONE_WORK, ROW, ROW_WORK, table
+from sim.kernels.scratch import ONE_WORK, ROW_WORK
+from sim.kernels.tables import ROW, table
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast

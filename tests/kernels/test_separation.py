@@ -10,7 +10,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import separation
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SHAPE, SPHERE, table
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SHAPE, SPHERE
+from sim.kernels.tables import table
 from tests.contact.solids import Solid, depth
 from tests.kernels.plain import plain
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.collision import sides
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE
 from tests.contact.polyhedra import ICOSAHEDRON, TETRAHEDRON, polyhedron
 from tests.contact.solids import Solid, hull_table, shape_table
 from tests.kernels.plain import plain

@@ -9,8 +9,10 @@ from scipy.interpolate import BPoly
 import sim
 from sim.kernels.advance import answer
 from sim.kernels.programs import CONSTANT
+from sim.kernels.status import Status
+from sim.kernels.stepper import STEP, T
 from sim.kernels.system import CLEARANCE, WATCH, address
-from sim.kernels.tables import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, Status, T
+from sim.kernels.watched import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 from tests.dynamics.engine import simulator_of
 from tests.support import mechanisms
 from tests.support.interpreted import times

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from sim.kernels.guards import spans
+from sim.kernels.status import Status
 from sim.kernels.system import CLEAR_GAPS, CLEARANCE
-from sim.kernels.tables import (
+from sim.kernels.tables import table
+from sim.kernels.watched import (
     CLEAR,
     GUARD,
     GUARD_GAP,
@@ -20,8 +22,6 @@ from sim.kernels.tables import (
     SPAN_HEADER,
     SPAN_SECONDS,
     WITHIN,
-    Status,
-    table,
 )
 from tests.kernels.plain import plain
 

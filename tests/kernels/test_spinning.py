@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import inertial, spinning
+from sim.kernels.scratch import ROW_WORK
 from sim.kernels.spinning import FAR, PARTS
-from sim.kernels.tables import BLOCK, ROW, ROW_WORK, table
+from sim.kernels.tables import BLOCK, ROW, table
 from tests.kernels.kinds import FIXED, FREE, NQ, ROTATIONAL, SPHERICAL, TRANSLATIONAL
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

@@ -10,20 +10,10 @@ from scipy.spatial.transform import Rotation
 
 import sim
 from sim.kernels.integrators import stepping as kernels
-from sim.kernels.tables import (
-    BLOCK,
-    BLOCK_WORK,
-    COLUMN,
-    CONTACT_WORK,
-    LINK_WORK,
-    MEETING,
-    PRESS,
-    REPLY,
-    STEPPED,
-    STOP,
-    TOLD,
-    table,
-)
+from sim.kernels.scratch import BLOCK_WORK, CONTACT_WORK, LINK_WORK, PRESS, STEPPED, TOLD
+from sim.kernels.shapes import MEETING
+from sim.kernels.stepper import REPLY
+from sim.kernels.tables import BLOCK, COLUMN, STOP, table
 from sim.scene.load import load_text
 from tests.kernels.plain import plain
 

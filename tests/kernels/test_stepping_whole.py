@@ -11,8 +11,12 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import kinematics
 from sim.kernels.elimination import articulated
 from sim.kernels.integrators import stepping as kernels
+from sim.kernels.scratch import LINK_WORK, PRESS, SETTLED, STEPPED
+from sim.kernels.shapes import BALL, FACE, TOUCH
+from sim.kernels.status import Status
+from sim.kernels.stepper import REPLY
 from sim.kernels.system import PUSH, STEPPING, TELL
-from sim.kernels.tables import BALL, FACE, LINK_WORK, PRESS, REPLY, SETTLED, STEPPED, STOP, TOUCH, Status, table
+from sim.kernels.tables import STOP, table
 from sim.mechanism.mechanism import Mechanism
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain

@@ -9,7 +9,10 @@ from sim.kernels import answers, system
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.kernels.tables import GUARD, MEETING, PRESS, Guards, table
+from sim.kernels.scratch import CARRIED, PRESS
+from sim.kernels.shapes import MEETING
+from sim.kernels.tables import table
+from sim.kernels.watched import GUARD, Guards
 from tests.dynamics.engine import simulator_of
 
 pytestmark = pytest.mark.fast
@@ -76,7 +79,8 @@ def test_numbers_of_questions_are_all_there_are() -> None:
     names = [name for name, _, _ in system.fields()]
     assert len(names) == sum(len(whole._fields) for whole in system.WHOLES)
     kinds = {name: (dtype, dimensions) for name, dtype, dimensions in system.fields()}
-    assert kinds["carried"] == (np.dtype("f8"), 2)
+    assert kinds["by_q"] == (np.dtype("f8"), 2)
+    assert kinds["carried"] == (CARRIED, 1)
     assert kinds["press_G"] == (np.dtype("f8"), 3)
     assert kinds["pair_order"] == (np.dtype("i8"), 1)
     assert kinds["table"] == (GUARD, 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sim.assembly.start import first_structure
-from sim.kernels import tables as model
+from sim.kernels import scratch, shapes, status, stepper, tables, watched
 from sim.kernels.tables import Numbers, Waiting
 from sim.mechanism.compiler import compile
 from sim.mechanism.structure import Structure
@@ -21,6 +23,10 @@ from sim.mechanism.workspace import (
 from sim.scene.load import load_text
 
 pytestmark = pytest.mark.fast
+
+model = SimpleNamespace(
+    **{name: x for of in (status, tables, shapes, watched, stepper, scratch) for name, x in vars(of).items()}
+)  # fmt: skip
 
 # Fields of more than one number: places and axes have 3, matrices 9, wrenches and motions 6, inertias 6 about the
 # centre of mass and 10 about another point, articulated ones 21.
@@ -158,7 +164,7 @@ def shapes(arrays: object) -> dict[str, tuple[int, ...]]:
     return {name: array.shape for name, array in dict(arrays).items()}  # type: ignore[call-overload]
 
 
-# As the comments in `sim.kernels.tables.Work` say; those that a method or contacts alone need are empty.
+# As the comments in `sim.kernels.scratch.Work` say; those that a method or contacts alone need are empty.
 ALWAYS: dict[str, tuple[int, ...]] = {
     "links": (5,), "freedoms": (13,), "blocks": (3,), "rows": (7,), "touches": (0,), "points": (0,), "near": (0,),
     "near_points": (0,), "near_poses": (2, 12), "near_cores": (13, 3), "feedback": (1, 0), "feedback_order": (0,),

@@ -10,33 +10,18 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import forces, observe
-from sim.kernels.tables import (
-    ANGLE_ROW,
+from sim.kernels.scratch import BLOCK_WORK, BODY_WORK, FORCE_WORK, JOINT_WORK, ONE_WORK, ROW_WORK, TOUCH_WORK
+from sim.kernels.tables import ANGLE_ROW, BLOCK, COLUMN, FORCE, POINT, ROW, SPRING, STOP, TORSION, table
+from sim.kernels.watched import (
     ARMED,
-    BLOCK,
-    BLOCK_WORK,
-    BODY_WORK,
-    COLUMN,
     DISARMED,
-    FORCE,
-    FORCE_WORK,
     GUARD,
     GUARD_GAP,
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_RUB,
     GUARD_STOP,
-    JOINT_WORK,
-    ONE_WORK,
-    POINT,
-    ROW,
-    ROW_WORK,
-    SPRING,
-    STOP,
-    TORSION,
-    TOUCH_WORK,
     WAITING_TO_LEAVE,
-    table,
 )
 from tests.kernels.plain import plain
 from tests.kernels.trees import Tree

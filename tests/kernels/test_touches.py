@@ -9,30 +9,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.kernels.rows import touches as kernels
-from sim.kernels.tables import (
-    BLOCK,
-    BLOCK_WORK,
-    BOX,
-    CAPSULE,
-    CONTACT_WORK,
-    CREEP,
-    CYLINDER,
-    ELLIPSOID,
-    GUARD_CONE,
-    GUARD_CREEP,
-    GUARD_PULL,
-    GUARD_SLIP,
-    LINK_WORK,
-    MEETING,
-    ROW,
-    ROW_WORK,
-    SLIP,
-    SPHERE,
-    STICK,
-    TOUCH,
-    TOUCH_WORK,
-    table,
-)
+from sim.kernels.scratch import BLOCK_WORK, CONTACT_WORK, LINK_WORK, ROW_WORK, TOUCH_WORK
+from sim.kernels.shapes import BOX, CAPSULE, CREEP, CYLINDER, ELLIPSOID, MEETING, SLIP, SPHERE, STICK, TOUCH
+from sim.kernels.tables import BLOCK, ROW, table
+from sim.kernels.watched import GUARD_CONE, GUARD_CREEP, GUARD_PULL, GUARD_SLIP
 from tests.contact.solids import meet, random_pair
 from tests.kernels.moving import FRAMES
 from tests.kernels.plain import plain

@@ -14,8 +14,11 @@ from scipy.spatial.transform import Rotation
 
 import sim
 from sim.kernels.integrators import variational
+from sim.kernels.scratch import BLOCK_WORK, LINK_WORK, PUSHED
+from sim.kernels.status import Status
+from sim.kernels.stepper import EVALUATIONS
 from sim.kernels.system import SETTLE, START, VARIATIONAL
-from sim.kernels.tables import BLOCK, BLOCK_WORK, EVALUATIONS, FREEDOM, LINK, LINK_WORK, PUSHED, ROW, Status, table
+from sim.kernels.tables import BLOCK, FREEDOM, LINK, ROW, table
 from sim.scene.load import load_text
 from tests.dynamics.engine import simulator_of
 from tests.dynamics.test_variational import DAMPED, TIES, far, tied

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from sim.kernels.integrators import variational
+from sim.kernels.scratch import CARRIED, PUSHED, ROW_WORK, SETTLED
+from sim.kernels.status import Status
+from sim.kernels.stepper import REPLY
 from sim.kernels.system import VARIATIONAL
-from sim.kernels.tables import CARRIED, FREEDOM, LINK, PUSHED, REPLY, ROW, ROW_WORK, SETTLED, Status, table
+from sim.kernels.tables import FREEDOM, LINK, ROW, table
 from tests.kernels.kinds import ROTATIONAL, TRANSLATIONAL, lay_out
 from tests.kernels.plain import plain
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sim.kernels import inertia, kinematics
-from sim.kernels.tables import FREEDOM_WORK, LINK, LINK_WORK, table
+from sim.kernels.scratch import FREEDOM_WORK, LINK_WORK
+from sim.kernels.tables import LINK, table
 from tests.kernels.kinds import (
     CYLINDRICAL,
     FIXED,

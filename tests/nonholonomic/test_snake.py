@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from sim.analysis.snake import kane, lagrange, newton_euler
 from sim.analysis.snake.links import Snake, papers_snake, papers_torques
-from sim.kernels.tables import T
+from sim.kernels.stepper import T
 from tests.contact.engine import Run
 from tests.nonholonomic.shipped import shipped
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.tables import H, Status
+from sim.kernels.status import Status
+from sim.kernels.stepper import H
 from sim.scene.load import load_text
 from sim.simulation import messages
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from sim.assembly.start import first_structure
-from sim.kernels.tables import CREEP, SLIP, STICK, TOLD, table
+from sim.kernels.scratch import TOLD
+from sim.kernels.shapes import CREEP, SLIP, STICK
+from sim.kernels.tables import table
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, choose_tree

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.tables import Status
+from sim.kernels.status import Status
 from sim.scene.vocabulary import definition
 from sim.simulation.ensemble import SCRATCH
 from tests.rollout.scenes import EVERYTHING, PENDULUM_ON_A_STOP, WHEEL, model_of

@@ -191,7 +191,7 @@ def test_what_goes_on_to_the_end_is_told_too_in_order_of_time():
 )
 def test_guards_that_have_fired_are_passed_by_but_for_others(old, new, blind):
     """The last is of another kind, which is never passed by."""
-    from sim.kernels.tables import GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
+    from sim.kernels.watched import GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
 
     table = Made(kind=np.array([GUARD_PROGRAM, GUARD_STOP, GUARD_GAP, 99]), armed=np.ones(4, int))
     done: list[str] = []
@@ -225,7 +225,7 @@ def table_of(kind: int, armed: int, count: int = 1) -> np.ndarray:
 
 def test_what_is_no_longer_watched_is_over():
     """Its joint was cut, say: it gets no deeper."""
-    from sim.kernels.tables import ARMED, GUARD_STOP
+    from sim.kernels.watched import ARMED, GUARD_STOP
 
     for before, now, over in ((ARMED, 0, True), (0, ARMED, True)):
         deep = Missed("stop", "a", 1.0, 1.0)
@@ -244,7 +244,8 @@ class Bump(_Step):
 
 @pytest.mark.parametrize(("until", "end"), [(10.5, 0.25), (12.0, 1.0), (12.0 + 1e-15, 1.0)])
 def test_doubted_looks_are_halved_until_none_is(until, end):
-    from sim.kernels.tables import GUARD_PROGRAM, STEP
+    from sim.kernels.stepper import STEP
+    from sim.kernels.watched import GUARD_PROGRAM
 
     clock = np.zeros(32)
     clock[STEP] = 2.0

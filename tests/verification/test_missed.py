@@ -13,7 +13,7 @@ import pytest
 
 import sim
 from sim.analysis.verification.verdict import Verdict
-from sim.kernels.tables import DISARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
+from sim.kernels.watched import DISARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
 from sim.scene.load import load_text
 from sim.simulation.flow import Flow
 

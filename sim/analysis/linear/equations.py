@@ -18,7 +18,8 @@ from sim.analysis.linear.complex_step import turned_by
 from sim.analysis.linear.poses import Motion, links_of
 from sim.analysis.linear.restraints import Block
 from sim.kernels import jets
-from sim.kernels.tables import EDGE_ROW, RATES_ONLY, ROW_WORK, Tables, table
+from sim.kernels.scratch import ROW_WORK
+from sim.kernels.tables import EDGE_ROW, RATES_ONLY, Tables, table
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 STEP = 1e-30  # of the complex step

@@ -9,13 +9,8 @@ import numpy as np
 
 from sim.analysis.linear.complex_step import angle, crossed, dot, length, quaternion_of, rotation_vector
 from sim.analysis.linear.poses import Motion
-from sim.kernels.tables import (
-    AXLE_ROW,
-    CYLINDER,
-    EDGE_ROW,
-    UNIVERSAL_ROW,
-    Tables,
-)
+from sim.kernels.shapes import CYLINDER
+from sim.kernels.tables import AXLE_ROW, EDGE_ROW, UNIVERSAL_ROW, Tables
 
 
 class Block:

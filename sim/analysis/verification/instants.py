@@ -18,7 +18,7 @@ from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.oracle_joints import cross
 from sim.analysis.verification.oracle_motions import jet_of
 from sim.analysis.verification.seen import Seen
-from sim.kernels.tables import T
+from sim.kernels.stepper import T
 from sim.recording import Epoch
 from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator

@@ -14,8 +14,10 @@ import numpy as np
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.missed import Missed
 from sim.kernels.advance import answer
+from sim.kernels.status import Status
+from sim.kernels.stepper import STEP
 from sim.kernels.system import PROJECT, WATCH, address
-from sim.kernels.tables import ARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP, STEP, Status
+from sim.kernels.watched import ARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
 from sim.simulation.flow import ASTRAY
 from sim.simulation.simulator import Simulator
 

@@ -11,7 +11,7 @@ import math
 from sim.kernels.collision.features import speed_at
 from sim.kernels.collision.separation import axis_of, ball_of, half_axes_of, halves_of, place_shape
 from sim.kernels.jit import door, kernel
-from sim.kernels.tables import PLANE
+from sim.kernels.shapes import PLANE
 from sim.kernels.vectors import cross, dot, length, minus, three
 
 

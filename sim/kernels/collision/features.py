@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 
 from sim.kernels.jit import door, kernel
-from sim.kernels.tables import BALL, FACE, LINE, ROUND, Status
+from sim.kernels.shapes import BALL, FACE, LINE, ROUND
+from sim.kernels.status import Status
 from sim.kernels.vectors import (
     across,
     beyond,

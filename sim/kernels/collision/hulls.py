@@ -18,7 +18,8 @@ import math
 from sim.kernels.collision.features import round_normal
 from sim.kernels.collision.separation import axis_of, half_axes_of, halves_of, in_shape
 from sim.kernels.jit import kernel
-from sim.kernels.tables import BOX, CYLINDER, ELLIPSOID, MESH, Status
+from sim.kernels.shapes import BOX, CYLINDER, ELLIPSOID, MESH
+from sim.kernels.status import Status
 from sim.kernels.vectors import beyond, dot, length, minus, plus, three, times, unit
 
 ARC = 60  # steps along an arc between two normals; each halves it where the other shape is round

@@ -50,7 +50,8 @@ from sim.kernels.collision.sides import (
     put_rim_point,
 )
 from sim.kernels.jit import door, kernel
-from sim.kernels.tables import BALL, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND, Status
+from sim.kernels.shapes import BALL, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND
+from sim.kernels.status import Status
 from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, three, times
 
 POINTS = 8  # most contact points of a pair

@@ -18,8 +18,8 @@ import math
 
 from sim.kernels.collision.features import newton_turn, tangents_of
 from sim.kernels.jit import kernel
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, SPHERE
 from sim.kernels.spatial import multiply
-from sim.kernels.tables import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, SPHERE
 from sim.kernels.vectors import across, beyond, cross, dot, length, outward_axes, plus, three, times, unit
 
 # Widths that the kinks of s are rounded by, one after the other, of each segment's length.

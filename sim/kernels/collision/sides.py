@@ -7,7 +7,7 @@ import math
 from sim.kernels.collision.hulls import beyond_faces, farthest_corner, front_face, out_of_shape
 from sim.kernels.collision.separation import axis_of, ball_of, half_axes_of, halves_of, in_shape
 from sim.kernels.jit import kernel
-from sim.kernels.tables import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND
+from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND
 from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
 
 # Of the shapes' size: how far beyond a feature's end its contact point may lie, and what counts as one point.

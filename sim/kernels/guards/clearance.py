@@ -29,22 +29,12 @@ from sim.kernels.guards.spans import (
     root_slides_now,
 )
 from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.shapes import CAPSULE, CYLINDER, PLANE, SPHERE
+from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
-from sim.kernels.tables import (
-    CAPSULE,
-    CLEAR,
-    CYLINDER,
-    GUARD_GAP,
-    PLANE,
-    SPAN_AT,
-    SPAN_HEADER,
-    SPAN_SECONDS,
-    SPHERE,
-    WITHIN,
-    Status,
-)
 from sim.kernels.unilateral.contact_system import MARGIN, has_one_point, is_closed_pair, open_gap_of
 from sim.kernels.vectors import cross, dot, length, minus, outward_axes, three, unit
+from sim.kernels.watched import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 
 # How deep [m] two shapes may go into each other and part again without being seen.  Smaller: shapes that roll or slide
 # along each other at no distance are looked at in ever shorter spans.  Larger: grazing collisions are missed.

@@ -10,8 +10,9 @@ import math
 from sim.kernels.guards.curves import curve_of, restrict
 from sim.kernels.integrators.integrate import interpolate
 from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.stepper import LOOKS, STEP, T
 from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, WATCH, ask
-from sim.kernels.tables import LEVELS, LOOKS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, STEP, WITHIN, T
+from sim.kernels.watched import LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 
 # A guard that starts nearer to zero than this has just fired, and may do so again before the first sample; halvings
 # of the time to that sample in which it is looked for.

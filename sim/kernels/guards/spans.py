@@ -37,9 +37,11 @@ from sim.kernels.programs import (
     unary,
 )
 from sim.kernels.spatial import swing_of, twist_of
+from sim.kernels.status import Status
 from sim.kernels.system import CLEAR_GAPS, ask, unpack, vector
-from sim.kernels.tables import (
-    ANGLE,
+from sim.kernels.tables import ANGLE, TWIST
+from sim.kernels.vectors import length, minus, three
+from sim.kernels.watched import (
     ARMED,
     CLEAR,
     DISARMED,
@@ -53,12 +55,9 @@ from sim.kernels.tables import (
     SPAN_AT,
     SPAN_HEADER,
     SPAN_SECONDS,
-    TWIST,
     WAITING_TO_LEAVE,
     WITHIN,
-    Status,
 )
-from sim.kernels.vectors import length, minus, three
 
 # How far beyond zero, in its own unit, a condition or a stop may go and come back between two looks.  Smaller:
 # roundoff of what stays at zero is halved without end.  Larger: shorter pulses are missed.

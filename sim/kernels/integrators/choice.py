@@ -20,7 +20,7 @@ import math
 from sim.kernels.integrators.dop853 import A
 from sim.kernels.integrators.integrate import DOP853, RADAU_IIA, combine
 from sim.kernels.jit import chapter, kernel
-from sim.kernels.tables import (
+from sim.kernels.stepper import (
     AUTO,
     CALM,
     EXPLICIT_COST,

@@ -24,8 +24,8 @@ from sim.kernels.motion import write_slope
 from sim.kernels.project import bring_near, bring_rates
 from sim.kernels.spatial import rotation_of, turn_x, turn_z
 from sim.kernels.spinning import product
+from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
-from sim.kernels.tables import Status
 from sim.kernels.vectors import beyond, cross, minus, times
 
 

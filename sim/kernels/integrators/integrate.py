@@ -12,8 +12,9 @@ import math
 
 from sim.kernels.integrators.dop853 import E3, E5, A, B, C, D
 from sim.kernels.jit import chapter, kernel
+from sim.kernels.status import Status
+from sim.kernels.stepper import FOLLOWS, RTOL, T
 from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, VARIATIONAL, ask
-from sim.kernels.tables import FOLLOWS, RTOL, Status, T
 
 DOP853, RK4, SEMI_IMPLICIT, RADAU_IIA, RATTLE, PRESSED = range(6)
 # Nodes of Radau IIA and the real eigenvalue of the inverse of its matrix; see `sim.kernels.integrators.radau`.

@@ -21,8 +21,8 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import qdot
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.motion import error_norm
+from sim.kernels.status import Status
 from sim.kernels.system import SLOPE, ask, unpack, vector
-from sim.kernels.tables import Status
 
 _ROOT = math.sqrt(6.0)
 C1, C2 = (4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0

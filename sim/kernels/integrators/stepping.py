@@ -28,8 +28,9 @@ from sim.kernels.jit import chapter, entry, kernel, part, story
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
+from sim.kernels.scratch import SETTLED
+from sim.kernels.status import Status
 from sim.kernels.system import PUSH, TELL, unpack, vector
-from sim.kernels.tables import SETTLED, Status
 from sim.kernels.unilateral.augmented import bounded
 from sim.kernels.unilateral.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
 from sim.kernels.unilateral.pressing import (

@@ -45,9 +45,11 @@ from sim.kernels.jit import chapter, entry, kernel, story
 from sim.kernels.kinematics import poses
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames, residuals, slips
+from sim.kernels.scratch import SETTLED
 from sim.kernels.spatial import multiply, rotation_of
+from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
-from sim.kernels.tables import SETTLED, UNIVERSAL_ROW, Status
+from sim.kernels.tables import UNIVERSAL_ROW
 
 ITERATIONS = 60  # of either system; a few are enough where the step times the fastest rate is small
 MEMORY = 20  # steps that Broyden's method remembers

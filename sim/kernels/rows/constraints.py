@@ -16,18 +16,9 @@ import math
 from sim.kernels.elimination.articulated import climb, wrench_about
 from sim.kernels.elimination.pivots import CUT, NOTHING
 from sim.kernels.jit import door, kernel, part
+from sim.kernels.shapes import CYLINDER, PLANE
 from sim.kernels.spatial import multiply, relative_rotation, swing_of, twist_of
-from sim.kernels.tables import (
-    ANGLE_ROW,
-    AXLE_ROW,
-    CYLINDER,
-    EDGE_ROW,
-    PLANE,
-    RATES_ONLY,
-    SWING_ROW,
-    TWIST_ROW,
-    UNIVERSAL_ROW,
-)
+from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, SWING_ROW, TWIST_ROW, UNIVERSAL_ROW
 from sim.kernels.vectors import across, axis_at, beyond, cross, dot, length, minus, plus, three, times, unit
 
 # m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.

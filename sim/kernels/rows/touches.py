@@ -15,8 +15,9 @@ import math
 
 from sim.kernels.collision.features import contact_points
 from sim.kernels.jit import door, kernel
-from sim.kernels.tables import CREEP, GUARD_CONE, GUARD_CREEP, GUARD_PULL, SLIP
+from sim.kernels.shapes import CREEP, SLIP
 from sim.kernels.vectors import across, beyond, cross, dot, length, plus, three, times, unit
+from sim.kernels.watched import GUARD_CONE, GUARD_CREEP, GUARD_PULL
 
 # m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
 # that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.

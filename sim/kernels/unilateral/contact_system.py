@@ -28,8 +28,10 @@ from sim.kernels.rows.touches import (
     touch_rows,
     turn_friction,
 )
+from sim.kernels.shapes import PLANE, SLIP, SPHERE
+from sim.kernels.status import Status
 from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
-from sim.kernels.tables import DISARMED, GUARD_GAP, PLANE, SLIP, SPHERE, Status
+from sim.kernels.watched import DISARMED, GUARD_GAP
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
 # come near yet.  Larger: so many are found that closed ones are left out.

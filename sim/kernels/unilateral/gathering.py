@@ -22,7 +22,8 @@ from sim.kernels.collision.separation import ball_of, half_axes_of, halves_of
 from sim.kernels.forces import closing_rate, deepening, stop_depth
 from sim.kernels.jit import chapter, kernel, part, story
 from sim.kernels.rows.constraints import direction
-from sim.kernels.tables import PLANE, Status
+from sim.kernels.shapes import PLANE
+from sim.kernels.status import Status
 from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, outward_axes, plus, three, times
 
 # Share of the mechanism's length that speeds may change within a step beside what they are, times the step.
