@@ -350,7 +350,7 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         "bodies": len(scene.bodies), "mass": float(model.bodies.mass.sum()),
         "tree": [model.joint_names[j] for j in structure.carrier[1:]],
         "coordinates": structure.sizes.q, "rates": structure.sizes.v,
-        "energy": float(mechanism.work.one.energy[0].sum()),
+        "energy": mechanism.energy(),
         "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
         **({} if is_large(mechanism) else {"forces": forces_of(mechanism)}),
     }  # fmt: skip

@@ -80,10 +80,10 @@ def follow(system, t):
 
 @kernel
 def drive_power(rows, keeps, row_work, one_work):
-    """Add what drives put in to one_work.power [W]: their forces times the wanted rates."""
+    """Add what drives put in to one_work.put_in [W]: their forces times the wanted rates."""
     for r in range(rows.motion.size):
         if rows.motion[r] >= 0 and keeps[r]:
-            one_work.power[0, 0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
+            one_work.put_in[0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
 
 
 @chapter
@@ -123,7 +123,7 @@ def factorise(system, choose):
         work.one.rank[0] = cholesky(tables.rows, work.G, work.rows, work.one, tables.one.mobility[0], kept)
         if choose:
             work.one.least[0] = (
-                math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.rank[0] > 0 else 1.0
+                math.sqrt(work.one.least_pivot[0] / work.one.largest_pivot[0]) if work.one.rank[0] > 0 else 1.0
             )
     return Status.OK
 
@@ -153,7 +153,6 @@ def find_weakest(system, tables, work):
 
     Pivots do not tell it: a row that is eliminated below links that would give it mobility has a small one.
     """
-    first, mobility = work.one.pivots, tables.one.mobility[0]
     work.one.least[0] = 1.0
     if work.one.rank[0] > 0:
         for s in range(work.rows.weak.size):
@@ -165,8 +164,8 @@ def find_weakest(system, tables, work):
         for _ in range(WEAK_TURNS):
             answer_rows(system)
             size = turn_weak(work.rows.force, work.rows)
-        first[0, 0] = 1.0 / size
-        work.one.least[0] = math.sqrt(first[0, 0] / mobility)
+        work.one.least_pivot[0] = 1.0 / size
+        work.one.least[0] = math.sqrt(work.one.least_pivot[0] / tables.one.mobility[0])
 
 
 @kernel
@@ -221,8 +220,8 @@ def apply_forces(system, t, q, v):
     for b in range(links.parent.size):
         for i in range(6):
             work.links.wrench[b, i] = 0.0
-    work.one.power[0, 0] = 0.0
-    work.one.power[0, 1] = 0.0
+    work.one.put_in[0] = 0.0
+    work.one.dissipated[0] = 0.0
     if tables.one.acts[0] or control.acts[0]:
         columns(system, q, v)
         for c in range(work.torque.size):

@@ -12,7 +12,7 @@ from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
 
 @kernel
 def torsion_springs(forces, coordinate, rate, torque_out, force_work, one_work):
-    """Add the torsion springs to the torques of joints; one_work.power[0, 1] gains what they dissipate [W].
+    """Add the torsion springs to the torques of joints; one_work.dissipated[0] gains what they dissipate [W].
 
     Three turns at once have the potential 1/2 k theta^2: the rotation vector times the angular velocity is
     theta times the rate of theta, in the child's axes as in the parent's.
@@ -26,14 +26,14 @@ def torsion_springs(forces, coordinate, rate, torque_out, force_work, one_work):
             angle, spin = coordinate[c], rate[c]
             tension = k * (angle - forces.rest[f]) + d * spin
             torque_out[c] -= tension
-            one_work.power[0, 1] += d * spin * spin
+            one_work.dissipated[0] += d * spin * spin
         else:
             square = along = 0.0
             for i in range(c, c + 3):
                 square += coordinate[i] * coordinate[i]
                 along += coordinate[i] * rate[i]
                 torque_out[i] -= k * coordinate[i] + d * rate[i]
-                one_work.power[0, 1] += d * rate[i] * rate[i]
+                one_work.dissipated[0] += d * rate[i] * rate[i]
             angle = math.sqrt(square)
             tension = k * angle + (d * along / angle if angle > 0.0 else 0.0)
         length_out[f], tension_out[f] = angle, tension
@@ -58,7 +58,7 @@ def spring_energy(forces, points, coordinate, link_work):
 
 @story
 def point_forces(system, t):
-    """Add all that acts at points to the wrenches of links; work.one.power gains what it puts in and dissipates [W].
+    """Add all that acts at points to the wrenches of links; work.one gains what it puts in and dissipates [W].
 
     work.forces.wrench: (forces, 6) torque about the point and force, world axes.
     """
@@ -81,9 +81,9 @@ def point_forces(system, t):
                     work.forces.wrench[f, i] = acting_value(tables, control, work, program, t)
             if forces.turned[f]:
                 turn(tables.links, points.body[a], f, work.links, work.forces)
-            work.one.power[0, 0] += push(points, f, 1.0, a, a, work.links, work.forces)
+            work.one.put_in[0] += push(points, f, 1.0, a, a, work.links, work.forces)
             if b >= 0:
-                work.one.power[0, 0] += push(points, f, -1.0, a, b, work.links, work.forces)
+                work.one.put_in[0] += push(points, f, -1.0, a, b, work.links, work.forces)
 
 
 @kernel
@@ -109,10 +109,10 @@ def push(points, f, sign, at, on, link_work, force_work):
 
 @kernel
 def spring(forces, points, f, link_work, force_work, one_work):
-    """Length, tension and wrench of a spring between points; one_work.power[0, 1] gains what it dissipates [W]."""
+    """Length, tension and wrench of a spring between points; one_work.dissipated[0] gains what it dissipates [W]."""
     n0, n1, n2, length, rate = between(points, link_work, forces.a[f], forces.b[f])[3:]
     tension = forces.stiffness[f] * (length - forces.rest[f]) + forces.damping[f] * rate
-    one_work.power[0, 1] += forces.damping[f] * rate * rate
+    one_work.dissipated[0] += forces.damping[f] * rate * rate
     length_out, tension_out, wrench_out = force_work.length, force_work.tension, force_work.wrench
     length_out[f], tension_out[f] = length, tension
     wrench_out[f, 0] = wrench_out[f, 1] = wrench_out[f, 2] = 0.0
@@ -121,7 +121,7 @@ def spring(forces, points, f, link_work, force_work, one_work):
 
 @kernel
 def drag(forces, points, f, link_work, force_work, one_work):
-    """Wrench of a drag: -(c + q |v|) v of its point and the same of turning; dissipates one_work.power[0, 1] [W]."""
+    """Wrench of a drag: -(c + q |v|) v of its point and the same of turning; dissipates one_work.dissipated[0] [W]."""
     V, wrench_out = link_work.V, force_work.wrench
     a = forces.a[f]
     b = points.body[a]
@@ -132,7 +132,7 @@ def drag(forces, points, f, link_work, force_work, one_work):
     spin = math.sqrt(V[b, 0] ** 2 + V[b, 1] ** 2 + V[b, 2] ** 2)
     d = forces.turning_damping[f] + forces.turning_quadratic[f] * spin
     wrench_out[f, 0], wrench_out[f, 1], wrench_out[f, 2] = -d * V[b, 0], -d * V[b, 1], -d * V[b, 2]
-    one_work.power[0, 1] += c * speed * speed + d * spin * spin
+    one_work.dissipated[0] += c * speed * speed + d * spin * spin
 
 
 @kernel

@@ -146,7 +146,7 @@ def closing_rate(stops, coordinate, rate, s):
 def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one_work):
     """Add the torques of touched soft stops (Hunt and Crossley; a stop never pulls), to stopping_out, too.
 
-    one_work.power[0, 1] gains what they dissipate [W].
+    one_work.dissipated[0] gains what they dissipate [W].
     """
     for s in range(engaged.size):
         if not engaged[s]:
@@ -159,12 +159,12 @@ def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one
         for i in range(3 if stops.angle[s] else 1):
             torque_out[c + i] -= push * n[i]
             stopping_out[c + i] -= push * n[i]
-        one_work.power[0, 1] += (push - k * depth) * closing
+        one_work.dissipated[0] += (push - k * depth) * closing
 
 
 @kernel
 def rubbing_torques(columns, friction, rate, rubbing_out, torque_out, one_work):
-    """Add the friction of joints that move; one_work.power[0, 1] gains what it dissipates [W].
+    """Add the friction of joints that move; one_work.dissipated[0] gains what it dissipates [W].
 
     friction: (columns,) at the step's start; where two freedoms share a bound, it turns with the way of both.
     """
@@ -177,7 +177,7 @@ def rubbing_torques(columns, friction, rate, rubbing_out, torque_out, one_work):
             rubbing_out[c], rubbing_out[c + 1] = -most * way[0], -most * way[1]
     for c in range(friction.size):
         torque_out[c] += rubbing_out[c]
-        one_work.power[0, 1] -= rubbing_out[c] * rate[c]
+        one_work.dissipated[0] -= rubbing_out[c] * rate[c]
 
 
 @kernel
@@ -200,19 +200,19 @@ def backward(columns, friction, rate, c):
 
 @kernel
 def spring_torques(columns, coordinate, rate, torque_out, one_work):
-    """Add the joints' springs and dampers; one_work.power[0, 1] gains what dampers dissipate [W]."""
+    """Add the joints' springs and dampers; one_work.dissipated[0] gains what dampers dissipate [W]."""
     stiffness, rest, damping = columns.stiffness, columns.rest, columns.damping
     for c in range(stiffness.size):
         if stiffness[c] != 0.0:
             torque_out[c] -= stiffness[c] * (coordinate[c] - rest[c])
         if damping[c] != 0.0:
             torque_out[c] -= damping[c] * rate[c]
-            one_work.power[0, 1] += damping[c] * rate[c] * rate[c]
+            one_work.dissipated[0] += damping[c] * rate[c] * rate[c]
 
 
 @chapter
 def control_torques(tables, control, work, t):
-    """Sum what all controllers apply into work.control; work.one.power[0, 0] gains their power [W]."""
+    """Sum what all controllers apply into work.control; work.one.put_in[0] gains their power [W]."""
     out, rate = work.control, work.rate
     for c in range(out.size):
         out[c] = control.held[c]
@@ -228,7 +228,7 @@ def control_torques(tables, control, work, t):
             )  # fmt: skip
     for c in range(out.size):
         work.torque[c] += out[c]
-        work.one.power[0, 0] += out[c] * rate[c]
+        work.one.put_in[0] += out[c] * rate[c]
 
 
 @kernel
@@ -278,7 +278,7 @@ def body_wrenches(links, wrench, arms, link_work, one_work):
     """Add what the caller applies to bodies: torques and forces in world axes at points that move along.
 
     wrench: (bodies, 6) torque, force.  arms: (bodies, 9) sum of p f^T, p from the body's origin in body
-    axes.  one_work.power[0, 0] gains the power [W].
+    axes.  one_work.put_in[0] gains the power [W].
     """
     body, p_KB, R_KB = links.body, links.p_KB, links.R_KB
     R, V, wrench_out = link_work.R, link_work.V, link_work.wrench
@@ -300,8 +300,8 @@ def body_wrenches(links, wrench, arms, link_work, one_work):
         wrench_out[b, 3] += f[0]
         wrench_out[b, 4] += f[1]
         wrench_out[b, 5] += f[2]
-        one_work.power[0, 0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2]
-        one_work.power[0, 0] += f[0] * V[b, 3] + f[1] * V[b, 4] + f[2] * V[b, 5]
+        one_work.put_in[0] += m0 * V[b, 0] + m1 * V[b, 1] + m2 * V[b, 2]
+        one_work.put_in[0] += f[0] * V[b, 3] + f[1] * V[b, 4] + f[2] * V[b, 5]
 
 
 @kernel

@@ -132,19 +132,19 @@ def leap(system, t, h, y, slope, y_out):
 
 @chapter
 def write_slope(tables, work, q, v, k_out):
-    """Fill k_out with dy/dt from work.freedoms.vdot and work.one.power."""
+    """Fill k_out with dy/dt from work.freedoms.vdot and the powers in work.one."""
     nq, nv = q.size, v.size
     qdot(tables.links, q, v, k_out[:nq])
     for i in range(nv):
         k_out[nq + i] = work.freedoms.vdot[i]
-    k_out[nq + nv] = work.one.power[0, 0]
-    k_out[nq + nv + 1] = work.one.power[0, 1]
+    k_out[nq + nv] = work.one.put_in[0]
+    k_out[nq + nv + 1] = work.one.dissipated[0]
 
 
 @chapter
 def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
-    work.one.kept_rank[0], work.one.scale[0] = work.one.rank[0], work.one.pivots[0, 1]
+    work.one.kept_rank[0], work.one.scale[0] = work.one.rank[0], work.one.largest_pivot[0]
     for r in range(work.rows.order.size):
         work.keeps[r] = 0
     for s in range(work.one.rank[0]):

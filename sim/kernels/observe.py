@@ -242,7 +242,7 @@ def energies(links, columns, stops, forces, points, gravity_W, coordinate, rate,
     for s in range(stops.joint.size):
         potential += 0.5 * stops.stiffness[s] * max(stop_depth(stops, coordinate, s), 0.0) ** 2
     potential += spring_energy(forces, points, coordinate, link_work)
-    one_work.energy[0, 0], one_work.energy[0, 1] = kinetic, potential
+    one_work.kinetic[0], one_work.potential[0] = kinetic, potential
 
 
 @kernel
@@ -257,15 +257,15 @@ def centres(links, link_work, body_work):
 
 @chapter
 def plain_residuals(system, tables, work):
-    """Largest residuals of hard rows in m or rad, m/s or rad/s, into work.trust."""
+    """Largest residuals of hard rows in m or rad, m/s or rad/s, into work.one."""
     rows = tables.rows
     position_residual(system)
     velocity_residual(system)
-    work.one.trust[0, 0] = work.one.trust[0, 1] = 0.0
+    work.one.position_residual[0] = work.one.velocity_residual[0] = 0.0
     for r in range(rows.block.size):
         if rows.compliance[r] == 0.0:
-            work.one.trust[0, 0] = max(work.one.trust[0, 0], abs(work.rows.phi[r]) / rows.scale[r])
-            work.one.trust[0, 1] = max(work.one.trust[0, 1], abs(work.rows.slip[r]) / rows.scale[r])
+            work.one.position_residual[0] = max(work.one.position_residual[0], abs(work.rows.phi[r]) / rows.scale[r])
+            work.one.velocity_residual[0] = max(work.one.velocity_residual[0], abs(work.rows.slip[r]) / rows.scale[r])
 
 
 @chapter
@@ -304,10 +304,10 @@ def observe(system, tables, work, t, q, v):
         tables.links, tables.blocks, tables.rows, work.N, count, work.links, work.blocks, work.rows, work.joints
     )
     plain_residuals(system, tables, work)
-    work.one.trust[0, 2] = (
-        math.sqrt(work.one.pivots[0, 0] / work.one.pivots[0, 1]) if work.one.pivots[0, 1] > 0.0 else math.nan
+    work.one.singular_value[0] = (
+        math.sqrt(work.one.least_pivot[0] / work.one.largest_pivot[0]) if work.one.largest_pivot[0] > 0.0 else math.nan
     )
-    work.one.trust[0, 3] = work.one.rank[0]
+    work.one.told_rank[0] = work.one.rank[0]
     return status
 
 
@@ -344,10 +344,10 @@ def write_sample(work, layout, t, y, row_out):
             row_out[a + 10 + i] = work.joints.components[j, i]
         a += 22
     a = layout[3]
-    row_out[a], row_out[a + 1] = work.one.energy[0, 0], work.one.energy[0, 1]
+    row_out[a], row_out[a + 1] = work.one.kinetic[0], work.one.potential[0]
     row_out[a + 2], row_out[a + 3] = y[y.size - 1], y[y.size - 2]
-    for i in range(4):
-        row_out[a + 4 + i] = work.one.trust[0, i]
+    row_out[a + 4], row_out[a + 5] = work.one.position_residual[0], work.one.velocity_residual[0]
+    row_out[a + 6], row_out[a + 7] = work.one.singular_value[0], work.one.told_rank[0]
     a = layout[4]
     for k in range(work.forces.length.size):
         row_out[a], row_out[a + 1] = work.forces.length[k], work.forces.tension[k]

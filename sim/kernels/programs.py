@@ -84,7 +84,7 @@ def load(constants, points, operation, argument, t, seen):
     if operation == TORQUE:
         return seen.torque[argument]
     if operation == ENERGY:
-        return seen.one_work.energy[0, 0] + seen.one_work.energy[0, 1]
+        return seen.one_work.kinetic[0] + seen.one_work.potential[0]
     return total_com(seen.link_work, argument)
 
 

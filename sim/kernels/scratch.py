@@ -194,10 +194,11 @@ FORCE_WORK = np.dtype(
 
 ONE_WORK = np.dtype(
     [
-        ("power", "f8", (2,)),  # W: put in, dissipated
-        ("energy", "f8", (2,)),  # J: kinetic, potential
-        ("trust", "f8", (4,)),  # residuals of position and velocity, smallest singular value (relative), rank
-        ("pivots", "f8", (2,)),  # smallest kept and largest pivot of G
+        ("put_in", "f8"), ("dissipated", "f8"),  # W
+        ("kinetic", "f8"), ("potential", "f8"),  # J
+        # When recorded: m or rad, m/s or rad/s, of hard rows; smallest singular value, relative to the largest; rank
+        ("position_residual", "f8"), ("velocity_residual", "f8"), ("singular_value", "f8"), ("told_rank", "f8"),
+        ("least_pivot", "f8"), ("largest_pivot", "f8"),  # of G: the smallest that is kept
         ("scale", "f8"),  # the largest at the last accepted state
         ("least", "f8"),  # smallest singular value of the acting rows, against a measure that does not jump
         ("rank", "i8"), ("kept_rank", "i8"),  # rows that act here; at the last accepted state

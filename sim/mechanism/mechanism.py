@@ -109,6 +109,10 @@ class Mechanism:
             for p, R in zip(self.work.bodies.p_WB, self.work.bodies.R_WB, strict=True)
         )
 
+    def energy(self) -> float:
+        """Return the kinetic and potential energy, as last looked at [J]."""
+        return float(self.work.one.kinetic[0] + self.work.one.potential[0])
+
     def jacobian(self) -> np.ndarray:
         """Return J (rows, nv) of all rows, rotations in rows of metres, as last looked at."""
         tables, work = self.structure.tables, self.work

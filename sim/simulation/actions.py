@@ -181,14 +181,14 @@ class Actions:
             flow.restart()
         elif action.kind == "set":
             now = flow.instant()
-            before = float(now.mechanism.work.one.energy[0].sum())
+            before = now.mechanism.energy()
             present = flow.present()
             values = dict(zip(action.targets, action.values, strict=True))
             there = {name: value for name, value in values.items() if joint_named(here.model, name) in present}
             set_values(
                 now.mechanism, now.q, now.v, there, here.touching.state.rules if here.model.scene.contacts else ()
             )
-            total.given += float(now.mechanism.work.one.energy[0].sum()) - before
+            total.given += now.mechanism.energy() - before
             flow.take(now, now.v)
         elif action.kind == "impulse":
             for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):

@@ -639,7 +639,7 @@ class Flow:
 
     def energies(self) -> dict[str, float]:
         """Return energies of the state as last observed [J]."""
-        kinetic, potential = (float(e) for e in self.work.one.energy[0])
+        kinetic, potential = float(self.work.one.kinetic[0]), float(self.work.one.potential[0])
         put_in, dissipated = float(self.stepper.y[-2]) + self.ledger.extra, float(self.stepper.y[-1])
         total = kinetic + potential + dissipated + self.ledger.impact - put_in
         first = 0.0 if math.isnan(self.ledger.first) else self.ledger.first

@@ -66,7 +66,7 @@ def _near(flow: Flow) -> str:
     """Return how near the loops are to a singular position; empty without loops."""
     if not flow.structure.loops:
         return ""
-    largest, smallest = float(flow.work.one.pivots[0, 1]), float(flow.work.one.pivots[0, 0])
+    largest, smallest = float(flow.work.one.largest_pivot[0]), float(flow.work.one.least_pivot[0])
     sigma = (smallest / largest) ** 0.5 if largest > 0 else 0.0
     return f"; {_loops(flow)} are at {sigma:.1e} of singular there"
 

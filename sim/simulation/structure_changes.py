@@ -266,13 +266,13 @@ def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...])
         for joint, (gap, turn) in gaps.items()
         if gap > DEFAULT_TOLERANCE or turn > DEFAULT_TOLERANCE
     ]
-    before = float(mechanism.work.one.energy[0].sum())
+    before = mechanism.energy()
     if not close_positions(mechanism, q, np.zeros(len(after.v), bool)):
         names = ", ".join(repr(model.joint_names[joint]) for joint in fresh)
         where = "; ".join(text.replace(" brings together what was", ":") for text in apart)
         raise ChangeError(f"the loops cannot close with {names} connected here{f' ({where})' if where else ''}")
     mechanism.look(q, after.v)
-    return replace(after, q=q, given=float(mechanism.work.one.energy[0].sum()) - before, notes=tuple(apart))
+    return replace(after, q=q, given=mechanism.energy() - before, notes=tuple(apart))
 
 
 def _check_motions(mechanism: Mechanism, fresh: list[int]) -> None:

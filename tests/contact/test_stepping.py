@@ -399,7 +399,7 @@ def test_loops_hold_and_stops_stop_in_time_steps() -> None:
     for t in np.linspace(0.05, 2.0, 40):
         simulator.advance(float(t))
         assert abs(simulator.coordinate["ab"]) < 0.5 + 2e-3
-    assert simulator.flow.work.one.trust[0, 0] < 1e-9
+    assert simulator.flow.work.one.position_residual[0] < 1e-9
     assert simulator.energy["kinetic"] < 1e-4
     assert abs(sum(forces(simulator).values())[2]) == pytest.approx(4 * G0, rel=1e-2)
 

@@ -61,7 +61,7 @@ def test_a_loop_on_the_ground_is_moved_by_what_the_ground_does(last: str) -> Non
         off.append(float(np.abs(moved - pushed).max()))
         assert moved[2] == pytest.approx(pushed[2], abs=1e-7)
         assert np.linalg.norm(pushed[:2]) > 0.05
-        assert s.flow.work.one.trust[0, 0] < 1e-9  # m, how far the loop is open
+        assert s.flow.work.one.position_residual[0] < 1e-9  # m, how far the loop is open
     assert off[0] < 0.01 and off[1] == pytest.approx(0.5 * off[0], rel=0.2)
     if last.startswith("spherical"):  # it came to its stop
         beyond = np.linalg.norm(s.coordinate["da"]) - 0.004

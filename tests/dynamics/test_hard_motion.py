@@ -109,5 +109,5 @@ def test_every_method_moves_as_the_oracle_does(kind: str, place: str, simulate: 
         assert ours.w_W == pytest.approx(theirs.w_W, abs=30 * METHODS[simulate])
     if not steps:
         assert_told(simulator, made, [], 1e-8)
-    assert simulator.flow.work.one.trust[0, 0] < 1e-10
+    assert simulator.flow.work.one.position_residual[0] < 1e-10
     assert abs(simulator.energy["balance"]) < METHODS[simulate] * max(1.0, simulator.energy["kinetic"])

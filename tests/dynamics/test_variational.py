@@ -352,7 +352,7 @@ def test_steps_themselves_end_on_the_constraints():
     for k in range(1, 101):
         s.advance(0.02 * k)
         s.flow.observe()
-        position, velocity = s.flow.work.one.trust[0, :2]
+        position, velocity = s.flow.work.one.position_residual[0], s.flow.work.one.velocity_residual[0]
         assert 0.0 < position < 1e-14 and velocity < 1e-14
 
 

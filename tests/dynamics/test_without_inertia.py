@@ -24,7 +24,7 @@ def centre(simulator, body: str) -> tuple[np.ndarray, np.ndarray]:
 
 def energy(simulator) -> float:
     simulator.flow.look()
-    return float(simulator.flow.work.one.energy[0].sum())
+    return simulator.flow.mechanism.energy()
 
 
 # --- bodies that fly ----------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ from tests.support.rotations import random_matrix
 pytestmark = pytest.mark.fast
 
 
+def powers(one: np.recarray) -> list[float]:
+    """Return what is put in and what is dissipated."""
+    return [one.put_in[0], one.dissipated[0]]
+
+
 class Bodies:
     """Links that move at random, with points on them, and forces between these."""
 
@@ -39,7 +44,7 @@ class Bodies:
         count = len(kinds)
         self.forces, self.force_work, self.one = table(FORCE, count), table(FORCE_WORK, count), table(ONE_WORK, 1)
         self.forces.kind = kinds
-        self.one.power = [[0.3, 0.7]]
+        self.one.put_in, self.one.dissipated = 0.3, 0.7
         self.force_work.wrench, self.force_work.length, self.force_work.tension = 5.0, 6.0, 7.0
         self.control = SimpleNamespace(fed=rng.normal(size=8))
         # Formulas that read forces are found elsewhere: here their values alone.
@@ -95,7 +100,7 @@ def test_a_spring_pulls_its_ends_together(monkeypatch: pytest.MonkeyPatch) -> No
         np.testing.assert_allclose(bodies.force_work.wrench[k], -pull, atol=1e-13)
         dissipated += f.damping[k] * rate**2
     np.testing.assert_allclose(bodies.added(), bodies.expected(pushes), atol=1e-12)
-    np.testing.assert_allclose(bodies.one.power, [[0.3, 0.7 + dissipated]], rtol=1e-13)
+    np.testing.assert_allclose(powers(bodies.one), [0.3, 0.7 + dissipated], rtol=1e-13)
     stretch = 0.5 * f.stiffness * (bodies.force_work.length - f.rest) ** 2
     found = plain(elements.spring_energy)(f, bodies.points, np.zeros(0), bodies.work)
     assert found == pytest.approx(stretch.sum(), rel=1e-13)
@@ -124,7 +129,7 @@ def test_drag_is_against_the_motion_of_its_point_and_the_turning_of_its_body(mon
         pushes.append((b, p, np.r_[moment, force]))
         np.testing.assert_allclose(bodies.force_work.wrench[k], pushes[-1][2], rtol=1e-12)
     np.testing.assert_allclose(bodies.added(), bodies.expected(pushes), atol=1e-12)
-    np.testing.assert_allclose(bodies.one.power, [[0.3, 0.7 - bodies.work_of()]], rtol=1e-12)
+    np.testing.assert_allclose(powers(bodies.one), [0.3, 0.7 - bodies.work_of()], rtol=1e-12)
 
 
 @pytest.mark.parametrize("turned", [0, 1])
@@ -149,7 +154,7 @@ def test_a_wrench_acts_at_its_point_and_reacts_there_on_the_other_body(
             pushes.append((1, p, -K))
         np.testing.assert_allclose(bodies.force_work.wrench[k], K, atol=1e-13)
     np.testing.assert_allclose(bodies.added(), bodies.expected(pushes), atol=1e-12)
-    np.testing.assert_allclose(bodies.one.power, [[0.3 + bodies.work_of(), 0.7]], rtol=1e-12)
+    np.testing.assert_allclose(powers(bodies.one), [0.3 + bodies.work_of(), 0.7], rtol=1e-12)
 
 
 def test_torsion_springs_turn_back_one_turn_or_three() -> None:
@@ -159,7 +164,8 @@ def test_torsion_springs_turn_back_one_turn_or_three() -> None:
     coordinate, rate = np.random.default_rng(5).normal(size=(2, 9))
     coordinate[6:] = 0.0
     begun = np.arange(9.0)
-    torque, one.power, work.length, work.tension = begun.copy(), [[0.3, 0.7]], 8.0, 8.5
+    torque, work.length, work.tension = begun.copy(), 8.0, 8.5
+    one.put_in, one.dissipated = 0.3, 0.7
     plain(elements.torsion_springs)(f, coordinate, rate, torque, work, one)
     tension = 2.0 * (coordinate[1] - 0.2) + 0.5 * rate[1]
     ball, spin = coordinate[3:6], rate[3:6]
@@ -172,7 +178,7 @@ def test_torsion_springs_turn_back_one_turn_or_three() -> None:
     np.testing.assert_allclose(work.length, [8.0, coordinate[1], angle, 0.0], rtol=1e-13)
     np.testing.assert_allclose(work.tension, [8.5, tension, 3.0 * angle + 0.25 * ball @ spin / angle, 0.0], rtol=1e-13)
     dissipated = 0.5 * rate[1] ** 2 + 0.25 * spin @ spin + 0.1 * rate[6:] @ rate[6:]
-    np.testing.assert_allclose(one.power, [[0.3, 0.7 + dissipated]], rtol=1e-13)
+    np.testing.assert_allclose(powers(one), [0.3, 0.7 + dissipated], rtol=1e-13)
     f.kind[0] = DRAG
     energy = plain(elements.spring_energy)(f, table(POINT, 0), coordinate, table(LINK_WORK, 1))
     assert energy == pytest.approx(0.5 * (2.0 * (coordinate[1] - 0.2) ** 2 + 3.0 * angle**2) + 4.5 * 0.0, rel=1e-13)
@@ -182,11 +188,11 @@ def test_springs_and_dampers_of_columns() -> None:
     columns, one = table(COLUMN, 4), table(ONE_WORK, 1)
     columns.stiffness, columns.damping, columns.rest = [2.0, 0.0, 3.0, 0.0], [0.5, 0.7, 0.0, 0.0], [0.1, 5.0, -0.4, 6.0]
     coordinate, rate, begun = np.random.default_rng(6).normal(size=(3, 4))
-    torque, one.power = begun.copy(), [[0.3, 0.7]]
+    torque, one.put_in, one.dissipated = begun.copy(), 0.3, 0.7
     plain(forces.spring_torques)(columns, coordinate, rate, torque, one)
     expected = begun - columns.stiffness * (coordinate - columns.rest) - columns.damping * rate
     np.testing.assert_allclose(torque, expected, rtol=1e-13)
-    np.testing.assert_allclose(one.power, [[0.3, 0.7 + np.sum(columns.damping * rate**2)]], rtol=1e-13)
+    np.testing.assert_allclose(powers(one), [0.3, 0.7 + np.sum(columns.damping * rate**2)], rtol=1e-13)
 
 
 STOPS = [  # column, angle, side, bound
@@ -205,7 +211,7 @@ def test_soft_stops_push_back_and_never_pull(closing: float) -> None:
     rate = closing * np.array([9.0, 0.8, 0.5, 0.4, 0.7, -0.3, 0.2, 0.1, 0.6])
     engaged = np.array([1, 0, 1, 1, 1, 1, 1])
     begun = np.arange(9.0)
-    torque, stopping, one.power = begun.copy(), 2 * begun, [[0.3, 0.7]]
+    torque, stopping, one.put_in, one.dissipated = begun.copy(), 2 * begun, 0.3, 0.7
     plain(forces.stop_torques)(stops, engaged, coordinate, rate, stopping, torque, one)
     expected, dissipated, depths = np.zeros(9), 0.0, []
     for s, (c, angle, side, bound) in enumerate(STOPS):
@@ -222,7 +228,7 @@ def test_soft_stops_push_back_and_never_pull(closing: float) -> None:
             dissipated += (push - stops.stiffness[s] * depths[-1]) * rising
     np.testing.assert_allclose(torque - begun, expected, rtol=1e-12)
     np.testing.assert_allclose(stopping - 2 * begun, expected, rtol=1e-12)
-    np.testing.assert_allclose(one.power, [[0.3, 0.7 + dissipated]], rtol=1e-12)
+    np.testing.assert_allclose(powers(one), [0.3, 0.7 + dissipated], rtol=1e-12)
 
 
 def rubbing() -> tuple:
@@ -240,7 +246,7 @@ def test_friction_of_two_freedoms_turns_with_their_way(share: float) -> None:
     for way in (np.array([0.9, 0.1]), np.array([-0.4, -1.0]), np.array([0.6, -0.8])):
         rate = share * np.array([-0.7, *way, 0.9, 0.3, 0.4, 0.2])
         one = table(ONE_WORK, 1)
-        one.power, begun = [[0.3, 0.7]], np.arange(7.0)
+        one.put_in, one.dissipated, begun = 0.3, 0.7, np.arange(7.0)
         torque, rubs = begun.copy(), np.full(7, 9.0)
         plain(forces.rubbing_torques)(columns, friction, rate, rubs, torque, one)
         start = -friction[1:3]
@@ -250,7 +256,7 @@ def test_friction_of_two_freedoms_turns_with_their_way(share: float) -> None:
         expected[1:3] = -gone / np.linalg.norm(gone)
         np.testing.assert_allclose(rubs, expected, atol=1e-12)
         np.testing.assert_allclose(torque, begun + expected, atol=1e-12)
-        np.testing.assert_allclose(one.power, [[0.3, 0.7 - expected @ rate]], atol=1e-12)
+        np.testing.assert_allclose(powers(one), [0.3, 0.7 - expected @ rate], atol=1e-12)
 
 
 def test_the_next_step_goes_on_with_the_friction_of_what_still_goes_on() -> None:
@@ -294,10 +300,10 @@ def test_wrenches_of_callers_act_at_points_that_move_along() -> None:
         wrench[n], arms[n] = np.r_[torque, force], np.outer(p, force).ravel()
         at = bodies.work.x[b] + R @ (bodies.links.p_KB[b] + K @ p)
         pushes.append((b, at, np.r_[torque, force]))
-    bodies.one.power = [[0.3, 0.7]]
+    bodies.one.put_in, bodies.one.dissipated = 0.3, 0.7
     plain(forces.body_wrenches)(bodies.links, wrench, arms, bodies.work, bodies.one)
     np.testing.assert_allclose(bodies.added(), bodies.expected(pushes), atol=1e-12)
-    np.testing.assert_allclose(bodies.one.power, [[0.3 + bodies.work_of(), 0.7]], rtol=1e-12)
+    np.testing.assert_allclose(powers(bodies.one), [0.3 + bodies.work_of(), 0.7], rtol=1e-12)
 
 
 def test_controllers_add_up_and_their_power_is_put_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +317,7 @@ def test_controllers_add_up_and_their_power_is_put_in(monkeypatch: pytest.Monkey
         )  # fmt: skip
         control = SimpleNamespace(held=held, enabled=np.array(enabled)[2 - len(laws) :], fed=fed)
         work, begun = SimpleNamespace(control=np.full(3, 9.0), rate=rate, coordinate=held, one=table(ONE_WORK, 1)), 4.0
-        work.torque, work.one.power = np.full(3, begun), [[0.3, 0.7]]
+        work.torque, work.one.put_in, work.one.dissipated = np.full(3, begun), 0.3, 0.7
         for address, factor in ((4, 1.0), (5, 2.0)):
 
             def law(
@@ -330,7 +336,7 @@ def test_controllers_add_up_and_their_power_is_put_in(monkeypatch: pytest.Monkey
                 expected += (n + 1) * (0.7 * held + rate) + k
         np.testing.assert_allclose(work.control, expected, rtol=1e-13)
         np.testing.assert_allclose(work.torque, begun + expected, rtol=1e-13)
-        np.testing.assert_allclose(work.one.power, [[0.3 + expected @ rate, 0.7]], rtol=1e-13)
+        np.testing.assert_allclose(powers(work.one), [0.3 + expected @ rate, 0.7], rtol=1e-13)
 
 
 def test_links_need_what_newton_and_euler_ask_for() -> None:

@@ -48,9 +48,10 @@ def test_the_size_of_all_forces_is_that_of_wrenches_torques_and_accelerations(ac
 def test_drives_put_in_their_forces_times_the_wanted_rates() -> None:
     rows, work, one = table(ROW, 4), table(ROW_WORK, 4), table(ONE_WORK, 1)
     rows.motion, rows.scale = [0, -1, 2, 3], [0.5, 9.0, 2.0, 9.0]
-    work.force, work.want[:, 1], one.power = [3.0, 9.0, -4.0, 9.0], [0.7, 9.0, 0.6, 9.0], [[0.3, 0.7]]
+    work.force, work.want[:, 1] = [3.0, 9.0, -4.0, 9.0], [0.7, 9.0, 0.6, 9.0]
+    one.put_in, one.dissipated = 0.3, 0.7
     plain(dynamics.drive_power)(rows, np.array([1, 1, 1, 0]), work, one)
-    np.testing.assert_allclose(one.power, [[0.3 + 1.05 - 4.8, 0.7]], rtol=1e-13)
+    np.testing.assert_allclose([one.put_in[0], one.dissipated[0]], [0.3 + 1.05 - 4.8, 0.7], rtol=1e-13)
 
 
 def test_rates_of_drives_are_off_in_units_of_length_and_of_the_wanted_rate() -> None:

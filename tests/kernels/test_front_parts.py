@@ -90,7 +90,8 @@ def test_elimination_takes_a_row_out_of_the_others(j: int, choose: int, place: i
     front = Front(j + 10)
     K, G = front.by_row()
     r = int(front.row[j])
-    front.one.filled, front.one.listed, front.one.rank, front.one.pivots = 3, 2, 1, [[0.1, 0.2]]
+    front.one.filled, front.one.listed, front.one.rank = 3, 2, 1
+    front.one.least_pivot, front.one.largest_pivot = 0.1, 0.2
     front.work.order = -9
     J, ids = np.full(20, 55.0), np.full(20, 66)
     q = plain(fronts.eliminate)(
@@ -103,7 +104,7 @@ def test_elimination_takes_a_row_out_of_the_others(j: int, choose: int, place: i
     assert work.order.tolist() == [-9, r, *[-9] * 7]
     assert (one.rank[0], one.filled[0], one.listed[0]) == (2, 7, 6)
     hard = choose and front.rows.compliance[r] == 0.0
-    assert one.pivots[0].tolist() == [0.1, max(0.2, work.whole[r]) if hard else 0.2]
+    assert [one.least_pivot[0], one.largest_pivot[0]] == [0.1, max(0.2, work.whole[r]) if hard else 0.2]
     assert work.ip[r] == pytest.approx(1 / root, rel=1e-13)
     np.testing.assert_allclose(work.k[r], K[r] / root, rtol=1e-12)
     assert sorted(ids[2:6].tolist()) == sorted(others)
@@ -233,7 +234,7 @@ def test_a_pass_begins_with_no_row_anywhere(choose: int) -> None:
     work.force, work.whole, front.blocks.whole = 6.0, 7.0, 8.0
     for name in ("rank", "filled", "listed", "depth", "rim"):
         one[name] = 3
-    one.pivots, one.kept_rank, work.kept[:3] = [[0.3, 0.4]], 3, [8, 2, 5]
+    one.least_pivot, one.largest_pivot, one.kept_rank, work.kept[:3] = 0.3, 0.4, 3, [8, 2, 5]
     loops = fronts.Loops(blocks, front.rows, None, None, None)
     plain(fronts.open_rows)(choose, loops, fronts.Notes(work, front.blocks, None, one, None, None))
     for r in range(ROWS):
@@ -246,7 +247,7 @@ def test_a_pass_begins_with_no_row_anywhere(choose: int) -> None:
     touched = {0, 1, 2, 3} if choose else {0, 2, 1}
     assert front.blocks.whole.tolist() == [0.0 if n in touched else 8.0 for n in range(4)]
     assert [one[name][0] for name in ("rank", "filled", "listed", "depth", "rim")] == [0] * 5
-    assert one.pivots[0].tolist() == ([0.0, 0.0] if choose else [0.3, 0.4])
+    assert [one.least_pivot[0], one.largest_pivot[0]] == ([0.0, 0.0] if choose else [0.3, 0.4])
 
 
 def best_of(values: dict[int, float]) -> int:

@@ -209,7 +209,7 @@ def test_a_freedom_that_has_come_to_move_is_allowed_nothing_more() -> None:
 def test_rows_that_act_are_kept_with_their_order_and_places() -> None:
     rows, one = table(ROW_WORK, 4), table(ONE_WORK, 1)
     rows.order, rows.place, rows.weak = [2, 0, 1, 3], [5, 6, 7, 8], [0.1, 0.2, 0.3, 0.4]
-    one.rank, one.pivots = 3, [[0.25, 4.0]]
+    one.rank, one.least_pivot, one.largest_pivot = 3, 0.25, 4.0
     keeps = np.array([9, 9, 9, 9])
     plain(motion.keep_rows)(SimpleNamespace(rows=rows, one=one, keeps=keeps))
     assert keeps.tolist() == [1, 1, 1, 0]
@@ -221,7 +221,7 @@ def test_rows_that_act_are_kept_with_their_order_and_places() -> None:
 def test_a_slope_is_that_of_positions_velocities_and_both_powers() -> None:
     tree, one = Tree(6), table(ONE_WORK, 1)
     n = len(tree.v)
-    tree.freedom_work.vdot, one.power = np.arange(1.0, n + 1), [[0.3, 0.7]]
+    tree.freedom_work.vdot, one.put_in, one.dissipated = np.arange(1.0, n + 1), 0.3, 0.7
     k = np.full(len(tree.q) + n + 2, 99.0)
     work = SimpleNamespace(freedoms=tree.freedom_work, one=one)
     plain(motion.write_slope)(SimpleNamespace(links=tree.links), work, tree.q, tree.v, k)

@@ -54,7 +54,6 @@ ARRAYS = {
     "JOINT_WORK": "force:6 p_WJ:3 components:12",
     "CONTACT_WORK": "force:3",
     "FORCE_WORK": "wrench:6",
-    "ONE_WORK": "power:2 energy:2 trust:4 pivots:2",
 }
 CODES = {
     "NO_SIDE_SLIP KNIFE_EDGE ROLLING ROLLING_OPEN SAME_VELOCITY GEAR": range(1, 7),

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.fast
 
 
 def flow(loops: tuple[int, ...], smallest: float, largest: float) -> Made:
-    pivots = np.array([[smallest, largest]])
-    return Made(structure=Made(loops=loops), work=Made(one=Made(pivots=pivots)))
+    one = Made(least_pivot=np.array([smallest]), largest_pivot=np.array([largest]))
+    return Made(structure=Made(loops=loops), work=Made(one=one))
 
 
 def test_how_near_loops_are_to_a_singular_position_is_a_ratio_of_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +68,7 @@ def told_by(status: Status, index: int, *, driven: bool = False, blade: bool = F
     flow.work.freedoms.vdot[:] = 0.0
     flow.work.freedoms.vdot[flow.structure.v_of(flow.model, flow.model.joint("pivot"))] = -7.0
     flow.work.freedoms.vdot[flow.structure.v_of(flow.model, flow.model.joint("float"))] = 6.0
-    flow.work.one.pivots[0] = 9e-8, 1e-2
+    flow.work.one.least_pivot[0], flow.work.one.largest_pivot[0] = 9e-8, 1e-2
     flow.work.one.jump[0] = 3e-6 if driven else 0.0
     flow.stepper.clock[H] = 2.5e-12
     rows = flow.structure.tables.rows

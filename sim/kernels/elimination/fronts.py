@@ -114,7 +114,7 @@ def open_rows(choose, loops, notes):
         block_work.whole[n] = 0.0
     one_work.rank[0] = one_work.filled[0] = one_work.listed[0] = one_work.depth[0] = one_work.rim[0] = 0
     if choose:
-        one_work.pivots[0, 0] = one_work.pivots[0, 1] = 0.0
+        one_work.least_pivot[0] = one_work.largest_pivot[0] = 0.0
 
 
 @part
@@ -215,7 +215,7 @@ def eliminate(place, j, p, choose, rows, notes, front_out):
     row_work.order[one_work.rank[0]] = r
     one_work.rank[0] += 1
     if choose and rows.compliance[r] == 0.0:
-        one_work.pivots[0, 1] = max(one_work.pivots[0, 1], row_work.whole[r].real)
+        one_work.largest_pivot[0] = max(one_work.largest_pivot[0], row_work.whole[r].real)
     k0, k1, k2 = ip * K_out[q, 0], ip * K_out[q, 1], ip * K_out[q, 2]
     k3, k4, k5 = ip * K_out[q, 3], ip * K_out[q, 4], ip * K_out[q, 5]
     row_work.k[r, 0], row_work.k[r, 1], row_work.k[r, 2] = k0, k1, k2

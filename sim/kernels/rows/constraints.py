@@ -530,10 +530,10 @@ def cholesky(rows, G_out, row_work, one_work, mobility, kept):
     kept: -1 to choose the rows that act, which is right on the constraints only; else the number of rows
     in row_work.order that act, in their order.  Off the constraints, as inside a Runge-Kutta stage, a
     redundant row seems to act: its pivot is the square of the distance, and it would be let push.
-    row_work.order: pivot order.  one_work.pivots: smallest kept and largest pivot, when chosen.
+    row_work.order: pivot order.  one_work: smallest kept and largest pivot, when chosen.
     Returns the rank.
     """
-    order_out, pivots_out = row_work.order, one_work.pivots
+    order_out, least_out, largest_out = row_work.order, one_work.least_pivot, one_work.largest_pivot
     last, cut = kept, 0.0
     if kept < 0:
         last, largest = order_out.size, 0.0
@@ -541,7 +541,7 @@ def cholesky(rows, G_out, row_work, one_work, mobility, kept):
             order_out[r] = r
             if rows.compliance[r] == 0.0:
                 largest = max(largest, G_out[r, r].real)
-        pivots_out[0, 0] = pivots_out[0, 1] = largest
+        least_out[0] = largest_out[0] = largest
         cut = max(CUT * largest, NOTHING * mobility)
     for s in range(last):
         if kept < 0:
@@ -556,8 +556,8 @@ def cholesky(rows, G_out, row_work, one_work, mobility, kept):
         best = G_out[i, i].real
         if not best > cut:
             return s
-        if kept < 0 and rows.compliance[i] == 0.0 and best < pivots_out[0, 0]:
-            pivots_out[0, 0] = best
+        if kept < 0 and rows.compliance[i] == 0.0 and best < least_out[0]:
+            least_out[0] = best
         pivot = math.sqrt(G_out[i, i])
         G_out[i, i] = pivot
         for t in range(s + 1, last):

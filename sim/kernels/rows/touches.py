@@ -244,14 +244,14 @@ def turn_friction(blocks, touches, row_work, point_work):
 
 
 @kernel
-def rubbing_power(touches, point_work, f, power_out):
+def rubbing_power(touches, point_work, f, dissipated_out):
     """Add what friction takes [W]; f: normal forces of the sliding point_work."""
     i = 0
     for k in range(touches.mode.size):
         if touches.mode[k] >= SLIP:
             u, d = point_work.u, point_work.slip
             speed = u[k, 0] * d[k, 0] + u[k, 1] * d[k, 1] + u[k, 2] * d[k, 2]
-            power_out[0, 1] += f[i] * touches.friction[k] * speed
+            dissipated_out[0] += f[i] * touches.friction[k] * speed
             i += 1
 
 

@@ -168,7 +168,7 @@ def slide_points(system):
         rub_all(work.touches, -1.0, f, work.links, work.points)
         turn_friction(tables.blocks, work.touches, work.rows, work.points)
         status = slide_as_they_are(system, spare)
-    rubbing_power(work.touches, work.points, f, work.one.power)
+    rubbing_power(work.touches, work.points, f, work.one.dissipated)
     return status
 
 
