@@ -126,9 +126,9 @@ def binary(operation, a, b):
     if operation == DIVIDE:
         return a / b if b != 0.0 else math.nan
     if operation == POWER:
-        if a > 0.0 or (b == math.floor(b) and (a != 0.0 or b >= 0.0)):
+        if a > 0.0 or (a >= 0.0 and b > 0.0) or (b == math.floor(b) and (a < 0.0 or b >= 0.0)):
             return a**b
-        return 0.0 if a == 0.0 and b > 0.0 else math.nan
+        return math.nan
     if operation == ATAN2:
         return math.atan2(a, b)
     if operation == MIN:
