@@ -29,7 +29,7 @@ _PUBLIC = {
     "root_locus": "sim.analysis.linear.study",
     "Linearization": "sim.analysis.linear.study",
     "RootLocus": "sim.analysis.linear.study",
-    "LinearError": "sim.analysis.linear.acting",
+    "LinearError": "sim.analysis.linear.equations",
     "load_recording": "sim.recording",
     "Recording": "sim.recording",
     "RecordingError": "sim.recording",

@@ -157,8 +157,8 @@ def _print_model(name: str, model: Linearization) -> None:
         tell()
         print_table("", head, rows)
     tell()
-    steps, engine = model.trust["steps"], model.trust["engine"]
-    tell(f"two complex steps agree to {steps:.0e}, accelerations with those of the engine to {engine:.0e}")
+    engine, differences = model.trust["engine"], model.trust["differences"]
+    tell(f"accelerations agree with those of the engine to {engine:.0e}, their derivatives to {differences:.0e}")
 
 
 def _row(model: Linearization, k: int) -> tuple[str, ...]:

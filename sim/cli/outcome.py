@@ -122,7 +122,7 @@ def exit_code(error: Exception) -> int:
     if any(is_a(error, *kind) for kind in wrong):
         return WRONG
     if is_a(error, "sim.simulation.simulation_error", "SimulationError") or is_a(
-        error, "sim.analysis.linear.acting", "LinearError"
+        error, "sim.analysis.linear.equations", "LinearError"
     ):
         return FAILED
     if is_a(error, "sim.recording", "RecordingError"):

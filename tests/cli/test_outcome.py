@@ -53,7 +53,7 @@ def known(monkeypatch, module: str, name: str) -> Exception:
         (lambda m: Refusal("no"), 2), (lambda m: Refusal("no", code=4), 4), (lambda m: SceneError(PROBLEMS), 2),
         (lambda m: known(m, "render.view", "RenderError"), 2),
         (lambda m: known(m, "sim.simulation.simulation_error", "SimulationError"), 3),
-        (lambda m: known(m, "sim.analysis.linear.acting", "LinearError"), 3), (lambda m: RecordingError("full"), 2),
+        (lambda m: known(m, "sim.analysis.linear.equations", "LinearError"), 3), (lambda m: RecordingError("full"), 2),
         (lambda m: kept(RecordingError("full"), rows_kept=0), 2),
         (lambda m: kept(RecordingError("full"), rows_kept=1), 3),
         (lambda m: missing(), 2), (lambda m: OSError("no name"), 70), (lambda m: OSError(5, "", "a.h5"), 70),

@@ -1,153 +1,133 @@
-"""Functions over complex numbers: their values beside scipy's and math's, their derivatives beside differences."""
+"""Dual numbers, beside math and differences; roots, and how far roundoff moves them."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
-from sim.analysis.linear import complex_step
+from sim.analysis.linear.duals import MATHEMATICS, Dual, duals, slopes_in, values_in
 from sim.analysis.linear.roots import matched, roots, spread
 
 pytestmark = pytest.mark.fast
-STEP = 1e-30
 
 
-def slope(f: Callable[..., np.ndarray], *ways: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return the derivative of f along directions by a complex step; ways: an argument and its direction each."""
-    return np.imag(f(*(x + 1j * STEP * d for x, d in ways))) / STEP
+def number(value: float, *slopes: float) -> Dual:
+    return Dual(value, np.array(slopes))
 
 
-def difference(f: Callable[..., np.ndarray], *ways: tuple[np.ndarray, np.ndarray], h: float = 1e-5) -> np.ndarray:
-    ends = [f(*(x + side * h * d for x, d in ways)) for side in (1.0, -1.0)]
-    return (ends[0] - ends[1]) / (2.0 * h)
+def is_number(found: Any, value: float, *slopes: float) -> bool:
+    return found.value == pytest.approx(value, rel=1e-15) and found.slopes == pytest.approx(slopes, rel=1e-14)
 
 
-def quaternions(rng: np.random.Generator, count: int = 7) -> np.ndarray:
-    p = rng.normal(size=(count, 4))
-    return p / np.linalg.norm(p, axis=1)[:, None]
+def difference(f: Callable[..., float], at: tuple[float, ...], ways: np.ndarray, h: float = 1e-4) -> np.ndarray:
+    """Return derivatives of f along ways (directions, arguments), extrapolated once."""
+    ends = [[(f(*(at + s * w)) - f(*(at - s * w))) / (2.0 * s) for w in ways] for s in (h, 0.5 * h)]
+    return (4.0 * np.array(ends[1]) - np.array(ends[0])) / 3.0
 
 
-def of_scipy(p: np.ndarray) -> Rotation:
-    return Rotation.from_quat(p[..., [1, 2, 3, 0]])
+OPERATIONS = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 
 
-def test_products_and_lengths() -> None:
-    a, b = np.array([[1 + 2j, 0.5, -3.0]]), np.array([[0.25j, 4.0, 1 - 1j]])
-    assert complex_step.dot(a, b) == pytest.approx([(1 + 2j) * 0.25j + 2.0 - 3.0 * (1 - 1j)])
-    x, d = np.array([[3.0, -4.0, 12.0], [0.0, 0.0, 0.0]]), np.array([[0.3, 0.2, -0.7], [1.0, 2.0, 3.0]])
-    assert complex_step.length(x).tolist() == [13.0, 0.0]
-    assert slope(complex_step.length, (x, d)) == pytest.approx([(0.9 - 0.8 - 8.4) / 13.0, 0.0])
-    assert np.array_equal(complex_step.crossed(x, d), np.cross(x, d))
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.__name__)
+def test_two_numbers_of_either_kind(operation: Callable[..., Any]) -> None:
+    at, ways = (1.7, -0.6), np.array([[1.0, 0.0], [0.0, 1.0], [0.4, -1.3]])
+    a, b = (Dual(x, way) for x, way in zip(at, ways.T, strict=True))
+    slopes = difference(operation, at, ways)
+    both, left, right = operation(a, b), operation(a, at[1]), operation(at[0], b)
+    assert both.value == left.value == right.value == operation(*at)
+    assert both.slopes == pytest.approx(slopes, rel=1e-9, abs=1e-10)
+    assert left.slopes == pytest.approx(slopes[0] * ways.T[0], rel=1e-9, abs=1e-10)
+    assert right.slopes == pytest.approx(slopes[1] * ways.T[1], rel=1e-9, abs=1e-10)
+    assert np.array_equal(operation(np.float64(at[0]), b).slopes, right.slopes)
 
 
-def test_magnitudes_change_sides_by_the_real_part() -> None:
-    a = np.array([2.0 + 3j, -2.0 + 3j, 0.0 - 1j, -0.5])
-    assert complex_step.magnitude(a).tolist() == [2 + 3j, 2 - 3j, 0 - 1j, 0.5]
+def test_powers_of_what_is_zero_or_less() -> None:
+    assert is_number(number(-2.0, 3.0) ** 3, -8.0, 36.0) and is_number(number(-2.0, 3.0) ** 2.0, 4.0, -12.0)
+    assert is_number(number(0.0, 3.0) ** 1.5, 0.0, 0.0) and is_number(number(0.0, 3.0) ** 1.0, 0.0, 3.0)
+    assert is_number(number(-2.0, 3.0) ** number(2.0, 0.0), 4.0, -12.0) and number(0.0, 3.0) ** 0.0 == 1.0
+    assert (number(0.0, 3.0) ** 0.5).slopes.tolist() == [math.inf]
+    assert (number(0.0, 0.0) ** 0.5).slopes.tolist() == [0.0]
+
+
+def test_signs_and_sides() -> None:
+    assert is_number(-number(2.0, 3.0), -2.0, -3.0)
+    assert is_number(abs(number(-2.0, 3.0)), 2.0, -3.0) and is_number(abs(number(2.0, 3.0)), 2.0, 3.0)
+    assert is_number(max(0.5, number(0.6, 3.0)), 0.6, 3.0) and max(0.5, number(0.4, 3.0)) == 0.5
+    assert is_number(min(number(0.4, 2.0), number(0.6, 3.0)), 0.4, 2.0)
+    assert round(number(2.7, 1.0)) == 3 and math.floor(number(-2.3, 1.0)) == -3 and number(2.5, 1.0).real == 2.5
+
+
+@pytest.mark.parametrize("other", [1.0, number(1.0, -4.0)], ids=["float", "dual"])
+def test_order_is_that_of_values(other: Any) -> None:
+    less, same, more = (number(value, 7.0) for value in (0.5, 1.0, 1.5))
+    assert less < other < more and more > other > less
+    assert less <= other <= more and same <= other and same >= other and not same < other and not same > other
+
+
+def test_what_differs_beside_is_not_the_same() -> None:
+    """Kernels leave out what is zero: here only where it stays so."""
+    assert number(0.0, 0.0) == 0.0 and number(0.0, 1.0) != number(0.0, 2.0) and number(2.0, 1.0) == number(2.0, 1.0)
+    assert number(0.0, 0.0, 1.0) != 0.0 and number(2.0, 1.0) != number(2.0, 1.5) and number(2.0, 0.0) != 1.0
+
+
+@pytest.mark.parametrize("x", [-0.7, 0.2, 0.9])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan", "asin", "acos", "atan", "exp"])
+def test_functions_of_one_number(name: str, x: float) -> None:
+    function, of_float = getattr(MATHEMATICS, name), getattr(math, name)
+    found = function(number(x, 1.0, -2.0))
+    assert found.value == function(x) == of_float(x)
+    assert found.slopes == pytest.approx(difference(of_float, (x,), np.array([[1.0], [-2.0]])), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log"])
+def test_functions_of_what_is_positive(name: str) -> None:
+    found, of_float = getattr(MATHEMATICS, name)(number(1.7, 1.0, -2.0)), getattr(math, name)
+    assert found.value == getattr(MATHEMATICS, name)(1.7) == of_float(1.7)
+    assert found.slopes == pytest.approx(difference(of_float, (1.7,), np.array([[1.0], [-2.0]])), rel=1e-9)
+
+
+def test_where_functions_have_no_slope() -> None:
+    """The length of nothing has none, and needs none: squares come with slopes of zero."""
+    assert is_number(MATHEMATICS.sqrt(number(0.0, 3.0) ** 2), 0.0, 0.0)
+    assert MATHEMATICS.sqrt(number(0.0, 3.0)).slopes.tolist() == [math.inf]
+    assert is_number(MATHEMATICS.asin(number(1.0, 0.0)), 0.5 * math.pi, 0.0)
+    assert MATHEMATICS.acos(number(1.0, 2.0)).slopes.tolist() == [-math.inf]
+    assert math.isnan(MATHEMATICS.sqrt(-1.0)) and math.isnan(MATHEMATICS.sqrt(number(-1.0, 3.0)).value)
 
 
 @pytest.mark.parametrize(("y", "x"), [(0.3, 2.0), (0.7, -0.2), (-0.4, -1.5), (-2.0, 0.6), (0.0, -1.0), (1.5, 0.0)])
 def test_angles_in_every_quadrant(y: float, x: float) -> None:
-    at = np.array([y]), np.array([x])
-    assert complex_step.angle(*at) == pytest.approx([math.atan2(y, x)], abs=1e-15)
-    dy, dx = 0.8, -1.7
-    expected = (x * dy - y * dx) / (x * x + y * y)
-    both = slope(complex_step.angle, (at[0], np.array([dy])), (at[1], np.array([dx])))
-    assert both == pytest.approx([expected], rel=1e-14)
-    beside = np.imag(complex_step.angle(at[0] + 1j * STEP * dy, at[1])) / STEP
-    assert beside == pytest.approx([x * dy / (x * x + y * y)], rel=1e-14)
-    beside = np.imag(complex_step.angle(at[0], at[1] + 1j * STEP * dx)) / STEP
-    assert beside == pytest.approx([-y * dx / (x * x + y * y)], rel=1e-14)
-    assert np.iscomplexobj(complex_step.angle(at[0] + 0j, at[1])) and not np.iscomplexobj(complex_step.angle(*at))
+    dy, dx, square = 0.8, -1.7, x * x + y * y
+    both = MATHEMATICS.atan2(number(y, dy), number(x, dx))
+    assert both.value == MATHEMATICS.atan2(y, x) == math.atan2(y, x)
+    assert both.slopes == pytest.approx([(x * dy - y * dx) / square], rel=1e-14)
+    for found, slope in (
+        (MATHEMATICS.atan2(number(y, dy), x), x * dy / square),
+        (MATHEMATICS.atan2(y, number(x, dx)), -y * dx / square),
+    ):
+        assert slopes_in(np.array([found], object), 1)[0] == pytest.approx([slope], rel=1e-14)
 
 
 def test_an_angle_of_nothing_is_zero() -> None:
-    zero = np.zeros(1)
-    assert complex_step.angle(zero + 1j * STEP, zero)[0].real == 0.0
-    assert np.isfinite(complex_step.angle(zero + 1j * STEP, zero + 1j * STEP)).all()
+    assert MATHEMATICS.atan2(number(0.0, 1.0), 0.0) == 0.0 and MATHEMATICS.atan2(0.0, number(0.0, 1.0)) == 0.0
 
 
-def test_matrices_of_quaternions_of_any_length() -> None:
-    rng = np.random.default_rng(1)
-    p = quaternions(rng) * rng.uniform(0.5, 2.0, (7, 1))
-    assert np.allclose(complex_step.matrix_of(p), of_scipy(p).as_matrix(), rtol=0.0, atol=1e-15)
-    d = rng.normal(size=p.shape)
-    assert np.allclose(
-        slope(complex_step.matrix_of, (p, d)), difference(complex_step.matrix_of, (p, d)), rtol=0.0, atol=1e-8
-    )
-
-
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_matrices_about_axes(axis: int) -> None:
-    a = np.array([0.3, -2.5, 1.9])
-    assert np.allclose(
-        complex_step.turned_about(axis, a),
-        Rotation.from_euler("xyz"[axis], a[:, None]).as_matrix(),
-        rtol=0.0,
-        atol=1e-15,
-    )
-    d = np.array([1.3, 0.4, -0.6])
-
-    def turned(a: np.ndarray) -> np.ndarray:
-        return complex_step.turned_about(axis, a)
-
-    assert np.allclose(slope(turned, (a, d)), difference(turned, (a, d)), rtol=0.0, atol=1e-9)
-
-
-def test_quaternions_turn_by_small_vectors_in_their_own_axes() -> None:
-    rng = np.random.default_rng(2)
-    p, r = quaternions(rng), rng.normal(size=(7, 3))
-    moved = complex_step.turned_by(p + 0j, 1j * STEP * r)
-    assert np.array_equal(moved.real, p)
-
-    def product(h: float) -> np.ndarray:
-        q = (of_scipy(p) * Rotation.from_rotvec(h * r)).as_quat()[:, [3, 0, 1, 2]]
-        return q * np.sign(np.sum(q * p, axis=1))[:, None]
-
-    assert np.allclose(moved.imag / STEP, (product(1e-5) - product(-1e-5)) / 2e-5, rtol=0.0, atol=1e-9)
-
-
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("angle", [0.7, 2.9, math.pi, 3e-4, 1.9e-4, 1e-4, 1e-7, 0.0])
-def test_rotation_vectors_of_either_sign_are_the_short_ones(angle: float, sign: float) -> None:
-    u = np.array([0.48, -0.6, 0.64])
-    p = sign * np.array([[math.cos(angle / 2), *(math.sin(angle / 2) * u)]])
-    found = complex_step.rotation_vector(p)
-    short = u if angle < 3.0 or p[0, 0] > 0.0 else math.copysign(1.0, found[0] @ u) * u
-    assert np.allclose(found, [angle * short], rtol=1e-14, atol=0.0)
-    r = np.array([[0.3, 1.1, -0.4]])
-
-    def turned(r: np.ndarray) -> np.ndarray:
-        q = (of_scipy(p) * Rotation.from_rotvec(r)).as_quat()[:, [3, 0, 1, 2]]
-        return Rotation.from_quat(q[:, [1, 2, 3, 0]]).as_rotvec()
-
-    if angle < 3.0:
-        complex_slope = np.imag(complex_step.rotation_vector(complex_step.turned_by(p + 0j, 1j * STEP * r))) / STEP
-        h = 1e-4
-        ends = [turned(side * h * r) for side in (1.0, -1.0)]
-        assert np.allclose(complex_slope, (ends[0] - ends[1]) / (2 * h), rtol=0.0, atol=1e-7)
-
-
-@pytest.mark.parametrize("largest", range(4))
-def test_quaternions_of_matrices_whichever_part_is_largest(largest: int) -> None:
-    """Of several matrices with one real part: the imaginary parts are derivatives, each its own."""
-    rng = np.random.default_rng(3)
-    p = np.array([0.2, -0.3, 0.25, 0.35])
-    p[largest] = 0.9 * (-1.0) ** largest
-    p /= np.linalg.norm(p)
-    R, ways = of_scipy(p).as_matrix(), rng.normal(size=(3, 3))
-    moved = np.array([R @ (np.eye(3) + 1j * STEP * np.cross(np.eye(3), -w).T) for w in ways])
-    found = complex_step.quaternion_of(moved)
-    sign = np.sign(found[0].real @ p)
-    assert np.allclose(sign * found.real, p, rtol=0.0, atol=1e-15)
-    assert found.real[0, largest] > 0.0
-    expected = complex_step.turned_by(np.repeat(p[None], 3, axis=0) + 0j, 1j * STEP * ways).imag / STEP
-    turned = np.abs(sign * found.imag / STEP - expected).max()
-    other = np.abs(sign * found.imag / STEP + expected).max()
-    assert min(turned, other) < 1e-14
+def test_arrays_of_numbers_of_either_kind() -> None:
+    x = duals(np.array([1.0, -2.0]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    x[1] = 7.0
+    assert values_in(x).tolist() == [1.0, 7.0] and slopes_in(x, 3).tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+    found = np.array([[2.0, 0.0], [1.0, 3.0]]) @ x
+    assert values_in(found).tolist() == [2.0, 22.0] and slopes_in(found, 3).tolist() == [
+        [2.0, 4.0, 6.0],
+        [1.0, 2.0, 3.0],
+    ]
+    assert slopes_in(duals(np.ones(2), np.zeros((2, 0))), 0).shape == (2, 0)
+    assert np.isnan(slopes_in(np.array([math.nan, math.inf]), 2)).all()
 
 
 # --- roots ------------------------------------------------------------------------------------------

@@ -73,14 +73,6 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "random poses nearby, of which only the ranks count, which are those of almost all poses",
     ),
     Judged(
-        "sim/analysis/linear/complex_step.py", "small = sine.real < 1e-4", "1e-4", "0.0002",
-        "the series leaves out a sixth of x^4 there, below 1e-16: what is beyond comes out to the same digits",
-    ),
-    Judged(
-        "sim/analysis/linear/complex_step.py", "small = sine.real < 1e-4", "sine.real < 1e-4", "(sine.real <= 0.0001)",
-        "at the limit both ways give the same digits",
-    ),
-    Judged(
         "sim/assembly/loop_closure.py",
         "guards = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(5, np.int64))", "5", "6",
         "where parts of a recorded row begin: none is recorded while loops are closed",

@@ -1,6 +1,6 @@
-"""Linear models of a mechanism about a state, by complex steps through equations of their own.
+"""Linear models of a mechanism about a state, by the kernels' own passes over dual numbers.
 
-numbers, motion, rows, acting, equations: the mechanics, dense numpy over real and complex numbers alike.  symmetry,
-steady: which motions are steady, and the nearest one.  roots, crossings: what roundoff leaves of eigenvalues, and where
-modes begin to grow.  study: A, B and eigenvalues, over a parameter, too.
+duals, equations: numbers with derivatives, and the accelerations over them.  symmetry, steady: which motions are
+steady, and the nearest one.  roots, stability: what roundoff leaves of eigenvalues, and where modes begin to grow.
+study: A, B and eigenvalues, over a parameter, too.
 """

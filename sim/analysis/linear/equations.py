@@ -1,165 +1,198 @@
-"""The equations of motion of one structure, dense, over real and complex states: what the kernels solve, once more.
+"""The equations of motion of one structure with their derivatives: the kernels' own passes over dual numbers.
 
     M vdot + bias = tau + J^T lambda,    J vdot = gamma
 
-Rows of armatures on loops are inertia; of rows that repeat others as many are kept as are independent in the pose
-that is linearised about.
+Kinematics, forces, rows and elimination are those of `sim.kernels`, run as plain Python (`sim.kernels.generic`): one
+run at a state gives the accelerations and their derivatives along all directions that are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from sim.analysis.linear.acting import Acting, LinearError
-from sim.analysis.linear.complex_step import turned_by
-from sim.analysis.linear.poses import Motion, links_of
-from sim.analysis.linear.restraints import Block
-from sim.kernels import jets
-from sim.kernels.scratch import ROW_WORK
-from sim.kernels.tables import EDGE_ROW, RATES_ONLY, Tables, table
+from sim.analysis.linear.duals import MATHEMATICS, duals, slopes_in
+from sim.kernels import programs as op
+from sim.kernels.accelerations import give_back, respond
+from sim.kernels.dynamics import apply_forces, factorise, follow, free_response, move, solve_loops
+from sim.kernels.generic import Plain, arrays, objects
+from sim.kernels.kinematics import qdot
+from sim.kernels.motion import keep_rows
+from sim.kernels.rows.constraints import build_rows
+from sim.kernels.spatial import rotation_of
+from sim.kernels.status import Status
+from sim.kernels.tables import EDGE_ROW, RATES_ONLY, Control, Tables
+from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.workspace import make_work
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
-STEP = 1e-30  # of the complex step
 PASSES = 20  # where freedoms are lent inertia
+# Of what a formula reads, this follows from the answer that the formula is asked for.
+_ANSWERS = {op.FORCE: "force", op.PRESSING: "force of a contact", op.TORQUE: "torque", op.ENERGY: "energy"}
 
 
-class Answer(NamedTuple):
-    """What k states answer.
+_plain = Plain(MATHEMATICS)
 
-    vdot : (k, nv); inputs : (k, nv, columns) what vdot gains of a unit torque of each column
-    """
 
-    vdot: np.ndarray
-    inputs: np.ndarray
+class LinearError(ValueError):
+    """A linear model that cannot be given; the message is a sentence."""
 
 
 class Equations:
     """One structure at one time.
 
-    want : (rows, 3) coordinate, rate, acceleration of driven freedoms
+    States are q (nq,) and v (nv,), arrays of floats or, with derivatives, of dual numbers; what is found of them is an
+    array of the same kind.
+
+    laws : (columns,) torques of controllers that are functions, given q and v; see `sim.analysis.linear.laws`
     hard, positions : masks of rows that hold, and of those that hold positions
     kept : hard rows that are independent
+    want : (rows, 3) coordinate, rate, acceleration of driven freedoms
     """
 
-    def __init__(self, tables: Tables, acting: Acting):
-        self.tables, self.acting = tables, acting
-        self.links, self.nv = links_of(tables), len(tables.freedoms)
+    def __init__(self, mechanism: Mechanism, laws: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None):
+        self.mechanism, self.laws = mechanism, laws
+        tables = self.tables = mechanism.structure.tables
         rows = tables.rows
         if np.any(rows.code > EDGE_ROW):
             raise LinearError("a spherical joint rests at its stop, which has no linear model")
         if np.any(tables.blocks.slips):
             raise LinearError("a constraint that lets go (`holds`) has no linear model; leave its threshold out")
-        columns = (rows[name].tolist() for name in ("block", "code", "scale", "pitch"))
-        self.rows = list(zip(*columns, strict=True))
-        self.hard = np.asarray(rows.compliance) == 0.0
+        refuse_answers(tables, mechanism.control)
+        self.nv, self.t = len(tables.freedoms), mechanism.t
+        self.hard, self.driven = mechanism.hard(), mechanism.driven()
         self.positions = self.hard & (np.asarray(rows.locked) != RATES_ONLY)
-        self.driven = np.asarray(rows.motion) >= 0
         self.kept = np.flatnonzero(self.hard)
-        self.want = self.wanted(acting.t)
+        self._tables = objects(tables)
+        self._work, self._fresh = (objects(make_work(tables, mechanism.structure.sizes)) for _ in range(2))
+        self._scratch = list(zip(arrays(self._work), arrays(self._fresh), strict=True))
+        _plain(follow)((self._tables, None, self._work, None), self.t)
+        self.want = self._work.rows.want.astype(float)
 
-    def wanted(self, t: float) -> np.ndarray:
-        """Return (rows, 3) coordinate, rate, acceleration that driven freedoms have at time t; zero of the others."""
-        tables, out = self.tables, np.zeros((len(self.tables.rows), 3))
-        if self.driven.any():
-            work = table(ROW_WORK, len(out))
-            jets.drive(tables.rows, tables.codes, tables.constants, tables.programs, t, np.zeros((64, 3)), work)
-            out[self.driven] = work.want[self.driven]
-        return out
-
-    def choose_rows(self, q: np.ndarray) -> None:
-        """Keep as many hard rows as are independent at q (nq,), by pivots."""
-        hard = np.flatnonzero(self.hard)
-        self.kept = hard[independent_rows(self.jacobian(q[None])[0][hard])]
-
-    def beside(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """Return (k, nq) states beside q (nq,), by dq (k, nv) in the freedoms' own axes; right to first order in dq."""
-        out = np.repeat(q[None].astype(dq.dtype), len(dq), axis=0)
-        for link in self.links[1:]:
-            a, k, plain = link.q, link.v, link.plain
-            out[:, a : a + plain] += dq[:, k : k + plain]
-            if link.quaternion >= 0:
-                a, k = a + plain, link.quaternion
-                out[:, a : a + 4] = turned_by(out[:, a : a + 4], dq[:, k : k + 3])
-        return out
-
-    def _blocks(self, motion: Motion) -> list[Block]:
-        return [Block(self.tables, n, motion) for n in range(len(self.tables.blocks))]
-
-    def _rows(self, motion: Motion, blocks: list[Block]) -> np.ndarray:
-        out = np.zeros((motion.x.shape[1], len(self.rows), self.nv), motion.dtype)
-        for r, (block, code, scale, pitch) in enumerate(self.rows):
-            out[:, r] = scale * _of_row(blocks, block, code, pitch, Block.row)
-        return out
+    def beside(self, q: np.ndarray, v: np.ndarray, dq: np.ndarray, dv: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state with derivatives dq (nv, directions), in the freedoms' own axes, and dv (nv, directions)."""
+        rate = np.zeros(len(q), object)
+        _plain(qdot)(self._tables.links, q.tolist(), list(dq), rate)
+        return duals(q, np.array(rate.tolist()).reshape(len(q), dq.shape[1])), duals(v, dv)
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
-        """Return J (k, rows, nv) of all rows."""
-        motion = Motion(self.tables, self.links, q)
-        return self._rows(motion, self._blocks(motion))
+        """Return J (rows, nv) of all rows at q."""
+        self.mechanism.look(q, np.zeros(self.nv))
+        return self.mechanism.jacobian()
 
-    def vdot(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return accelerations (k, nv) of k states, q (k, nq) and v (k, nv), that keep to the rows."""
-        return self.answer(q, v, with_inputs=False).vdot
+    def choose_rows(self, q: np.ndarray) -> None:
+        """Keep as many rows as are independent at q (nq,); of the rest the others are thought to say the same."""
+        hard = np.flatnonzero(self.hard)
+        self.kept = hard[independent_rows(self.jacobian(q)[hard])]
+        if len(hard):
+            system = self._move(q, np.zeros(self.nv))
+            _plain(factorise)(system, 1)
+            _plain(keep_rows)(self._work)
+            for now, then in zip(_chosen(self._work), _chosen(self._fresh), strict=True):
+                then[:] = now
 
-    def answer(self, q: np.ndarray, v: np.ndarray, with_inputs: bool = True) -> Answer:
-        """Return accelerations of k states, as `vdot` does, and what unit torques change them by."""
-        motion = Motion(self.tables, self.links, q)
-        motion.move(v)
-        blocks = self._blocks(motion)
-        for block in blocks:
-            block.move()
-        J, gamma = self._rows(motion, blocks), self._gamma(blocks, v)
-        M, bias = motion.inertia_and_bias()
-        tau = self.acting.torques(motion, blocks, q, v) - bias
-        soft = ~self.hard
-        if soft.any():
-            J_s = J[:, soft]
-            M = M + np.swapaxes(J_s, 1, 2) @ J_s
-            tau = tau + np.einsum("krv,kr->kv", J_s, gamma[:, soft])
-        inputs = self._inputs(blocks, tau) if with_inputs else np.zeros((*tau.shape, 0))
-        J, gamma, m = J[:, self.kept], gamma[:, self.kept], len(self.kept)
-        left = np.concatenate(
-            [
-                np.concatenate([M, -np.swapaxes(J, 1, 2)], axis=2),
-                np.concatenate([J, np.zeros((len(J), m, m))], axis=2),
-            ],
-            axis=1,
-        )
-        right = np.zeros((len(J), self.nv + m, 1 + inputs.shape[2]), np.result_type(left, tau))
-        right[:, : self.nv, 0], right[:, self.nv :, 0], right[:, : self.nv, 1:] = tau, gamma, inputs
-        found = np.linalg.solve(left, right)[:, : self.nv]
-        lent = np.asarray(self.tables.freedoms.lent)[:, None]
-        for _ in range(PASSES if lent.any() else 0):  # gives back what that inertia took; see `sim.mechanism.lending`
-            more = right.astype(found.dtype)
-            more[:, : self.nv] += lent * found
-            found = np.linalg.solve(left, more)[:, : self.nv]
-        return Answer(found[:, :, 0], found[:, :, 1:])
+    def slips(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return J v of all rows, less the rates that drives want."""
+        self._move(q, v)
+        tables, work = self._tables, self._work
+        _plain(build_rows)(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
+        return _found(work.rows.slip)
 
-    def _gamma(self, blocks: list[Block], v: np.ndarray) -> np.ndarray:
-        """Return J vdot (k, rows) that the rows ask for."""
-        out = np.zeros((len(v), len(self.rows)), np.result_type(v, *(block.p for block in blocks[:1])))
-        for r, (block, code, scale, pitch) in enumerate(self.rows):
-            out[:, r] = scale * (self.want[r, 2] - _of_row(blocks, block, code, pitch, Block.drift))
-        return out
+    def vdot(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray | None = None) -> np.ndarray:
+        """Return accelerations (nv,) that keep to the rows; not-a-number where there are none.
 
-    def _inputs(self, blocks: list[Block], tau: np.ndarray) -> np.ndarray:
-        """Return (k, nv, columns) what unit torques of columns do along the freedoms."""
-        out = np.zeros((*tau.shape, len(self.tables.columns)), tau.dtype)
-        for link in self.links[1:]:
-            k, c, nv = link.v, link.column, link.nv
-            out[:, range(k, k + nv), range(c, c + nv)] = 1.0
-        for block in blocks:
-            for c, code in enumerate(block.freedoms(), start=block.column):
-                out[:, :, c] += block.row(code)
-        return out
+        torques : (columns,) N or N m, beside all that acts
+        """
+        with np.errstate(all="ignore"):
+            try:
+                status = self._accelerate(q, v, torques)
+            except ArithmeticError:  # Python's numbers do not go on beyond the largest float
+                status = Status.NOT_FINITE
+        return _found(self._work.freedoms.vdot) if status == Status.OK else np.full(self.nv, np.nan)
+
+    def inputs(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return (nv, columns) what accelerations gain of a unit torque of each column."""
+        columns = len(self.tables.columns)
+        return slopes_in(self.vdot(q, v, duals(np.zeros(columns), np.eye(columns))), columns)
+
+    def _move(self, q: np.ndarray, v: np.ndarray, control: Any = None) -> Any:
+        """Fill kinematics, and what drives want; returns the system that it was done in."""
+        for now, fresh in self._scratch:
+            now[:] = fresh  # what is left there has derivatives along other directions
+        system = (self._tables, control or objects(self.mechanism.control), self._work, None)
+        _plain(follow)(system, self.t)
+        _plain(move)(system, q.astype(object), v.astype(object))
+        return system
+
+    def _accelerate(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray | None) -> int:
+        """Fill the accelerations, by the rows that were chosen.  Returns a status."""
+        system = self._move(q, v, self._acting(q, v, torques))
+        status: int = _plain(factorise)(system, 0)
+        if status != Status.OK:
+            return status
+        _plain(apply_forces)(system, self.t, q.astype(object), v.astype(object))
+        if not self.tables.one.lends[0]:
+            status = _plain(respond)(system)
+            return status
+        tables, work = self._tables, self._work
+        for _ in range(PASSES):  # gives back what that inertia took; see `sim.mechanism.lending`
+            _plain(free_response)(system)
+            _plain(solve_loops)(system)
+            _plain(give_back)(tables.freedoms, tables.one, work.freedoms, work.one)
+        return status
+
+    def _acting(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray | None) -> Any:
+        """Return the controls of now, with the torques of laws, and of the caller, among what is held."""
+        control = objects(self.mechanism.control)
+        control.enabled[: len(self.tables.laws)] = 0
+        control.acts[0] = 1
+        for more in (None if self.laws is None else self.laws(q, v), torques):
+            if more is not None:
+                control.held[:] = control.held + more
+        return control
 
 
-def _of_row(blocks: list[Block], n: int, code: int, pitch: float, part: Callable[..., np.ndarray]) -> np.ndarray:
-    """Return what a row is in block n, and in the block of a gear's second freedom beside."""
-    own, mate = part(blocks[n], code, pitch), blocks[n].mate
-    return own if mate < 0 else own + blocks[mate].factor * part(blocks[mate], blocks[mate].code)
+def _chosen(work: Any) -> tuple[np.ndarray, ...]:
+    """Return what tells which rows act; see `keep_rows`."""
+    return work.keeps, work.rows.kept, work.rows.kept_place, work.one.kept_rank, work.one.scale
+
+
+def _found(numbers: np.ndarray) -> np.ndarray:
+    """Return a copy of what was found: of floats where no number has derivatives."""
+    kinds = {type(number) for number in numbers.tolist()}
+    return numbers.astype(float) if kinds <= {float, int} else numbers.copy()
+
+
+def refuse_answers(tables: Tables, control: Control) -> None:
+    """Refuse formulas that act and read what follows from what acts.
+
+    Raises
+    ------
+    LinearError
+    """
+    acting = [int(program) for n, (program, _) in enumerate(tables.applied) if control.enabled[len(tables.laws) + n]]
+    acting += [int(program) for program in np.ravel(tables.forces.programs) if program >= 0]
+    for program in acting:
+        first, last = tables.programs[program]
+        for operation in tables.codes[first:last, 0].tolist():
+            if operation in _ANSWERS:
+                raise LinearError(
+                    f"a formula of a force or a controller reads a {_ANSWERS[operation]}, which has no linear model "
+                    "here; disable it"
+                )
+
+
+def quaternions(tables: Tables) -> dict[int, int]:
+    """Return link -> where its quaternion stands in q, of links that have one."""
+    links = tables.links
+    return {int(b): int(links.q[b] + links.quaternion[b] - links.v[b]) for b in np.flatnonzero(links.quaternion >= 0)}
+
+
+def matrix_of(quaternion: np.ndarray) -> np.ndarray:
+    """Return the rotation matrix (3, 3) of a quaternion (4,), floats or dual numbers."""
+    return np.array(_plain(rotation_of)(*quaternion.tolist())).reshape(3, 3)
 
 
 def independent_rows(J: np.ndarray) -> np.ndarray:

@@ -1,12 +1,14 @@
 """Controllers that are functions in Python: their torques, and derivatives by central differences.
 
-A function that the author wrote takes no complex numbers; what comes out is good to about ten digits.
+A function that the author wrote takes floats alone; what comes out is good to about ten digits.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from sim.analysis.linear.duals import duals, slopes_in, values_in
+from sim.analysis.linear.equations import quaternions
 from sim.kernels.project import add_freedoms
 from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
@@ -15,7 +17,7 @@ DIFFERENCE = 1e-5  # m or rad, and per second: of central differences
 
 
 class Laws:
-    """What enabled laws apply, as a function of complex states that have one real part in common."""
+    """What enabled laws apply, as a function of states."""
 
     def __init__(self, flow: Flow, controllers: Controllers):
         self.flow, self.controllers = flow, controllers
@@ -30,28 +32,30 @@ class Laws:
         return list(dict.fromkeys(use.name for use, _ in self.acting))
 
     def __call__(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return (k, columns) torques at q (k, nq), v (k, nv)."""
-        at = np.concatenate([q[0].real, v[0].real])
+        """Return (columns,) torques at q (nq,), v (nv,), floats or dual numbers."""
+        q_here, v_here = values_in(q), values_in(v)
+        at = np.concatenate([q_here, v_here])
         if not np.array_equal(at, self._at):
             self._at = at
-            self._differentiate(q[0].real.copy(), v[0].real.copy())
-        beside = np.hstack([self._freedoms(q), v.imag])
-        if not (np.iscomplexobj(q) or np.iscomplexobj(v)):
-            return np.repeat(self._torque[None], len(q), axis=0)
-        return self._torque + 1j * beside @ self._by_state.T
+            self._differentiate(q_here, v_here)
+        if v.dtype == float:
+            return self._torque
+        n = len(v[0].slopes)
+        beside = np.vstack([self._freedoms(q_here, slopes_in(q, n)), slopes_in(v, n)])
+        return duals(self._torque, self._by_state @ beside)
 
-    def _freedoms(self, q: np.ndarray) -> np.ndarray:
-        """Return (k, nv) the imaginary parts of q as displacements of freedoms."""
-        links, out = self.flow.structure.tables.links, np.zeros((len(q), self.flow.structure.sizes.v))
+    def _freedoms(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """Return (nv, directions) derivatives of q as displacements of freedoms."""
+        tables = self.flow.structure.tables
+        links, at, out = tables.links, quaternions(tables), np.zeros((self.flow.structure.sizes.v, dq.shape[1]))
         for b in range(1, len(links)):
-            ball, a, k, nv = (int(links[name][b]) for name in ("quaternion", "q", "v", "nv"))
-            plain = ball - k if ball >= 0 else nv
-            out[:, k : k + plain] = q[:, a : a + plain].imag
-            if ball >= 0:
-                a, k = a + plain, ball
-                w, x, y, z = q[0, a : a + 4].real
+            a, k, nv = (int(links[name][b]) for name in ("q", "v", "nv"))
+            plain = at[b] - a if b in at else nv
+            out[k : k + plain] = dq[a : a + plain]
+            if b in at:
+                w, x, y, z = q[at[b] : at[b] + 4]
                 of = 2.0 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
-                out[:, k : k + 3] = q[:, a : a + 4].imag @ of.T
+                out[k + plain : k + nv] = of @ dq[at[b] : at[b] + 4]
         return out
 
     def _differentiate(self, q: np.ndarray, v: np.ndarray) -> None:

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sim.analysis.linear.acting import LinearError
+from sim.analysis.linear.equations import LinearError
 from sim.analysis.linear.roots import matched
 
 BUCKLING, FLUTTER, HOPF = "buckling", "flutter", "Hopf"

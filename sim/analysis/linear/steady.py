@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sim.analysis.linear.acting import LinearError
-from sim.analysis.linear.equations import RANK, STEP, Equations, null_space
+from sim.analysis.linear.duals import duals, slopes_in, values_in
+from sim.analysis.linear.equations import RANK, Equations, LinearError, null_space
 from sim.analysis.linear.symmetry import broken_by, fields, lone, symmetries
 from sim.assembly.loop_closure import close_positions, close_velocities
 from sim.kernels.project import add_freedoms
@@ -17,7 +17,6 @@ from sim.simulation.flow import Flow
 from sim.simulation.structure_changes import engage
 
 STEADY = 1e-7  # rates that must rest and accelerations that must be those of the symmetry, over 1 + |v|: steady below
-PIECE = 16  # states that are answered at once: each takes room by the square of the freedoms
 STILL = 1e-9  # the same, below which a motion is steady without turns
 FOUND = 1e-12  # the same, at which Newton's iteration for a steady motion ends
 STEPS, STRIDE = 40, 0.3  # of it; longest step, in m or rad and per second
@@ -53,9 +52,10 @@ class Frame:
 class Looker:
     """One structure, looked at where it stands or beside there."""
 
-    def __init__(self, flow: Flow, equations: Equations):
-        self.flow, self.equations = flow, equations
+    def __init__(self, flow: Flow, laws: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None):
+        self.flow = flow
         self.mechanism = Mechanism.of(flow.model, flow.structure, flow.control, flow.t)
+        self.equations = Equations(self.mechanism, laws)
 
     def bring(self, q: np.ndarray, v: np.ndarray) -> bool:
         """Bring q and v to the constraints, in place; tell whether they got there."""
@@ -65,7 +65,7 @@ class Looker:
 
     def tangents(self, q: np.ndarray, at: States) -> tuple[np.ndarray, np.ndarray]:
         """Return N_p (nv, positions) and N_v (nv, rates): motions of states that keep the rows at q."""
-        J = self.equations.jacobian(q[None])[0]
+        J = self.equations.jacobian(q)
         return (
             null_space(J[self.equations.positions], at.positions),
             null_space(J[self.equations.hard], at.rates),
@@ -80,8 +80,7 @@ class Looker:
             for share in SHARES:
                 there, rates = q.copy(), v + share * spin
                 add_freedoms(self.flow.structure.tables.links, share * way, 1.0, there)
-                with np.errstate(all="ignore"):
-                    broken = broken_by(self.equations, there, rates) if self.bring(there, rates) else None
+                broken = broken_by(self.equations, there, rates) if self.bring(there, rates) else None
                 if broken is not None and np.all(np.isfinite(broken)):
                     found.append(broken)
                     break
@@ -92,13 +91,13 @@ class Looker:
 
         Where freedoms alone will do, nothing turns: a sleeping top spins, and its axes stand still.
         """
-        here = fields(self.equations, q[None], v[None])
-        aim = np.concatenate([v, self.equations.vdot(q[None], v[None])[0]])
+        here = fields(self.equations, q, v)
+        aim = np.concatenate([v, self.equations.vdot(q, v)])
         turned = basis[len(v) :]
         _, s, Vt = np.linalg.svd(turned) if turned.size else (0, np.zeros(0), np.eye(basis.shape[1]))
         still = basis @ Vt[int(np.sum(s > 1e-9)) :].T
         for of in (still, basis):
-            Z = np.vstack([here.moved[0] @ of, here.turned[0] @ of])
+            Z = np.vstack([here.moved @ of, here.turned @ of])
             y = np.linalg.lstsq(Z, aim, rcond=1e-10)[0] if Z.shape[1] else np.zeros(0)
             frame = Frame(basis, of @ y, (aim - Z @ y).reshape(2, -1))
             if frame.off <= STILL * (1.0 + float(np.abs(v).max(initial=0.0))):
@@ -113,38 +112,39 @@ class Looker:
         """Tell whether a state follows a symmetry."""
         return frame.off <= STEADY * (1.0 + float(np.abs(v).max(initial=0.0)))
 
-    def slopes(self, q: np.ndarray, v: np.ndarray, frame: Frame, at: States, step: float = STEP) -> np.ndarray:
+    def slopes(self, q: np.ndarray, v: np.ndarray, frame: Frame, at: States) -> np.ndarray:
         """Return (2 nv, states): derivatives of rates and accelerations against the frame, along the constraints.
 
         Columns are changes of independent positions, with dependent rates following the rows, then of independent
         rates.
         """
-        equations = self.equations
         N_p, N_v = self.tangents(q, at)
         n, m = N_p.shape[1], N_v.shape[1]
-        dq, dv = np.zeros((2, n + m, len(v)), complex)
-        dq[:n], dv[n:] = 1j * step * N_p.T, 1j * step * N_v.T
-        slopes = np.zeros((2 * len(v), n + m))
-        for first in range(0, n + m, PIECE):
-            piece, of_positions = slice(first, first + PIECE), max(n - first, 0)
-            there, rates = equations.beside(q, dq[piece]), v + dv[piece]
-            rates[:of_positions] = self._completed(there[:of_positions], rates[:of_positions], at)
-            Z = fields(equations, there, rates)
-            value = [rates - Z.moved @ frame.along, equations.vdot(there, rates) - Z.turned @ frame.along]
-            slopes[:, piece] = np.hstack(value).imag.T / step
-        return slopes
+        there, rates = self.beside(q, v, np.hstack([N_p, 0.0 * N_v]), np.hstack([0.0 * N_p, N_v]), at)
+        Z = fields(self.equations, there, rates)
+        of_rates = slopes_in(rates - Z.moved @ frame.along, n + m)
+        of_accelerations = slopes_in(self.equations.vdot(there, rates) - Z.turned @ frame.along, n + m)
+        return np.vstack([of_rates, of_accelerations])
 
-    def _completed(self, q: np.ndarray, v: np.ndarray, at: States) -> np.ndarray:
-        """Return v (k, nv) with the dependent rates that the rows ask for at q (k, nq)."""
+    def beside(
+        self, q: np.ndarray, v: np.ndarray, dq: np.ndarray, dv: np.ndarray, at: States
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state with derivatives dq and dv (nv, directions), the dependent rates following the rows."""
+        there, rates = self.equations.beside(q, v, dq, dv)
+        return there, self.completed(there, rates, at)
+
+    def completed(self, q: np.ndarray, v: np.ndarray, at: States) -> np.ndarray:
+        """Return v (nv,) with the dependent rates that the rows ask for at q (nq,); floats or dual numbers."""
         equations, kept = self.equations, self.equations.kept
-        if not len(kept) or not len(q):
+        if not len(kept):
             return v
-        J = equations.jacobian(q)[:, kept]
-        wanted = (self.flow.structure.tables.rows.scale * equations.want[:, 1])[kept]
-        dependent = np.setdiff1d(np.arange(v.shape[1]), at.rates)
-        right = wanted - np.einsum("krv,kv->kr", J[:, :, at.rates], v[:, at.rates])
-        out = v.copy()
-        out[:, dependent] = np.linalg.solve(J[:, :, dependent], right[:, :, None])[:, :, 0]
+        dependent = np.setdiff1d(np.arange(len(v)), at.rates)
+        J, slip, out = equations.jacobian(values_in(q))[np.ix_(kept, dependent)], equations.slips(q, v)[kept], v.copy()
+        if v.dtype == float:
+            out[dependent] -= np.linalg.solve(J, slip)
+        else:
+            off = np.linalg.solve(J, np.column_stack([values_in(slip), slopes_in(slip, len(v[0].slopes))]))
+            out[dependent] -= duals(off[:, 0], off[:, 1:])
         return out
 
     def refuse_singular(self, q: np.ndarray, v: np.ndarray, at: States) -> None:
@@ -160,11 +160,10 @@ class Looker:
         N_p, N_v = self.tangents(q, at)
         if not len(lost) or not N_p.shape[1]:
             return
-        there = equations.beside(q, 1j * STEP * N_p.T)
         rates = v + N_v @ np.random.default_rng(7).normal(size=N_v.shape[1])
-        rates = self._completed(there, np.repeat(rates[None].astype(complex), len(there), axis=0), at)
-        opened = np.abs(np.einsum("krv,kv->kr", equations.jacobian(there)[:, lost], rates).imag) / STEP
-        limit = SINGULAR * self.flow.model.length * (1.0 + float(np.abs(rates.real).max()))
+        beside = self.beside(q, rates, N_p, 0.0 * N_p, at)
+        opened = np.abs(slopes_in(equations.slips(*beside), N_p.shape[1])[lost].T)
+        limit = SINGULAR * self.flow.model.length * (1.0 + float(np.abs(rates).max()))
         if opened.max() > limit:
             k, r = np.unravel_index(int(np.argmax(opened)), opened.shape)
             joint = int(self.flow.structure.tables.blocks.joint[int(rows.block[lost[r]])])
@@ -207,7 +206,7 @@ class Looker:
             add_freedoms(self.flow.structure.tables.links, N_p @ x[: N_p.shape[1]], 1.0, q)
             close_positions(self.mechanism, q, np.zeros(len(v), bool))
             v[at.rates] += x[N_p.shape[1] :]
-            v[:] = self._completed(q[None], v[None], at)[0]
+            v[:] = self.completed(q, v, at)
             engage(self.flow.model, self.flow.structure, self.mechanism, self.flow.control)
             self.equations.choose_rows(q)
             after = self.frame(q, v, basis)
@@ -227,11 +226,11 @@ class Looker:
         Levenberg and Marquardt's, damped by what is left over: where steady motions come in families, undamped
         steps run along the family, to rest at last (Yamashita & Fukushima 2001).
         """
-        here, basis = fields(self.equations, q[None], v[None]), frame.basis
+        here, basis = fields(self.equations, q, v), frame.basis
         rows = np.concatenate([at.positions, len(v) + at.rates])  # what is left over is tangent: the others follow
         D, left = self.slopes(q, v, frame, at)[rows], frame.gap.ravel()[rows]
         n, s = D.shape[1], basis.shape[1]
-        Z = np.vstack([here.moved[0] @ basis, here.turned[0] @ basis])[rows]
+        Z = np.vstack([here.moved @ basis, here.turned @ basis])[rows]
         A = np.vstack([np.hstack([D, -Z]), np.hstack([np.sqrt(damping) * np.eye(n), np.zeros((n, s))])])
         x: np.ndarray = np.linalg.lstsq(A, np.concatenate([-left, np.zeros(n)]), rcond=1e-9)[0][:n]
         return x * min(1.0, STRIDE / max(float(np.abs(x).max(initial=0.0)), 1e-300))
@@ -272,8 +271,7 @@ def choose_states(looker: Looker, q: np.ndarray, basis: np.ndarray, wished: Sequ
     """
     equations, model = looker.equations, looker.flow.model
     equations.choose_rows(q)
-    J = equations.jacobian(q[None])[0]
-    looker.mechanism.look(q, np.zeros(equations.nv))
+    J = equations.jacobian(q)
     scale = 1.0 / np.sqrt(np.diag(looker.mechanism.inertia()))
     joint = np.asarray(equations.tables.links.joint)[np.asarray(equations.tables.freedoms.owner, int)]
     alone = np.linalg.norm(basis[: equations.nv], axis=1) > 1.0 - 1e-9

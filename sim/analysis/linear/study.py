@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from sim.analysis.linear.acting import Acting, LinearError
-from sim.analysis.linear.equations import STEP, Equations
+from sim.analysis.linear.duals import slopes_in
+from sim.analysis.linear.equations import LinearError
 from sim.analysis.linear.laws import Laws
-from sim.analysis.linear.poses import Motion
 from sim.analysis.linear.roots import ROUNDOFF, roots, spread
 from sim.analysis.linear.stability import Crossing, crossings
 from sim.analysis.linear.steady import Frame, Looker, States, choose_states, freedom_names
 from sim.analysis.linear.symmetry import fields, turns
+from sim.assembly.loop_closure import close_positions
+from sim.kernels.project import add_freedoms
 from sim.kernels.system import SETTLE, START
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
@@ -23,12 +25,12 @@ from sim.scene.spec import Scene
 from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator
 
-SECOND_STEP = 1e-20  # of the complex step that the first is held against
 # Entries of a column below this, over the largest entry of A, are zero: that state feeds nothing back.
 NOTHING = 1e-12
 OFF = 1e-6  # of a motion: part of it that is off the symmetries, below which it is one
 OF_DIFFERENCES = 1e-8  # of A's entries, by central differences
 DOUBTFUL = 1e-6  # of the largest acceleration: what is farther from the engine is not to be trusted
+APART = 2e-4  # m or rad, and per second: differences of the engine that derivatives are held against
 RUNS = 1e-9  # m/s or rad/s: what is slower is not said to run on
 
 
@@ -52,8 +54,8 @@ class Linearization:
     follows : name -> rate, of the freedoms and turns that run on steadily
     notes : what was not differentiated exactly, or held still
     size, error : sizes (n, n) of the terms that entries of A were summed from, and the error of the entries over these
-    trust : `steps`, largest difference of A between two complex steps, relative to its largest entry; `engine`,
-        largest difference between the accelerations here and those of the kernels, relative to the largest
+    trust : `engine`, largest difference between the accelerations here and those of the compiled kernels, relative to
+        the largest; `differences`, the same of their derivatives along a direction at random and differences of those
     """
 
     t: float
@@ -142,7 +144,7 @@ def linearize(
     _refuse(simulator)
     try:
         return _linearized(simulator, at == "steady" and not isinstance(source, Simulator), inputs, states)
-    except np.linalg.LinAlgError as error:
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
         when = f"t = {simulator.flow.t:.9g} s"
         raise LinearError(f"{when}: numbers of this model are larger than floats hold ({error})") from error
 
@@ -189,10 +191,8 @@ def _refuse(simulator: Simulator) -> None:
 def _looker(simulator: Simulator) -> tuple[Looker, Laws]:
     flow = simulator.flow
     flow._refresh_wrenches()
-    tables = flow.structure.tables
     laws = Laws(flow, simulator.now.controllers)
-    equations = Equations(tables, Acting(tables, flow.control, flow.t, laws if laws.acting else None))
-    return Looker(flow, equations), laws
+    return Looker(flow, laws if laws.acting else None), laws
 
 
 def _settled(simulator: Simulator) -> tuple[np.ndarray, np.ndarray]:
@@ -212,6 +212,34 @@ def _of_engine(simulator: Simulator, q: np.ndarray, v: np.ndarray) -> np.ndarray
     flow.ask(START, y, y)
     flow.ask(SETTLE, y, slope)
     return slope[n.q : n.q + n.v]
+
+
+def _of_differences(simulator: Simulator, looker: Looker, q: np.ndarray, v: np.ndarray, at: States) -> float:
+    """Return how far derivatives along a direction at random are from differences of the engine, over the largest."""
+    rng, links = np.random.default_rng(11), simulator.flow.structure.tables.links
+    dq, dv = (N @ rng.normal(size=N.shape[1]) for N in looker.tangents(q, at))
+    here = slopes_in(looker.equations.vdot(*looker.beside(q, v, dq[:, None], dv[:, None], at)), 1)[:, 0]
+
+    def beside(h: float) -> np.ndarray:
+        there = q.copy()
+        add_freedoms(links, h * dq, 1.0, there)
+        close_positions(looker.mechanism, there, np.zeros(len(v), bool))
+        return _of_engine(simulator, there, looker.completed(there, v + h * dv, at))
+
+    wide, narrow = ((beside(h) - beside(-h)) / (2.0 * h) for h in (APART, 0.5 * APART))
+    engine = (4.0 * narrow - wide) / 3.0
+    return float(np.abs(here - engine).max() / max(np.abs(engine).max(), 1.0))
+
+
+@contextmanager
+def untouched(flow: Flow) -> Iterator[None]:
+    """Leave a flow as it was, whatever its kernels are asked meanwhile."""
+    before = [(array, array.copy()) for array in (*flow.work, *flow.control) if isinstance(array, np.ndarray)]
+    try:
+        yield
+    finally:
+        for array, then in before:
+            array[:] = then
 
 
 def _freedoms(flow: Any, names: Sequence[str]) -> list[int]:
@@ -251,10 +279,9 @@ def _model(
     flow, nv = simulator.flow, len(v)
     names = freedom_names(flow)
     rows = np.concatenate([choice.positions, nv + choice.rates])
-    A, again = (looker.slopes(q, v, frame, choice, step)[rows] for step in (STEP, SECOND_STEP))
-    answer = looker.equations.answer(q[None], v[None])
+    A = looker.slopes(q, v, frame, choice)[rows]
     B = np.zeros((len(rows), len(columns)))
-    B[len(choice.positions) :] = answer.inputs[0][choice.rates][:, columns].real
+    B[len(choice.positions) :] = looker.equations.inputs(q, v)[choice.rates][:, columns]
     fed = feeding_back(A, _changes(looker, q, v, frame, choice))
     inner = np.ix_(fed, fed)
     eigenvalues, vectors = roots(A[inner])
@@ -262,11 +289,12 @@ def _model(
     modes[fed] = vectors
     size, error = _sizes(flow, A, choice), _error(v, frame, laws, steady)
     zeros = np.zeros(len(rows) - len(fed))
-    engine, here = _of_engine(simulator, q, v), answer.vdot[0].real
-    trust = {
-        "steps": float(np.abs(A - again).max(initial=0.0) / max(np.abs(A).max(initial=0.0), 1e-300)),
-        "engine": float(np.abs(here - engine).max() / max(np.abs(engine).max(), 1.0)),
-    }
+    with untouched(flow):
+        engine, here = _of_engine(simulator, q, v), looker.equations.vdot(q, v)
+        trust = {
+            "engine": float(np.abs(here - engine).max() / max(np.abs(engine).max(), 1.0)),
+            "differences": _of_differences(simulator, looker, q, v, choice),
+        }
     states = [names[k] for k in choice.positions] + [f"rate({names[k]})" for k in choice.rates]
     return Linearization(
         t=flow.t, states=tuple(states), A=A, B=B, inputs=tuple(flow.model.column_names[c] for c in columns),
@@ -294,7 +322,7 @@ def feeding_back(A: np.ndarray, changes: np.ndarray) -> np.ndarray:
 def _changes(looker: Looker, q: np.ndarray, v: np.ndarray, frame: Frame, at: States) -> np.ndarray:
     """Return the mask of positions off the symmetries: a root of theirs that is zero is not so by nature."""
     N_p, _ = looker.tangents(q, at)
-    Z = fields(looker.equations, q[None], v[None]).moved[0] @ frame.basis
+    Z = fields(looker.equations, q, v).moved @ frame.basis
     rest = N_p - Z @ np.linalg.lstsq(Z, N_p, rcond=1e-10)[0] if Z.shape[1] else N_p
     moved = np.linalg.norm(rest, axis=0) > OFF * np.linalg.norm(N_p, axis=0)
     return np.concatenate([moved, np.zeros(len(at.rates), bool)])
@@ -318,19 +346,18 @@ def _error(v: np.ndarray, frame: Frame, laws: Laws, steady: bool) -> float:
 
 def _pose(looker: Looker, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
     """Return the coordinates of the tree's freedoms by name."""
-    equations, tables = looker.equations, looker.flow.structure.tables
-    motion = Motion(tables, equations.links, q[None])
-    coordinate, _ = equations.acting.columns(motion, [], q[None], v[None])
-    of = [link.column + i for link in equations.links[1:] for i in range(link.nv)]
-    return dict(zip(freedom_names(looker.flow), coordinate[0, of].tolist(), strict=True))
+    links = looker.flow.structure.tables.links
+    looker.mechanism.look(q, v)
+    of = [int(c) + i for c, nv in zip(links.column[1:], links.nv[1:], strict=True) for i in range(nv)]
+    return dict(zip(freedom_names(looker.flow), looker.mechanism.work.coordinate[of].tolist(), strict=True))
 
 
 def _followed(looker: Looker, frame: Frame) -> dict[str, float]:
     """Return name -> rate of what runs on: freedoms, and turns about axes of the parent's side of a joint."""
     model, carrier = looker.flow.model, looker.flow.structure.carrier
-    names, links = freedom_names(looker.flow), looker.equations.links
+    names, links = freedom_names(looker.flow), looker.flow.structure.tables.links
     for b, axis in turns(looker.equations):
-        joint = int(carrier[links[b].body])
+        joint = int(carrier[links.body[b]])
         names.append(
             f"{model.joint_names[joint]} about {'xyz'[axis]} of {model.body_names[model.joints.parent[joint]]}"
         )

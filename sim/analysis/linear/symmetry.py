@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.analysis.linear.complex_step import crossed, matrix_of
-from sim.analysis.linear.equations import STEP, Equations
+from sim.analysis.linear.duals import slopes_in
+from sim.analysis.linear.equations import Equations, matrix_of, quaternions
+from sim.mechanism.dense import crossed
 
 # Singular values of the equations for symmetries below this, relative to the largest, are zero.  Smaller: roundoff
 # hides symmetries.  Larger: what nearly is one counts.
@@ -21,7 +22,7 @@ SYMMETRIC = 1e-8
 
 @dataclass(frozen=True)
 class Fields:
-    """What generators do to k states: displacements (k, nv, generators) of freedoms, and changes of rates likewise."""
+    """What generators do to a state: displacements (nv, generators) of freedoms, and changes of rates likewise."""
 
     moved: np.ndarray
     turned: np.ndarray
@@ -34,39 +35,37 @@ def count(equations: Equations) -> int:
 
 def turns(equations: Equations) -> list[tuple[int, int]]:
     """Return link and axis of F of every generator that is a turn."""
-    axes = [(0, 1, 2) if link.quaternion >= 0 else (2,) if link.rides else () for link in equations.links]
+    links = equations.tables.links
+    axes = (
+        (0, 1, 2) if ball >= 0 else (2,) if rides else () for ball, rides in links[["quaternion", "rides"]].tolist()
+    )
     return [(b, i) for b, of_link in enumerate(axes) if b for i in of_link]
 
 
 def fields(equations: Equations, q: np.ndarray, v: np.ndarray) -> Fields:
-    """Return what every generator does to q (k, nq) and, linearly, to v (k, nv): freedoms first, then turns.
+    """Return what every generator does to q (nq,) and, linearly, to v (nv,): freedoms first, then turns.
 
-    A turn about an axis of F turns the velocity of a free joint along; displacements about the child's own axes
-    leave angular velocities where they are, so that in the child's axes they turn back.
+    Floats or dual numbers.  A turn about an axis of F turns the velocity of a free joint along; displacements about the
+    child's own axes leave angular velocities where they are, so that in the child's axes they turn back.
     """
-    nv = equations.nv
-    shape = (len(q), nv, count(equations))
-    moved, turned = np.zeros(shape, q.dtype), np.zeros(shape, np.result_type(q, v))
-    moved[:, range(nv), range(nv)] = 1.0
-    g = nv
-    for link in equations.links[1:]:
-        a, k = link.q, link.v
-        if link.rides and link.quaternion < 0:  # slides along x and y, a turn about z
-            moved[:, k, g], moved[:, k + 1, g], moved[:, k + 2, g] = -q[:, a + 1], q[:, a], 1.0
-            turned[:, k, g], turned[:, k + 1, g] = -v[:, k + 1], v[:, k]
-            g += 1
-        elif link.quaternion >= 0:
-            r, s = link.quaternion, a + link.plain
-            R = matrix_of(q[:, s : s + 4])
+    nv, g, links = equations.nv, equations.nv, equations.tables.links
+    moved, turned = (np.zeros((nv, count(equations)), x.dtype) for x in (q, v))
+    moved[range(nv), range(nv)] = 1.0
+    at, units = quaternions(equations.tables), np.eye(3)
+    for b, (a, k, ball, rides) in enumerate(links[["q", "v", "quaternion", "rides"]].tolist()):
+        if b in at:
+            R = matrix_of(q[at[b] : at[b] + 4])
             for i in range(3):
-                e = np.zeros((len(q), 3))
-                e[:, i] = 1.0
-                turned[:, r : r + 3, r + i] = -crossed(e, v[:, r : r + 3])
-                moved[:, r : r + 3, g] = R[:, i]
-                if link.plain:
-                    moved[:, k : k + 3, g] = crossed(e, q[:, a : a + 3])
-                    turned[:, k : k + 3, g] = crossed(e, v[:, k : k + 3])
+                turned[ball : ball + 3, ball + i] = -crossed(units[i], v[ball : ball + 3])
+                moved[ball : ball + 3, g] = R[i]
+                if ball > k:
+                    moved[k : k + 3, g] = crossed(units[i], q[a : a + 3])
+                    turned[k : k + 3, g] = crossed(units[i], v[k : k + 3])
                 g += 1
+        elif b and rides:  # slides along x and y, a turn about z
+            moved[k, g], moved[k + 1, g], moved[k + 2, g] = -q[a + 1], q[a], 1.0
+            turned[k, g], turned[k + 1, g] = -v[k + 1], v[k]
+            g += 1
     return Fields(moved, turned)
 
 
@@ -75,17 +74,14 @@ def broken_by(equations: Equations, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
     Rows of positions keep their residuals, J v stays, and vdot moves along: D vdot . X = X vdot.
     """
-    here = fields(equations, q[None], v[None])
-    vdot = equations.vdot(q[None], v[None])[0]
-    wanted = fields(equations, q[None], vdot[None]).turned[0]
-    dq, dv = here.moved[0].T, here.turned[0].T
-    beside, rates = equations.beside(q, 1j * STEP * dq), v + 1j * STEP * dv
-    J = equations.jacobian(beside)
-    slip = np.einsum("krv,kv->kr", J, rates).imag[:, equations.hard] / STEP
+    here = fields(equations, q, v)
+    wanted = fields(equations, q, equations.vdot(q, v)).turned
+    beside, n = equations.beside(q, v, here.moved, here.turned), count(equations)
+    slip = slopes_in(equations.slips(*beside), n)[equations.hard]
     steady = equations.driven & (np.abs(equations.want[:, 2]) == 0.0)  # time moves these along
-    gap = J.real[0, equations.positions & ~steady] @ here.moved[0]
-    bent = equations.vdot(beside, rates).imag.T / STEP - wanted
-    return np.vstack([gap, slip.T, bent])
+    gap = equations.jacobian(q)[equations.positions & ~steady] @ here.moved
+    bent = slopes_in(equations.vdot(*beside), n) - wanted
+    return np.vstack([gap, slip, bent])
 
 
 def symmetries(broken: np.ndarray) -> np.ndarray:
