@@ -75,4 +75,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return what callers use: the public names, and what every module has."""
-    return sorted([*_PUBLIC, *(name for name in globals() if name.startswith("__"))])
+    return [*_PUBLIC, *(name for name in globals() if name.startswith("__"))]

@@ -47,19 +47,12 @@ def choose(J_C: np.ndarray, scale: np.ndarray, preferred: np.ndarray | None = No
     before = np.zeros(A.shape[1], bool)
     if preferred is not None:
         before[preferred] = True
-    free = np.ones(A.shape[1], bool)
     taken: list[int] = []
     largest = float(np.linalg.norm(A, axis=0).max(initial=0.0))
-    for _ in range(min(A.shape)):
-        size = np.linalg.norm(A, axis=0)
-        size[~free] = 0.0
-        if not size.max() > RANK * largest:
-            break
-        worth = np.where(before, 10.0 * size, size)
-        k = int(np.argmax(worth))
+    while (size := np.linalg.norm(A, axis=0)).max(initial=0.0) > RANK * largest:
+        k = int(np.argmax(np.where(before, 10.0 * size, size)))
         direction = A[:, k] / size[k]
         A = A - np.outer(direction, direction @ A)
-        free[k] = False
         taken.append(k)
     return np.array(taken, int), len(taken)
 
@@ -113,8 +106,8 @@ def forward_dynamics(g: Generalised, M: np.ndarray, bias: np.ndarray, tau: np.nd
     whole[g.independent] = np.eye(len(g.independent))
     whole[g.dependent] = g.H
     tau_G = whole.T @ tau
-    W = whole[: M.shape[0]]
-    b = W.T @ (M @ drift[: M.shape[0]] + bias)
+    W = whole[: len(M)]
+    b = W.T @ (M @ drift[: len(M)] + bias)
     A = W.T @ M @ W
     acceleration = np.linalg.solve(A, tau_G - b) if len(g.independent) else np.zeros(0)
     return whole @ acceleration + drift

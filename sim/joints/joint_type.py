@@ -175,18 +175,12 @@ class JointType:
     def measured(self) -> tuple[Angle, ...]:
         """How each freedom's coordinate is read from R_FM where it is an angle.
 
-        Of one turn about z by its own formula.  R = R_a(first) R_b(second), with c the third axis and s the sign of
-        (a, b, c): the column b of R is (.., cos first e_b + s sin first e_c), the row a (.., cos second, s sin second).
+        R_x(first) R_z(second) has the column z (0, -sin first, cos first) and the row x (cos second, -sin second, 0).
         """
-        slides = [Angle() for _ in self.slides]
-        if len(self.turns) == 1:
-            return (*slides, Angle((Y, X), (X, X), 1))
-        if len(self.turns) == 2:
-            a, b = self.turns
-            c = 3 - a - b
-            s = 1 if (a + 1) % 3 == b else -1
-            return (*slides, Angle((c, b), (b, b), s), Angle((a, c), (a, a), s))
-        return (*slides, *(Angle() for _ in range(self.freedoms - len(slides))))
+        turns = {
+            (): (), (Z,): (Angle((Y, X), (X, X), 1),), (X, Z): (Angle((Y, Z), (Z, Z), -1), Angle((X, Y), (X, X), -1)),
+        }[self.turns]  # fmt: skip
+        return (*(Angle() for _ in self.slides), *turns, *((Angle(),) * 3 if self.ball >= 0 else ()))
 
     # ---- in a scene ----
 

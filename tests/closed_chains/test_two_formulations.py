@@ -187,7 +187,17 @@ def test_dependent_coordinates_are_chosen_by_their_pivots() -> None:
     assert choose(J, one, np.array([2, 3]))[0].tolist() == [3, 2]
     assert choose(J, np.array([1.0, 1.0, 0.09, 1.0]), np.array([2]))[0].tolist() == [0, 1]  # less than a tenth
     assert choose(np.vstack([J, J[:1] + J[1:]]), one)[1] == 2 and choose(np.zeros((3, 4)), one)[1] == 0
-    assert choose(np.zeros((0, 4)), one)[0].tolist() == []
+    assert choose(np.zeros((0, 4)), one)[0].tolist() == [] and choose(np.zeros((4, 0)), np.zeros(0))[1] == 0
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_what_counts_as_a_pivot_is_a_share_of_the_longest_column(size: float) -> None:
+    """A hundred columns (1, 1) and one (1, 1 + d): what the first leaves of that one is half d, of its length."""
+    for d, rank in ((2.2e-7, 2), (1.8e-7, 1), (-2.2e-7, 2), (0.0, 1)):
+        J = np.ones((2, 101))
+        J[1, 7] += d
+        assert choose(size * J, np.ones(101))[1] == rank
 
 
 @pytest.mark.fast

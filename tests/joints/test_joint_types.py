@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from sim.analysis.verification import oracle_joints
 from sim.joints import JOINT_TYPES
-from sim.joints.joint_type import SKEW, JointType, X, Y, Z, ball, slide, turn
+from sim.joints.joint_type import BALL, SKEW, JointType, X, Y, Z, ball, slide, turn
 from sim.kernels.tables import UNIVERSAL_ROW
 from sim.mechanism.frames import Pose
 from sim.mechanism.joint_motion import coordinates, motion, open_by, rates
@@ -110,6 +113,94 @@ def test_what_directs_the_axes_is_asked_for_where_it_matters() -> None:
     assert JOINT_TYPES["planar"].keys == both
     pin_in_slot = JointType(name="slot", motions=(slide(X), turn(Z)), z="axis", x="second_axis")
     assert pin_in_slot.needed == both and pin_in_slot.locked == (1, 2, 3, 4) and pin_in_slot.free == (0, 5)
+
+
+def products() -> list[JointType]:
+    """Return all types that slides, turns and a ball can make, and those of the room, made anew."""
+    slides = [tuple(map(slide, axes)) for n in range(4) for axes in combinations((X, Y, Z), n)]
+    odd = [(*some, *turns) for some in slides for turns in ((), (turn(Z),), (turn(X), turn(Z)))]
+    odd += [(*some, ball()) for some in (slides[0], slides[-1])]
+    made = [JointType(name="odd", motions=motions, z="axis", x="second_axis") for motions in odd]
+    return [*made, *(replace(kind) for kind in JOINT_TYPES.values())]
+
+
+def freedoms_of(kind: JointType, q: np.ndarray) -> np.ndarray:
+    """Return (freedoms, 6) the motion of M for a unit rate of each, w and velocity of its origin, by differences."""
+    out, h, R = [], 1e-6, motion(kind, q, PITCH).R
+    for i in range(sum(3 if one.kind == BALL else 1 for one in kind.motions)):
+        ends = []
+        for side in (h, -h):
+            moved, first = q.copy(), len(q) - 4
+            if any(one.kind == BALL for one in kind.motions) and i >= first:
+                turned = Rotation.from_rotvec(side * np.eye(3)[i - first])
+                whole = Rotation.from_quat(q[-4:], scalar_first=True) * turned
+                moved[-4:] = whole.as_quat(scalar_first=True)
+            else:
+                moved[i] += side
+            ends.append(motion(kind, moved, PITCH))
+        W = (ends[0].R - ends[1].R) @ R.T / (2.0 * h)
+        out.append([W[2, 1], W[0, 2], W[1, 0], *(ends[0].p - ends[1].p) / (2.0 * h)])
+    return np.array(out).reshape(-1, 6)
+
+
+@pytest.mark.parametrize("kind", products(), ids=lambda kind: kind.name)
+def test_what_a_type_says_of_itself_is_what_its_motion_does(kind: JointType) -> None:
+    """Every product of motions, moved by differences at a pose without a pattern."""
+    rng = np.random.default_rng(3)
+    ball_first = next((i for i, one in enumerate(kind.motions) if one.kind == BALL), -1)
+    zero = np.array([1.0 if i == ball_first else 0.0 for i in range(len(kind.motions) + 3 * (ball_first >= 0))])
+    q = rng.uniform(0.3, 1.2, len(zero))
+    q[-4:] = q[-4:] / np.linalg.norm(q[-4:]) if ball_first >= 0 else q[-4:]
+    X_FM = motion(kind, q, PITCH)
+    R, moves, first = X_FM.R, freedoms_of(kind, q), freedoms_of(kind, zero)
+    w, v = moves[:, :3], moves[:, 3:]
+
+    def close(a: np.ndarray, b: np.ndarray) -> bool:
+        return bool(np.allclose(a, b, rtol=0.0, atol=1e-8))
+
+    assert kind.zero == tuple(zero) and kind.coordinates == len(zero) and kind.freedoms == len(moves)
+    assert kind.ball == ball_first
+    turning = [not close(one, np.zeros(3)) for one in w]
+    assert list(kind.linear) == [int(not turns) for turns in turning]
+    assert list(kind.units) == ["rad" if turns else "m" for turns in turning]
+    # The direction of each rate, and of its axis before all others have moved.
+    axes = [R[:, code - 7] if code > 6 else np.eye(3)[:, code % 3] for code in kind.free]
+    for i, (code, axis) in enumerate(zip(kind.free, axes, strict=True)):
+        assert turning[i] == (code >= 3) and close(w[i] if turning[i] else v[i], axis)
+        assert turning[i] is False or close(v[i], PITCH * axis if kind.pitched else np.zeros(3))
+        assert close(first[i, :3] if turning[i] else first[i, 3:], np.eye(3)[kind.along[i]])
+    # No work of what it locks, and nothing else is left.
+    pitch = PITCH if kind.pitched else 0.0
+    skew = np.cross(R[:, Z], np.eye(3)[X])
+    for code in kind.locked:
+        along = skew if code == SKEW else np.eye(3)[code % 3]
+        assert close(v @ along - pitch * (w @ along) if code < 3 else w @ along, np.zeros(len(w)))
+    assert len(set(kind.locked)) == 6 - np.linalg.matrix_rank(moves, tol=1e-6) and kind.freedoms + len(kind.locked) == 6
+    assert kind.locks_all_turns == close(R, np.eye(3))
+    # Slides that turns turn among themselves.
+    slides = v[[not turns for turns in turning]].T
+    turned = R @ slides
+    inside = close(slides @ slides.T @ turned, turned)
+    assert kind.rides == (bool(slides.size) and inside and not close(turned, slides))
+    fixed_axes = [i for i in range(len(moves)) if kind.ball < 0]
+    assert kind.bends == (not close(moves[fixed_axes], first[fixed_axes]))
+    on_z = bool(len(moves)) and close(np.delete(moves, [2, 5], axis=1), np.zeros((len(moves), 4))) and kind.ball < 0
+    assert kind.on_one_line == on_z
+    assert kind.is_somewhere == (any(turning) and not kind.own_frames)
+    assert kind.about_a_point == (bool(turning) and all(turning))
+    assert kind.lists_coordinates == (bool(turning) and len(zero) == len(turning))
+    # Coordinates from the frames; of what is no angle there is nothing to read.
+    assert coordinates(kind, X_FM, PITCH) == pytest.approx(q, abs=1e-12)
+    assert rates(kind, np.eye(3), R, w.sum(axis=0), v.sum(axis=0)) == pytest.approx(np.ones(len(moves)), abs=1e-8)
+    angles = [i for i, turns in enumerate(turning) if turns and kind.ball < 0]
+    assert list(kind.angles) == angles and len(kind.measured) == kind.freedoms
+    assert {kind.measured[i] for i in range(len(moves)) if i not in angles} <= {((0, 0), (0, 0), 0)}
+    # Frames may be turned about z where the joint lets as much move as before.
+    spun = np.kron(np.eye(2), Rotation.from_rotvec([0.0, 0.0, 0.7]).as_matrix()) @ first.T
+    same = np.linalg.matrix_rank(np.column_stack([first.T, spun]), tol=1e-6) == len(first)
+    directed = {"axis": kind.z == "axis" or not same, "second_axis": kind.z == "second_axis" or not same}
+    keys = [key for key in ("axis", "second_axis") if key in (kind.z, kind.x)]
+    assert list(kind.keys) == keys and list(kind.needed) == [key for key in keys if directed[key]]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ class Step:
         self.asked[question].append(theta)
         for g, f in enumerate(self.guards):
             if question == WATCH or math.isnan(values[g]):
+                assert question == WATCH or g not in self.sampled  # a glance finds no forces
                 values[g] = f(theta)
         return 0
 

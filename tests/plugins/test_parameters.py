@@ -12,7 +12,7 @@ from plugins.pd import PD
 from plugins.snake import Serpenoid, SnakePaper
 from plugins.swing_pump import SwingPump
 from plugins.torque import Torque
-from sim.plugin import parameters_of, schema_of
+from sim.plugin import Controller, parameters_of, schema_of
 from tests.plugins.views import view_of
 
 pytestmark = pytest.mark.fast
@@ -82,3 +82,12 @@ def test_the_schema_tells_defaults_and_what_has_to_be_given(kind) -> None:
     told = {name: entry["default"] for name, entry in schema["properties"].items() if "default" in entry}
     defaults = {name: entry[2] for name, entry in PARAMETERS[kind].items() if entry[2] not in (GIVEN, None)}
     assert told == {name: pytest.approx(v, rel=1e-15) if v != "" else "" for name, v in defaults.items()}
+
+
+def test_a_controller_says_nothing_that_is_not_written_in_it() -> None:
+    class Bare(Controller):
+        pass
+
+    bare, view = Bare(), view_of({"knee": "rotational"})
+    assert bare.constants(view).shape == (0,) and bare.expressions(view) == {} and bare.rate is bare.law is None
+    assert schema_of(Bare) == {"title": "Bare", "description": "", "type": "object", "properties": {}, "required": []}
