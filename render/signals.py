@@ -230,7 +230,7 @@ class Signals:
 
     def _slots(self, joint: Any) -> list[int]:
         """Return the columns of a joint, or of one of its freedoms (``monkey.hip_l[0]``)."""
-        if joint in self._column_name and joint not in self.joints:
+        if joint in self._column_name:
             return [self._column_name.index(joint)]
         self._find("joint", joint, self.joints)
         slots = [k for k, name in enumerate(self._column_joint) if name == joint]

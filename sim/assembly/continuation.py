@@ -296,7 +296,7 @@ class Way:
         U, singular, Vt = np.linalg.svd(np.linalg.solve(L, J[:, free].T).T, full_matrices=False)
         largest = max(float(singular[0]), 1e-300)
         rank = int((singular > RANK * largest).sum())
-        known = rank >= self.rank and (rank == 0 or singular[rank - 1] > SINGULAR * largest)
+        known = self.rank <= rank == (singular > SINGULAR * largest).sum()
         self.rank = max(self.rank, rank)
         out[free] = np.linalg.solve(L.T, Vt[:rank].T @ ((U[:, :rank].T @ wanted) / singular[:rank]))
         missed = J[:, free] @ out[free] - wanted

@@ -184,7 +184,7 @@ def _reason(mechanism: Mechanism, n: int) -> tuple[str, str]:
     if len(same):
         return "same bodies", model.joint_names[structure.loops[int(same[0])]]
     turns, slides, places = _motions(mechanism, n)
-    if len(turns) and _parallel(turns) and (not len(slides) or np.abs(slides @ turns[0]).max() < PARALLEL):
+    if len(turns) and _parallel(turns) and (np.abs(slides @ turns.T) < PARALLEL).all():
         return "planar", ""
     if len(turns) and not len(slides) and _meet(turns, places, length):
         return "one point", ""

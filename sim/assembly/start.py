@@ -28,6 +28,7 @@ from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import Scene, Value
 
 MOVED = 1e-9  # m or rad: a joint that assembly moved less is not worth a word
+ALL = slice(None)
 
 
 @dataclass
@@ -240,20 +241,20 @@ def in_words(mechanism: Mechanism, aim: Aim, value: np.ndarray) -> str:
     )  # fmt: skip
 
 
-def off_ground(mechanism: Mechanism, fixed: np.ndarray | None = None) -> dict[str, float]:
+def off_ground(mechanism: Mechanism, fixed: np.ndarray | slice = ALL) -> dict[str, float]:
     """Return how far above its ground each body stands that a constraint keeps rolling, as last looked at [m].
 
     fixed: only of those whose place some of these freedoms decide.
     """
-    structure, out = mechanism.structure, {}
-    placed = np.flatnonzero(mechanism.placed())
-    J = mechanism.jacobian()[placed] if fixed is not None and len(placed) else None
-    for i, row in enumerate(placed):
-        joint = structure.loops[int(structure.tables.rows.block[row])] if len(structure.loops) else -1
-        spec = mechanism.model.constraints.get(joint)
-        if spec is not None and spec.type == "rolling" and (J is None or np.any(J[i, fixed])):
-            out[spec.name] = float(mechanism.work.rows.phi[row])
-    return out
+    structure, constraints = mechanism.structure, mechanism.model.constraints
+    specs = {
+        int(row): constraints.get(structure.loops[structure.tables.rows.block[row]])
+        for row in np.flatnonzero(mechanism.placed())
+    }
+    rolling = {row: spec.name for row, spec in specs.items() if spec is not None and spec.type == "rolling"}
+    J = mechanism.jacobian() if rolling else np.zeros((0, 0))
+    phi = mechanism.work.rows.phi
+    return {name: float(phi[row]) for row, name in rolling.items() if J[row, fixed].any()}
 
 
 def joint_named(model: Model, name: str) -> int:
@@ -283,9 +284,8 @@ def _off_ground_as_written(mechanism: Mechanism, q: np.ndarray, values: Mapping[
         if aim.joint not in structure.loops:
             trial[q_of(mechanism, aim)] = aim.value
             fixed[v_of(mechanism, aim)] = True
-    if not model.constraints or not fixed.any():
+    if not model.constraints:
         return {}
-    normalise(structure.tables.links, trial)
     mechanism.look(trial, np.zeros(len(fixed)))
     return off_ground(mechanism, fixed)
 

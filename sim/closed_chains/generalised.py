@@ -109,5 +109,4 @@ def forward_dynamics(g: Generalised, M: np.ndarray, bias: np.ndarray, tau: np.nd
     W = whole[: len(M)]
     b = W.T @ (M @ drift[: len(M)] + bias)
     A = W.T @ M @ W
-    acceleration = np.linalg.solve(A, tau_G - b) if len(g.independent) else np.zeros(0)
-    return whole @ acceleration + drift
+    return whole @ np.linalg.solve(A, tau_G - b) + drift

@@ -197,8 +197,6 @@ class Simulator(ReadByName):
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")
         self.now.schedule.pressed.append(key)
         self.now.schedule.keys += 1
-        if not self.now.began:
-            self.advance(self.t)
         self._jump(serve)
 
     def apply_wrench(

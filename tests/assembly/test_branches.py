@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import sim
+from sim.assembly.branches import _seeds
 from sim.assembly.continuation import Way
+from sim.assembly.start import first_structure
+from sim.mechanism.mechanism import Mechanism
 from sim.scene.library import find
 from sim.scene.load import load_text
 from sim.scene.problem import Problem
@@ -92,6 +95,30 @@ def test_values_of_all_joints_that_fit_choose_their_branch() -> None:
     other = coordinates(four_bar(f"{{drive: 120 deg, pivot: {{near: {pivots(math.radians(120.0))[1]!r}}}}}"))
     said = ", ".join(f"{name}: {other[name]!r}" for name in ("drive", "pin", "pivot"))
     assert coordinates(four_bar(f"{{{said}}}")) == pytest.approx(other, abs=1e-9)
+
+
+def test_values_that_leave_a_choice_of_poses_choose_no_branch() -> None:
+    """The rocker where the other branch alone has it, and how a pendulum hangs: every crank angle would do."""
+    other = pivots(math.radians(120.0))[1]
+    text = four_bar(f"{{pivot: {other!r}, swings: 0.3}}")
+    text = text.replace("\nbodies:\n", "\nbodies:\n  bob: {mass: 1, com: [3, 0, 0], inertia: [1, 1, 1]}\n")
+    hinge = "{type: rotational, parent: world, child: bob, position: [3, 0, 1], axis: [0, 1, 0]}"
+    (problem,) = problems(text.replace("\njoints:\n", f"\njoints:\n  swings: {hinge}\n"))
+    assert problem.path == "initial.pivot" and "with 'swings' as written, 'pivot' comes to" in problem.what
+
+
+def test_branches_are_looked_for_from_everywhere() -> None:
+    """Twelve poses besides the drawing, angles within half a turn either way, slides within half the size."""
+    text = PARALLELOGRAM.replace("pb: {type: rotational", "pb: {type: cylindrical")
+    model = sim.compile(load_text(text))
+    mechanism = Mechanism.of(model, first_structure(model))
+    drawn = np.arange(mechanism.structure.sizes.q) * 1.0
+    first, *others = _seeds(mechanism, drawn, ())
+    off = np.abs(np.array(others) - drawn) / np.where(
+        mechanism.structure.tables.freedoms.linear, model.length / 2, np.pi
+    )
+    assert np.array_equal(first, drawn) and off.shape == (12, 4)
+    assert off.max() <= 1.0 and (off.max(axis=0) > 0.7).all() and (off.min(axis=0) < 0.3).all()
 
 
 def test_the_pose_that_a_check_prints_is_that_of_the_start() -> None:

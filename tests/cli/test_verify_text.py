@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +19,28 @@ from sim.cli import verifying
 
 pytestmark = pytest.mark.fast
 TIME = np.array([0.0, 0.5, 1.0, 2.0])
+
+
+def test_reruns_can_be_interrupted_and_tell_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each stage shows a bar of its own, if any is shown, after the last one is closed."""
+    seen: list[tuple] = []
+
+    @contextmanager
+    def shown(quiet: bool, name: str, *more: str):
+        seen.append(("open", quiet, name))
+        yield None if name == "plain" else lambda *numbers: seen.append(numbers)
+        seen.append(("close", name))
+
+    monkeypatch.setattr(verifying, "waiting", shown)
+    monkeypatch.setattr(verifying, "run_progress", shown)
+    with ExitStack() as stack:
+        stage = verifying._stages(lambda: seen.append(("pause",)), stack, True)
+        stage("plain")(0.5, 2.0, 3)
+        stage("tighter")(0.75, 2.0, 4)
+    assert seen == [
+        ("open", True, "reading"), ("close", "reading"), ("open", True, "plain"), ("pause",), ("close", "plain"),
+        ("open", True, "tighter"), ("pause",), (0.75, 2.0, 4), ("close", "tighter"),
+    ]  # fmt: skip
 
 
 def bar(name: str, unit: str, size: float, largest: float, where: str, over_time: tuple[float, ...]) -> ErrorBar:

@@ -142,7 +142,7 @@ MISTAKES = (
     ),
     Mistake(
         "sim/assembly/redundancy.py",
-        "_parallel(turns) and (not len(slides) or np.abs(slides @ turns[0]).max() < PARALLEL)",
+        "_parallel(turns) and (np.abs(slides @ turns.T) < PARALLEL).all()",
         "_parallel(turns)",
         "a loop with a slide along its hinges is called planar",
         ("tests/scenes/test_redundancy.py::test_a_loop_with_a_slide_along_its_hinges_is_not_planar",),

@@ -147,6 +147,18 @@ def test_what_assembly_moves_to_its_ground_is_told(height: float, words: list[st
     ]
 
 
+def test_how_far_what_is_written_is_off_its_ground_is_told_beside_what_is_drawn_off_it() -> None:
+    """A coin leans by what is written and rises from its rim; one that nothing is written of is told as it was drawn."""
+    more = "  low: {mass: 1, com: [3, 0, 0.5], inertia: [1, 2, 1]}\n"
+    second = "  leans: {type: rolling, body: low, axis: [0, 1, 0], radius: 0.5, ground: world.floor}\nsimulate"
+    two = COIN.replace("HEIGHT", "0.53").replace("JOINTS\n", more).replace("simulate", second)
+    report = check(scene=two + "initial: {low: {rotation: [0.6, 0, 0]}}\n")
+    assert sorted(note for note in report.notes if "ground" in note) == [
+        f"constraint leans: stood {0.5 - 0.5 * np.cos(0.6):.4g} m above its ground; assembly moved it there",
+        "constraint rim: stood 0.03 m above its ground; assembly moved it there",
+    ]
+
+
 def test_a_rolling_body_that_a_joint_keeps_on_its_plane_tells_which_row_repeats() -> None:
     joint = "joints:\n  plane: {type: planar, parent: world, child: coin, position: [0, 0, 0], axis: [0, 1, 0]}"
     upright = check(scene=COIN.replace("HEIGHT", "0.5").replace("JOINTS", joint))

@@ -21,6 +21,7 @@ from sim.assembly.start import start
 from sim.mechanism.compiler import compile
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
+from tests.assembly.test_branches import PARALLELOGRAM
 from tests.support.mechanisms import random_mechanism
 from tests.support.scene_texts import scene_text
 
@@ -155,6 +156,16 @@ def test_rows_act_as_far_as_they_raise_the_rank(seed: int) -> None:
         rows = int(np.sum((block == n) & locked))
         assert (one.rows, one.redundant, one.joints) == (rows, rows - here[n], tuple(mechanism.around(n)))
         assert one.always <= one.redundant
+
+
+def test_a_row_acts_beyond_a_ten_millionth_of_the_strongest() -> None:
+    """A parallelogram near to where its bars are in line: what acts along them falls with the angle between them."""
+    model = compile(load_text(PARALLELOGRAM))
+    mechanism = Mechanism.of(model, start(model).structure)
+    for angle in (1e-4, 4e-7, 2e-7, 0.0):
+        count = acting_by_loop(mechanism, np.array([1.0, 1.0, -1.0]) * (np.pi / 2.0 - angle))
+        sizes = np.linalg.svd(mechanism.jacobian()[mechanism.locked()], compute_uv=False)
+        assert count.tolist() == [int((sizes > 1e-7 * sizes[0]).sum())] == [2 if angle > 3e-7 else 1]
 
 
 def test_rows_that_repeat_in_this_pose_alone_have_no_reason() -> None:

@@ -58,7 +58,7 @@ class Instant:
     @property
     def allowed(self) -> float:
         """How far differences may go here: forces are known less well near a singular position."""
-        return AGREED / float(np.clip(np.nan_to_num(self.sigma, nan=1.0), 1e-6, 1.0))
+        return AGREED / max(float(np.fmin(self.sigma, 1.0)), 1e-6)  # 1 without loops, too
 
 
 def choose(seen: Seen, count: int) -> list[int]:
