@@ -69,10 +69,8 @@ def _follows(mechanism: Mechanism, aims: Sequence[Aim]) -> bool:
     of_loops = rates_of_loops(mechanism, [aim for aim in aims if aim.joint in structure.loops])
     own = [np.eye(structure.sizes.v)[v_of(mechanism, aim)] for aim in aims if aim.joint not in structure.loops]
     J, wanted = mechanism.jacobian()[mechanism.placed()], np.vstack([*of_loops, *own])
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(mechanism.inertia()), 1e-300))
-    ranks = [np.linalg.matrix_rank(rows * scale, tol=RANK * np.linalg.norm(J * scale, 2)) for rows in
-             (J, np.vstack([J, wanted]))]  # fmt: skip
-    return bool(ranks[1] < ranks[0] + len(wanted))
+    rank, more = (np.linalg.matrix_rank(rows, tol=RANK * np.linalg.norm(J, 2)) for rows in (J, np.vstack([J, wanted])))
+    return bool(more < rank + len(wanted))
 
 
 def _seeds(mechanism: Mechanism, drawn: np.ndarray, aims: Sequence[Aim]) -> Iterator[np.ndarray]:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from sim.assembly.loop_closure import RANK, null
 from sim.mechanism.compiler import slips_of
 from sim.mechanism.frames import rotation_of
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.problem import Problem
 from sim.scene.spec import Constraint
 
-RANK = 1e-7  # singular values below this, relative to the largest, are zero
 # Of the mechanism's size: how far from its ground a wheel is in the air; how far assembly moves what rolls in silence.
 AIR, HAIR = 0.1, 1e-6
 
@@ -86,10 +86,10 @@ def _without_effect(own: np.ndarray, before: np.ndarray) -> np.ndarray:
     """Return orthonormal combinations (k, rows) of own rows that rows before them, or none, make as well."""
     largest = float(np.linalg.norm(np.vstack([own, before]), 2)) if own.shape[1] else 0.0
     _, s, Vt = np.linalg.svd(before, full_matrices=False)
-    basis = Vt[s > RANK * max(largest, 1e-300)]
+    basis = Vt[s > RANK * largest]
     left = own - (own @ basis.T) @ basis
     U, s, _ = np.linalg.svd(left)
-    return U[:, int((s > RANK * max(largest, 1e-300)).sum()) :].T
+    return U[:, int((s > RANK * largest).sum()) :].T
 
 
 def _spans(rows: np.ndarray, target: np.ndarray) -> bool:
@@ -113,12 +113,6 @@ def _blocks_of_rows(mechanism: Mechanism) -> np.ndarray:
     return np.asarray(mechanism.structure.tables.rows.block)
 
 
-def _null(rows: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns that rows do not move."""
-    _, s, Vt = np.linalg.svd(rows)
-    return Vt[int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0.0 else 0 :].T
-
-
 # --- what a checker says -------------------------------------------------------------------------------
 
 
@@ -137,8 +131,8 @@ def slips_by_choice(mechanism: Mechanism, n: int) -> bool:
     of_joints = hard & (blocks.touch[block] < 0) & ~np.isin(block, list(constraint_blocks(mechanism)))
     of_joints &= np.asarray(mechanism.structure.tables.rows.low == mechanism.structure.tables.rows.high)
     own = np.flatnonzero(block == n)[: slips_of(mechanism.model.constraints[mechanism.structure.loops[n]])]
-    repeats = _null(J[hard].T)[np.searchsorted(np.flatnonzero(hard), own)]
-    left = J[own] @ _null(J[of_joints]) if of_joints.any() else J[own]
+    repeats = null(J[hard].T)[np.searchsorted(np.flatnonzero(hard), own)]
+    left = J[own] @ null(J[of_joints]) if of_joints.any() else J[own]
     return bool(np.abs(repeats.T @ left).max(initial=0.0) > RANK * float(np.abs(J[own]).max(initial=0.0)))
 
 
@@ -198,7 +192,7 @@ def _idle(mechanism: Mechanism) -> list[Problem]:
     """Constraints on what joints do not let move: they bind nothing."""
     out, block, locked = [], _blocks_of_rows(mechanism), mechanism.locked()
     bound, J = constraint_blocks(mechanism), mechanism.jacobian()
-    free = _null(J[locked & ~np.isin(block, list(bound))])
+    free = null(J[locked & ~np.isin(block, list(bound))])
     for n, spec in bound.items():
         if _moves(J[block == n], free):
             continue
@@ -223,14 +217,14 @@ def _locking(mechanism: Mechanism) -> list[Problem]:
     block, locked = _blocks_of_rows(mechanism), mechanism.locked()
     bound, J = constraint_blocks(mechanism), mechanism.jacobian()
     of_joints = locked & ~np.isin(block, list(bound))
-    free, left = _null(J[of_joints]), _null(J[locked])
+    free, left = null(J[of_joints]), null(J[locked])
     motion = {n: mechanism.loop_motion(n) for n in bound}
     stuck = [n for n in bound if _moves(motion[n], free) and not _moves(motion[n], left)]
     if not stuck:
         return []
 
     def lock(some: Sequence[int]) -> bool:
-        rest = _null(J[of_joints | (np.isin(block, list(some)) & locked)])
+        rest = null(J[of_joints | (np.isin(block, list(some)) & locked)])
         return not any(_moves(motion[n], rest) for n in stuck)
 
     needed = _needed(list(bound), lock)

@@ -151,6 +151,12 @@ def root(M: np.ndarray) -> np.ndarray:
         return np.asarray(np.linalg.cholesky(M + (price or 1.0) * np.eye(len(M))))
 
 
+def null(A: np.ndarray) -> np.ndarray:
+    """Return orthonormal columns that A does not move."""
+    _, s, Vt = np.linalg.svd(A)
+    return np.asarray(Vt[int((s > RANK * s.max(initial=0.0)).sum()) :].T)
+
+
 def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return x with A x = b in the least-squares sense and the least x^T M x."""
     if A.shape[1] == 0 or A.shape[0] == 0:
@@ -158,7 +164,7 @@ def least(A: np.ndarray, M: np.ndarray, b: np.ndarray) -> np.ndarray:
     L = root(M)
     Y = np.linalg.solve(L, A.T).T
     U, s, Vt = np.linalg.svd(Y, full_matrices=False)
-    keep = s > RANK * s[0] if s[0] > 0 else np.zeros(len(s), bool)
+    keep = s > RANK * s[0]
     z = Vt[keep].T @ ((U[:, keep].T @ b) / s[keep])
     return np.linalg.solve(L.T, z)
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.assembly.constraint_diagnostics import repeated
-from sim.assembly.loop_closure import LARGE, acting, close_positions
+from sim.assembly.loop_closure import LARGE, RANK, acting, close_positions
 from sim.kernels.project import add_freedoms
 from sim.kernels.tables import UNIVERSAL_ROW
 from sim.mechanism.mechanism import Mechanism
 
-RANK = 1e-7  # singular values below this, relative to the largest, are zero
 ACTS = 1e-10  # the same for rows that act at second order only, in nearby poses
 NEARBY = 0.1  # rad or lengths: how far the poses of `acting_nearby` are from the drawing
 TAKES_PART = 1e-6  # share of a row in a combination of rows without effect
@@ -145,7 +144,7 @@ def _taking_part(mechanism: Mechanism) -> np.ndarray:
     if not is_large(mechanism):
         J = mechanism.jacobian()[hard]
         U, s, _ = np.linalg.svd(J)
-        rank = int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0 else 0
+        rank = int((s > RANK * s.max(initial=0.0)).sum())
         out[hard] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > TAKES_PART
     return out
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim.assembly.loop_closure import RANK, null
 from sim.mechanism.dense import terms_of
 from sim.mechanism.lending import needs_help, still
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.problem import Problem
-
-RANK = 1e-7  # singular values below this, relative to the largest, are zero
 
 
 def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
@@ -32,7 +31,7 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     if not z.shape[1]:
         return []
     hard = mechanism.hard()
-    turned = z @ _null(mechanism.jacobian()[hard] @ z) if hard.any() else z
+    turned = z @ null(mechanism.jacobian()[hard] @ z) if hard.any() else z
     whole = _wholes(mechanism)
     moved = next((u for u in turned.T if _moves_nothing(mechanism, u, whole)), None) if np.any(whole == 0.0) else None
     if moved is not None:
@@ -44,12 +43,6 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     if held and model.one_sided:
         return [_not_by(mechanism, z[:, 0], "contacts, rigid stops and friction of joints")]
     return []
-
-
-def _null(A: np.ndarray) -> np.ndarray:
-    """Return orthonormal columns that A does not move."""
-    _, s, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int((s > RANK * s[0]).sum()) if len(s) and s[0] > 0.0 else 0 :].T)
 
 
 def _wholes(mechanism: Mechanism) -> np.ndarray:

@@ -148,7 +148,7 @@ def test_what_assembly_moves_to_its_ground_is_told(height: float, words: list[st
 
 
 def test_how_far_what_is_written_is_off_its_ground_is_told_beside_what_is_drawn_off_it() -> None:
-    """A coin leans by what is written and rises from its rim; one that nothing is written of is told as it was drawn."""
+    """A coin leans as it is written and stands off; one of which nothing is written is told as it was drawn."""
     more = "  low: {mass: 1, com: [3, 0, 0.5], inertia: [1, 2, 1]}\n"
     second = "  leans: {type: rolling, body: low, axis: [0, 1, 0], radius: 0.5, ground: world.floor}\nsimulate"
     two = COIN.replace("HEIGHT", "0.53").replace("JOINTS\n", more).replace("simulate", second)
