@@ -294,14 +294,12 @@ class Way:
             return out, True
         L = root(M)
         U, singular, Vt = np.linalg.svd(np.linalg.solve(L, J[:, free].T).T, full_matrices=False)
-        largest = max(float(singular[0]), 1e-300)
-        rank = int((singular > RANK * largest).sum())
-        known = self.rank <= rank == (singular > SINGULAR * largest).sum()
+        rank = int((singular > RANK * singular[0]).sum())
+        known = self.rank <= rank == (singular > SINGULAR * singular[0]).sum()
         self.rank = max(self.rank, rank)
         out[free] = np.linalg.solve(L.T, Vt[:rank].T @ ((U[:, :rank].T @ wanted) / singular[:rank]))
         missed = J[:, free] @ out[free] - wanted
-        size = max(float(np.abs(wanted).max(initial=0.0)), 1e-300)
-        return out, known and float(np.abs(missed).max(initial=0.0)) <= FOLLOWS * size
+        return out, bool(known and np.abs(missed).max() <= FOLLOWS * np.abs(wanted).max())
 
     def _try(self, s: float, step: float, tangent: np.ndarray, known: bool) -> tuple[np.ndarray, bool] | None:
         """Take a step, or none and return None; return the tangent that goes on from there, and whether it is known."""

@@ -10,7 +10,10 @@ import pytest
 
 from sim.assembly import constraint_diagnostics as diagnostics
 from sim.assembly import drives, unresisted
-from sim.assembly.loop_closure import null
+from sim.assembly import start as starts
+from sim.assembly.continuation import Reached
+from sim.assembly.loop_closure import Aim, null
+from sim.scene.problem import Place, Problem
 
 pytestmark = pytest.mark.fast
 
@@ -236,3 +239,174 @@ def test_those_that_are_needed_are_left_when_the_last_are_tried_first() -> None:
 def test_words_are_listed() -> None:
     said = [diagnostics._and(list(words)) for words in ("", "a", "ab", "abc")]
     assert said == ["", "a", "a and b", "a, b and c"]
+
+
+# --- the start --------------------------------------------------------------------------------------
+
+NOTHING: Any = None
+
+
+def test_rotations_of_loop_joints_cannot_be_aimed_at() -> None:
+    model = Made(joint_names=["a", "b", "c", "d"], joints=Made(nv=np.array([3, 3, 2, 3])))
+    made: Any = Made(model=model, structure=Made(loops=(1, 2, 3)))
+    four, two = Made(coordinate=(1.0, 0.0, 0.0, 0.0), place="four"), Made(coordinate=(0.5, 0.5), place="two")
+    values: Any = {0: four, 1: four, 2: two, 3: Made(coordinate=None, place="none")}
+    assert [(one.path, one.where) for one in starts.unplaceable(made, values)] == [("initial.b", "four")]
+
+
+def test_rates_that_loops_do_not_keep_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "not_allowed_by", lambda mechanism: "they do not allow")
+    looked = []
+    columns = {0: slice(0, 2), 1: slice(2, 3), 2: slice(3, 4)}
+    made: Any = Made(
+        model=Made(joint_names=["a", "b", "c"], columns_of=columns.get), work=Made(rate=np.zeros(4)),
+        look=lambda q, v: looked.append((q, v)),
+    )  # fmt: skip
+    said: Any = {
+        0: Made(rate=(1.0, -3.0), place="here"), 1: Made(rate=None, place="none"), 2: Made(rate=(0.0,), place="there"),
+    }  # fmt: skip
+    for off, told in ((3.9e-6, 0), (-3.9e-6, 0), (4.1e-6, 1), (-4.1e-6, 1)):
+        for k in (0, 1):
+            made.work.rate[:] = 1.0, -3.0, 7.0, off / 4.0
+            made.work.rate[k] += off
+            found = [(one.path, one.where, one.what) for one in starts.unkept_rates(made, "q", "v", said)]  # type: ignore[arg-type]
+            got = ", ".join(f"{x:.6g}" for x in made.work.rate[:2])
+            end = "they do not allow this rate; the nearest motion has"
+            expected = [("initial.a", "here", f"{end} {got}"), ("initial.c", "there", f"{end} {off / 4.0:.6g}")]
+            assert found == expected * told
+    assert looked[-1] == ("q", "v")
+
+
+def test_loops_that_stay_open_are_told_by_gap_and_turn() -> None:
+    """Rows 0 to 4 of joint 3 (three lengths, two angles), 5 of joint 1 (a length), 6 of joint 4 (an angle), 7 of k."""
+    rows = Made(block=np.array([0, 0, 0, 0, 0, 1, 2, 3]), code=np.array([0, 1, 2, 3, 4, 2, 5, 2]))
+    constraint = Made(name="k", place="floor", body="ball", joints=("x",), type="rolling")
+    model = Made(
+        length=2.0, joint_specs=[None, Made(place="one"), None, Made(place="three"), None, None],
+        joint_names=["", "b", "", "d", "e", ""], constraints={5: constraint}, body_names=["world", "p", "q"],
+        joints=Made(parent=np.array([0, 0, 0, 1, 2, 0]), child=np.array([0, 1, 0, 2, 0, 0])),
+    )  # fmt: skip
+    scale = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 1.0, 2.0, 0.5])
+    made: Any = Made(
+        model=model, structure=Made(loops=(3, 1, 4, 5), tables=Made(rows=rows)), scale=lambda: scale,
+        work=Made(rows=Made(phi=np.zeros(8))),
+    )  # fmt: skip
+
+    def told(*phi: float) -> list[tuple]:
+        made.work.rows.phi[:] = np.array(phi) * scale
+        return [(one.path, one.where, one.what) for one in starts.open_loops(made, "the drawing")]
+
+    begin = "this joint cannot close at the drawing:"
+    assert told(0, 0, 0, 0, 0, 0, 0, 0) == []
+    assert told(1.1e-12, 1.1e-12, 1.1e-12, 1e-11, 1e-11, 1.9e-12, -1.7e-11, 1.9e-12) == []
+    assert told(3e-3, 0, -4e-3, 0.03, 0.04, 0, 0, 0) == [
+        ("joints.d", "three", f"{begin} 'p' and 'q' stay 5 mm apart, turned by {np.degrees(0.05):.4g} degrees")
+    ]
+    assert told(0, 0, 0, 0, 0, -2.5e-3, 0.02, -3e-3) == [
+        ("joints.b", "one", f"{begin} 'world' and 'p' stay 2.5 mm apart"),
+        ("joints.e", None, f"{begin} 'q' and 'world' stay turned by {np.degrees(0.02):.4g} degrees"),
+        ("constraints.k", "floor", "this constraint cannot be met at the drawing: 'ball' stays 3 mm off its ground"),
+    ]
+    constraint.body, constraint.type = "", "gear"
+    assert told(0, 0, 0, 0, 0, 2.1e-12, 1.8e-11, 2.1e-12)[1:] == [
+        ("joints.e", None, f"{begin} 'q' and 'world' stay turned by {np.degrees(1.8e-11):.4g} degrees"),
+        ("constraints.k", "floor", "this constraint cannot be met at the drawing: 'x' stays 2.1e-09 mm off"),
+    ]
+
+
+def test_problems_are_shown_with_the_line_that_they_point_at() -> None:
+    def problem(file: str, line: int) -> Problem:
+        return Problem(where=Place(file, line, 1), path="p", what="w", source_line="old")
+
+    scene: Any = Made(sources={"a": "first\nsecond\n"})
+    asked = [problem("a", 1), problem("a", 2), problem("a", 3), problem("b", 1), Problem(where=None, path="", what="")]
+    found = [one.source_line for one in starts.shown(asked, scene)]
+    assert found == ["first", "second", "old", "old", asked[-1].source_line]
+
+
+def test_what_was_not_reached_is_told_beside_what_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starts, "not_allowed_by", lambda mechanism, beside=-1: f"{beside} do not allow")
+    monkeypatch.setattr(starts, "in_words", lambda mechanism, aim, x: "" if aim.joint == 1 else f"{float(x[0]):g} m")
+    spec = Made(place="d", places={"motion": "formula"})
+    names = [f"j{k}" for k in range(9)]
+    made: Any = Made(model=Made(joint_names=names, joint_specs=[None] * 3 + [spec, Made(place="e", places={})]))
+    aims = [Aim(k, np.array([10.0 + k]), driven=k > 2) for k in range(5)]
+    values: Any = {k: Made(place=f"at {k}") for k in range(9)}
+    found = Reached(tuple((aims[k], np.array([k + 0.5])) for k in (0, 1, 3, 4)), 0.125)
+    told = [(one.path, one.where, one.what) for one in starts.unreached(made, found, aims, values, "the drawing")]
+    on = "on the branch of the drawing, with 'j2' as written,"
+    assert told == [
+        ("initial.j0", "at 0", f"-1 do not allow this coordinate: {on} 'j0' comes to 0.5 m, not to 10 m"),
+        ("initial.j1", "at 1", f"-1 do not allow this coordinate: {on} 'j1' comes to 12.5 % of the way"),
+        ("joints.j3.motion", "formula",
+         f"3 do not allow its coordinate at the start: {on} 'j3' comes to 3.5 m, not to 13 m"),
+        ("joints.j4.motion", "e", f"4 do not allow its coordinate at the start: {on} 'j4' comes to 4.5 m, not to 14 m"),
+    ]  # fmt: skip
+    lone = Reached(((aims[1], np.array([0.0])),), -1.0)
+    assert "'j1' comes to 0 % of the way" in starts.unreached(made, lone, aims[1:2], values, "x")[0].what
+    assert starts._with(made, []) == "" and starts._with(made, [aims[2], aims[2]]) == ", with 'j2' as written,"
+    six, seven = ([Aim(k, np.zeros(1)) for k in range(n)] for n in (6, 7))
+    assert starts._with(made, six) == ", with 'j0', 'j1', 'j2', 'j3', 'j4', 'j5' as written,"
+    assert starts._with(made, seven) == ", with 'j0', 'j1', 'j2', 'j3', 'j4', 'j5' ... as written,"
+
+
+@pytest.mark.parametrize(
+    ("count", "missed", "guesses", "fits", "near", "told"),
+    [
+        (1, 0, 0, False, False, []), (2, 0, 0, False, False, []), (1, 1, 0, True, False, ["unreached"]),
+        (2, 1, 0, True, False, []), (2, 1, 0, False, False, ["unreached"]), (1, 1, 1, False, True, []),
+        (2, 0, 1, False, False, ["initial.j5"]), (0, 0, 1, False, False, ["initial.j5"]),
+    ],
+)  # fmt: skip
+def test_a_pose_is_followed_to_or_looked_for_near_guesses_or_fitted(
+    count: int, missed: int, guesses: int, fits: bool, near: bool, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drives of loop joints do not count their turns meanwhile; whatever comes of it, the pose is looked at."""
+    aims, looked = [Aim(k, np.zeros(1)) for k in range(count)], []
+    model = Made(joint_names=[f"j{k}" for k in range(6)])
+    made: Any = Made(
+        model=model, structure=Made(tables=Made(links="links"), sizes=Made(v=2)), counts=True,
+        look=lambda q, v: looked.append((q, v.tolist())),
+    )  # fmt: skip
+
+    def asked(answer: Any) -> Any:
+        def answered(*of: Any) -> Any:
+            assert of[0] is made and not made.counts
+            return answer
+
+        return answered
+
+    some = [Aim(5, np.zeros(1))] * guesses
+    monkeypatch.setattr(starts, "written", lambda mechanism, values, what="": some if what == "near" else aims[:1])
+    monkeypatch.setattr(starts, "of_motions", lambda mechanism: aims[1:])
+    monkeypatch.setattr(starts, "reach", asked(Reached(((Aim(0, np.zeros(1)), np.zeros(1)),) * missed)))
+    monkeypatch.setattr(starts, "nearest_branch", asked(near))
+    monkeypatch.setattr(starts, "fitting_pose", asked(fits))
+    monkeypatch.setattr(starts, "normalise", lambda links, q: looked.append(links))
+    monkeypatch.setattr(starts, "unreached", lambda m, found, *of: [Made(path="unreached")] * len(found.missed))
+    values: Any = {5: Made(place="here")}
+    found = starts.bring_to(made, "q", values, (), "the drawing")  # type: ignore[arg-type]
+    assert [one.path for one in found] == told
+    assert made.counts and looked == ["links", ("q", [0.0, 0.0])]
+    if told == ["initial.j5"]:
+        names = ["", "", ", with 'j0', 'j1' as written,"][count]
+        assert found[0].what == f"no pose was found near this guess{names} in which the loops are closed"
+
+
+def test_joints_and_free_bodies_are_found_by_name_and_what_is_written_by_halves() -> None:
+    model: Any = Made(joint_names=["a", "b"], body_names=["world", "b", "c"], free_joint=np.array([-1, 7, 8]))
+    assert [starts.joint_named(model, name) for name in "abc"] == [0, 1, 8]
+    pose = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    whole = {"near": None, "rate": (9.0,) * 6}
+    values: Any = {
+        4: Made(coordinate=pose, only="", **whole), 5: Made(coordinate=pose, only="position", **whole),
+        6: Made(coordinate=pose, only="orientation", **whole), 7: Made(coordinate=None, only="", **whole),
+    }  # fmt: skip
+    found = [(aim.joint, aim.first, aim.value.tolist()) for aim in starts.written(NOTHING, values)]
+    assert found == [(4, 0, list(pose)), (5, 0, [1.0, 2.0, 3.0]), (6, 3, [4.0, 5.0, 6.0, 7.0])]
+    assert [(aim.first, aim.value.size) for aim in starts.written(NOTHING, values, "rate")] == [(0, 6)] * 4
+    parts = [Made(pose={}, parent=-1), Made(pose={}, parent=0), Made(pose={"x": 1}, parent=0), Made(pose={}, parent=2)]
+    scene: Any = Made(parts=parts)
+    assert [starts._is_posed(scene, k) for k in range(4)] == [False, False, True, True]
+    parts[0].pose["x"] = 1  # of the scene itself there is none
+    assert not starts._is_posed(scene, 1)
