@@ -52,8 +52,9 @@ class Poses:
         self.sets, self.at = sets, -1
 
     def __iter__(self) -> Any:
-        for self.at in range(len(self.sets)):
-            yield self.at
+        for at in range(len(self.sets)):
+            self.at = at
+            yield at
 
     def nearest(self, aims: Any = (), guesses: Any = ()) -> tuple[bool, float]:
         q = np.array([-1.0])
@@ -223,7 +224,7 @@ def test_newton_steps_are_shortened_until_loops_open_less(
 ) -> None:
     loops = Loops(monkeypatch, residuals, step)
     assert loops.close() == closed and loops.shares == pytest.approx(shares)
-    if not closed and len(shares) == 11 or residuals[:2] == [1.9e-12] * 2:
+    if (not closed and len(shares) == 11) or residuals[:2] == [1.9e-12] * 2:
         assert loops.q.tolist() == [0.0, 0.0]  # nothing better was found
     assert loops.asked[:2] == ("hard", ())
     loops = Loops(monkeypatch, [0.0])
@@ -249,7 +250,8 @@ def test_large_mechanisms_are_closed_by_the_projection_of_a_run(
     ("passes", "asked", "left"),
     [
         ([(1.0, 1), (1.9e-12, 0)], 2, 2), ([(1.0, 0), (1.9e-12, 1), (1.9e-12, 1)], 3, 2), ([(1.0, 0), (2.0, 0)], 2, 1),
-        ([(1.0, 0), (2.1e-12, 0), (1e-13, 0)], 3, 3), ([(math.nan, 0)], 1, 0), ([(1.0 / (k + 1), 1) for k in range(25)], 20, 20),
+        ([(1.0, 0), (2.1e-12, 0), (1e-13, 0)], 3, 3), ([(math.nan, 0)], 1, 0),
+        ([(1.0 / (k + 1), 1) for k in range(25)], 20, 20),
     ],
 )  # fmt: skip
 def test_the_projection_is_repeated_while_it_closes(

@@ -92,6 +92,21 @@ def test_it_is_far_from_a_tenth_of_the_mechanisms_length_on(floor: float, reach:
         assert told(check(at, scene=text)) == []
 
 
+@pytest.mark.parametrize("normal", [(0.36, -0.48, 0.8), (-0.6, 0.0, 0.8), (0.0, 0.28, 0.96)])
+def test_how_far_it_is_from_a_slanted_ground_is_along_its_normal(normal: tuple[float, float, float]) -> None:
+    centre = np.array([3.0, 1.0, 0.2])
+    scene = CART.replace("plane: {}", f"plane: {{center: {centre.tolist()}, normal: {list(normal)}}}")
+    scene = scene.replace("points: ", "shapes: [{sphere: {center: [0.5, 0.3, 5], radius: 0.25}}], points: ")
+    length = compile(load_text(scene.replace("CONSTRAINTS", "  " + wheel("left", "point: left")))).length
+    for place in ([0.1, 0.2, -3.0], [-0.7, 0.4, 4.0], [0.3, 0.2, 9.0]):
+        height = float(normal @ (np.array(place) - centre))
+        under = float(normal @ (np.array([0.5, 0.3, 5.0]) - centre)) - 0.25
+        words = f"it stands {abs(height):.4g} m {'above' if height > 0.0 else 'below'} its ground, where 'cart' has"
+        found = told(check(wheel("left", f"position: {place}", "[0.48, 0.64, 0.6]", ground="world.floor"), scene=scene))
+        assert min(height, under) > 0.1 * length or height < -0.1 * length
+        assert found == [("constraints.left", f"{words} nothing to grip")]
+
+
 def test_a_wheel_twice_on_one_line_is_told_with_both_names() -> None:
     report = check(wheel("left", "point: left"), wheel("right", "point: right"))
     assert told(report) == []
