@@ -100,10 +100,7 @@ def _tuples(descr: Any) -> Any:
     if not (isinstance(descr, list) and descr):
         raise TypeError("no type of numbers")
     fields = [(name if isinstance(name, str) else tuple(name), *rest) for name, *rest in descr]
-    return [
-        (name, _tuples(kind) if isinstance(kind, list) else kind, *(tuple(shape) for shape in shapes))
-        for name, kind, *shapes in fields
-    ]
+    return [(name, _tuples(kind), *(tuple(shape) for shape in shapes)) for name, kind, *shapes in fields]
 
 
 class _Writer:

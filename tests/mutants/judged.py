@@ -233,6 +233,90 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "np.hypot(u[1::3], u[2::3]) <= STILL", "(np.hypot(u[1::3], u[2::3]) < STILL)",
         "a slip is exactly that by chance alone",
     ),
+    Judged(
+        "sim/analysis/snake/wheel_rows.py", "for j in range(len(K)):", "range(len(K))", "range(len(K) - 1)",
+        "below the last diagonal there is nothing",
+    ),
+    Judged(
+        "sim/mechanism/solids.py", "rules.setdefault((min(i, j), max(i, j)), {}).setdefault(n, i > j)", "i > j",
+        "(i >= j)", "shapes of two bodies are two shapes",
+    ),
+    Judged(
+        "render/camera.py",
+        "return shapes.position[shape] + (signs * half) @ rotation.matrix(shapes.quat[shape]).T",
+        "shapes.position[shape] + (signs * half) @ rotation.matrix(shapes.quat[shape]).T",
+        "(shapes.position[shape] - signs * half @ rotation.matrix(shapes.quat[shape]).T)",
+        "the same eight corners in another order",
+    ),
+    *(
+        Judged(
+            "sim/contact/homotopy.py", "start = self.along(P - unknowns.fixed)", "P - unknowns.fixed", after,
+            "where the step begins: linear equations have one solution, wherever they are begun",
+        )
+        for after in ("(P + unknowns.fixed)", "(P)")
+    ),
+    *(
+        Judged(
+            file, line, "False", "True", "more columns than there are singular values, of which only the first are used"
+        )
+        for file, line in (
+            (
+                "sim/assembly/continuation.py",
+                "U, singular, Vt = np.linalg.svd(np.linalg.solve(L, J[:, free].T).T, full_matrices=False)",
+            ),
+            ("sim/assembly/redundancy.py", "_, s, Vt = np.linalg.svd(left, full_matrices=False)"),
+        )
+    ),
+    Judged(
+        "sim/assembly/loop_closure.py",
+        "y, slope = np.concatenate([q, np.zeros(mechanism.structure.sizes.v + 2)]), np.zeros(0)", "2", "3",
+        "room at the end, which nothing reads",
+    ),
+    Judged(
+        "sim/assembly/branches.py", "structure, rng = mechanism.structure, np.random.default_rng(3)", "3", "4",
+        "poses at random from which a branch is looked for",
+    ),
+    *(
+        Judged(file, line, before, after, "a number is exactly that by chance alone")
+        for file, line, before, after in (
+            (
+                "sim/assembly/continuation.py", "rank = int((singular > RANK * singular[0]).sum())",
+                "singular > RANK * singular[0]", "(singular >= RANK * singular[0])",
+            ),
+            (
+                "sim/assembly/continuation.py",
+                "known = self.rank <= rank == (singular > SINGULAR * singular[0]).sum()",
+                "singular > SINGULAR * singular[0]", "(singular >= SINGULAR * singular[0])",
+            ),
+            (
+                "sim/assembly/continuation.py",
+                "if moved is not None and moved <= (SHARE if known else WIDE) * step * self._size(tangent):",
+                "moved <= (SHARE if known else WIDE) * step * self._size(tangent)",
+                "(moved < (SHARE if known else WIDE) * step * self._size(tangent))",
+            ),
+            (
+                "sim/assembly/continuation.py",
+                "if not (found and known) or self._angle(tangent, after) <= TURNED:",
+                "self._angle(tangent, after) <= TURNED", "(self._angle(tangent, after) < TURNED)",
+            ),
+            (
+                "sim/assembly/continuation.py", "closed = bonds.worst() <= SHUT * length",
+                "bonds.worst() <= SHUT * length", "(bonds.worst() < SHUT * length)",
+            ),
+            (
+                "sim/assembly/continuation.py", "if residual <= CLOSED * length:", "residual <= CLOSED * length",
+                "(residual < CLOSED * length)",
+            ),
+            (
+                "sim/assembly/start.py", "if gap > SHUT * model.length or turn > 1e-9:", "turn > 1e-9",
+                "(turn >= 1e-09)",
+            ),
+            (
+                "sim/assembly/start.py", "if gap > SHUT * model.length or turn > 1e-9:", "gap > SHUT * model.length",
+                "(gap >= SHUT * model.length)",
+            ),
+        )
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
