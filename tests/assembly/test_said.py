@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from sim.assembly import constraint_diagnostics as diagnostics
-from sim.assembly import drives, unresisted
+from sim.assembly import drives, redundancy, unresisted
 from sim.assembly import start as starts
 from sim.assembly.continuation import Reached
 from sim.assembly.loop_closure import Aim, null
+from sim.kernels.tables import UNIVERSAL_ROW
 from sim.scene.problem import Place, Problem
 
 pytestmark = pytest.mark.fast
@@ -410,3 +411,79 @@ def test_joints_and_free_bodies_are_found_by_name_and_what_is_written_by_halves(
     assert [starts._is_posed(scene, k) for k in range(4)] == [False, False, True, True]
     parts[0].pose["x"] = 1  # of the scene itself there is none
     assert not starts._is_posed(scene, 1)
+
+
+# --- loops whose rows repeat others -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ("2", "force along its screw"), ("0", "force across its screw"), ("1", "force across its screw"),
+        ("01", "forces across its screw"), ("5", "moment about its screw"), ("3", "moment across its screw"),
+        ("34", "moments across its screw"), ("24", "force along its screw and moment across its screw"),
+        ("12345", "force along its screw, force across its screw, moment about its screw and moments across its screw"),
+        ("", ""), ("012345", ""),
+    ],
+)  # fmt: skip
+def test_rows_that_repeat_are_told_as_forces_and_moments(parts: str, said: str) -> None:
+    """Rows 1 to 6 of loop 1, in another order; row 0 is of another loop, row 7 drives."""
+    code = np.array([2, 5, 4, 3, 2, 1, 0, 2])
+    rows = Made(block=np.array([0, *[1] * 7]), code=code)
+    made: Any = Made(
+        structure=Made(tables=Made(rows=rows), loops=(8, 9)), locked=lambda: np.arange(8) < 7,
+        model=Made(constraints={}, type_of=lambda joint: Made(line={9: "screw"}[joint])),
+    )  # fmt: skip
+    mask = np.array([True, *(str(c) in parts for c in code[1:7]), True])
+    assert redundancy._in_words(made, 1, mask) == said
+    if parts == "24":
+        made.model.constraints[9] = "of any kind"
+        assert redundancy._in_words(made, 1, mask) == "force along its z axis and moment across its z axis"
+        code[3] = UNIVERSAL_ROW
+        assert redundancy._in_words(made, 1, mask) == "force along its z axis and moment across its z axis"
+        mask[3] = True
+        assert redundancy._in_words(made, 1, mask) == ""
+
+
+Z, X = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("turns", "slides", "places", "why"),
+    [
+        ([Z, [0, 0, -1], Z], [], [[0, 0, 0], [1, 0, 0], [0, 1, 5]], "planar"),
+        ([Z], [X, [0, 1, 0]], [[0, 0, 0]], "planar"),
+        ([Z], [X, [0, 1e-8, 1]], [[0, 0, 0]], ""), ([Z, Z], [Z], [[0, 0, 0], [1, 0, 0]], ""), ([], [X, Z], [], ""),
+        ([Z, X, [0, 1, 0]], [], [[1, 2, 9], [7, 2, 3], [1, 8, 3]], "one point"),
+        ([Z, X, [0, 1, 0]], [X], [[1, 2, 9], [7, 2, 3], [1, 8, 3]], ""),
+        ([Z, X, [0, 1, 0]], [], [[1, 2, 9], [7, 2, 3], [1, 8, 3.1]], ""),
+    ],
+)  # fmt: skip
+def test_why_rows_of_a_loop_repeat_others(
+    turns: list, slides: list, places: list, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loop 2 is closed by joint 5 between bodies 1 and 2, which joints 0 and 1 hold; 3 and 4 close loops before it."""
+    found = tuple(np.array(one, float).reshape(-1, 3) for one in (turns, slides, places))
+    monkeypatch.setattr(redundancy, "_motions", lambda mechanism, n: found if n == 2 else None)
+    blocks = np.zeros(3, [("mate", int), ("a", int), ("b", int)]).view(np.recarray)
+    blocks.mate, blocks.a, blocks.b = -1, [1, 0, 1], [3, 2, 2]
+    joints = Made(parent=np.array([0, 0, 3, 1, 0, 1]), child=np.array([1, 2, 3, 3, 2, 2]))
+    made: Any = Made(
+        model=Made(joints=joints, length=2.0, joint_names=[*"abcdef"]),
+        structure=Made(
+            loops=(3, 4, 5), tables=Made(blocks=blocks), carrier=np.array([-1, 0, 1, 2]), link_of=np.array([0, 1, 2, 3])
+        ),
+    )  # fmt: skip
+    assert redundancy._reason(made, 2) == (why, "")
+    for a, b, other in ((1, 2, "e"), (2, 1, "e"), (1, 1, None), (2, 2, None), (1, 0, None)):
+        blocks.a[1], blocks.b[1] = a, b  # of joint 4
+        assert redundancy._reason(made, 2) == (("same bodies", other) if other else (why, ""))
+    blocks.a[0], blocks.b[0] = 2, 1
+    blocks.a[1], blocks.b[1] = 1, 2
+    assert redundancy._reason(made, 2) == ("same bodies", "d")  # the first of them
+    joints.parent[1] = 1
+    assert redundancy._reason(made, 2) == ("same bodies", "b")  # that of the tree before those of loops
+    joints.parent[1], joints.child[1] = 2, 1
+    assert redundancy._reason(made, 2) == ("same bodies", "b")
+    blocks.mate[2] = 0  # a gear
+    assert redundancy._reason(made, 2) == ("", "")

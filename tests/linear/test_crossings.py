@@ -274,3 +274,22 @@ def test_where_another_family_of_motions_is_found_it_is_said() -> None:
     make = family(rod("stiffness: <p>", rest="initial: {base: 2 deg}"))
     found = sim.root_locus(make, [9.0, 9.4, 9.9, 12.0], parameter="k", at="steady")  # type: ignore[arg-type]
     assert found.crossings == () and len(found.leaps) == 1 and 9.79 < found.leaps[0] < G
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "first"),
+    [
+        ([0.1, 2.0 + 1j, 2.0 - 1j], [0.2, 1.5 + 1j, 1.5 - 1j], 1.5 + 1j),
+        ([2.0 + 1j, 0.1], [0.2, -9.0, 1.0 + 1j], 1.0 + 1j),
+        ([0.1, 2.0 + 1j, 2.0 - 1j], [0.2, 1.5 + 2j], 1.5 + 2j), ([5.0, 2.0 + 1j, 0.3], [4.0, 0.2], 0.2),
+    ],
+)  # fmt: skip
+def test_the_critical_root_continues_the_nearest_one_of_the_stable_end(
+    here: list[complex], there: list[complex], first: complex
+) -> None:
+    """One to one, where there are as many or more; of fewer the nearest, though others might have it."""
+    critical = stability._Critical.__new__(stability._Critical)
+    critical.locus = SimpleNamespace(at=lambda value: SimpleNamespace(roots=np.array(here)))  # type: ignore[assignment]
+    critical.unstable, critical.last = 1.0, 2.0 + 1j
+    end: Any = SimpleNamespace(roots=np.array(there, complex))
+    assert critical._beginning(end) == first
