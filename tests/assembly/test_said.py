@@ -487,3 +487,204 @@ def test_why_rows_of_a_loop_repeat_others(
     assert redundancy._reason(made, 2) == ("same bodies", "b")
     blocks.mate[2] = 0  # a gear
     assert redundancy._reason(made, 2) == ("", "")
+
+
+# --- the start, step by step ------------------------------------------------------------------------
+
+
+VALUES = ["unplaceable", "motions_without_value", "against_motions"]
+
+
+class Started:
+    """A start whose steps are listed as they are taken; `problem` is the one that finds a problem."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, problem: str = "", closes: bool = True):
+        self.steps: list[str] = []
+        names = ["a", "b", "c", "d"]
+        columns = [slice(0, 1), slice(1, 3), slice(3, 4), slice(4, 5)]
+        values = {"a": "written", "d": "rate"}
+        self.model: Any = Made(
+            frames="frames", poses="poses", bodies=[0, 0, 0], scene=Made(initial=values), joint_names=names,
+            columns_of=lambda joint: columns[joint],
+        )  # fmt: skip
+        self.coordinate = np.arange(5.0)
+        mechanism: Any = Made(
+            look=self._look, work=Made(coordinate=self.coordinate), control=Made(turn="turn"), structure="structure"
+        )
+        structure = Made(carrier=np.array([-1, 0, 1, 2]))
+        monkeypatch.setattr(starts, "first_structure", lambda model: structure)
+        monkeypatch.setattr(starts, "Mechanism", Made(of=lambda model, structure: mechanism))
+        monkeypatch.setattr(starts, "state_from_bodies", lambda *of: (np.zeros(2), np.zeros(1)))
+        monkeypatch.setattr(
+            starts, "close_drawing", lambda m, q: self.steps.append("close") or (("set",) if closes else None)
+        )
+        monkeypatch.setattr(starts, "joint_named", lambda model, name: names.index(name))
+        monkeypatch.setattr(starts, "off_ground", lambda m: {"one": 1.0, "both": 1.0})
+        monkeypatch.setattr(starts, "_off_ground_as_written", lambda m, q, values: {"two": 2.0, "both": 2.0})
+        monkeypatch.setattr(starts, "set_rates", lambda m, v, values: ("fixed", "aims"))
+        monkeypatch.setattr(starts, "close_velocities", lambda m, *of: self.steps.append(str(of[2:])))
+        monkeypatch.setattr(starts, "written", lambda m, values: [Made(joint=0)])
+        monkeypatch.setattr(starts, "of_motions", lambda m: [Made(joint=1)])
+        for name in ("pose_figures", "open_loops", *VALUES, "bring_to", "unkept_rates", "unfollowed"):
+            monkeypatch.setattr(starts, name, self._asked(name, problem))
+
+    def _look(self, q: np.ndarray, v: np.ndarray) -> None:
+        self.steps.append("look")
+        if len(self.steps) > 2:
+            self.coordinate[:] = [9.0, 9.0, 9.0, 3.0 + self.moved, 9.0]
+
+    moved = 0.0
+
+    def _asked(self, name: str, problem: str) -> Any:
+        def ask(mechanism: Any, *of: Any) -> list:
+            self.steps.append(name)
+            return [name] if name == problem or name == "open_loops" else []
+
+        return ask
+
+
+BEGIN = ["look", "pose_figures", "close"]
+RATES = ["bring_to", "('fixed', 'aims', ('set',))", "unkept_rates", "unfollowed", "look"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "steps"),
+    [
+        ("", [*BEGIN, *VALUES, *RATES]), ("pose_figures", BEGIN[:2]), ("open_loops", [*BEGIN, "open_loops"]),
+        *((name, [*BEGIN, *VALUES]) for name in VALUES), ("bring_to", [*BEGIN, *VALUES, "bring_to"]),
+        ("unkept_rates", [*BEGIN, *VALUES, *RATES]), ("unfollowed", [*BEGIN, *VALUES, *RATES]),
+    ],
+)  # fmt: skip
+def test_a_start_is_found_step_by_step_and_ends_at_the_first_that_fails(
+    problem: str, steps: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Started(monkeypatch, problem, problem != "open_loops")
+    out = starts.start(made.model)
+    assert made.steps == steps and out.problems == ([problem] if problem else [])
+    whole = {"one": 1.0, "two": 2.0, "both": 2.0} if "bring_to" in steps else {"one": 1.0, "both": 1.0}
+    assert out.off_ground == whole and (out.frames, out.turn) == ("frames", "turn")
+
+
+@pytest.mark.parametrize(("moved", "told"), [(0.9e-9, False), (-0.9e-9, False), (1.1e-9, True), (-1.1e-9, True)])
+def test_what_nobody_wrote_and_assembly_moved_is_told(
+    moved: float, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Joint 0 is written, 1 driven, 3 not in the tree."""
+    made = Started(monkeypatch)
+    made.moved = moved
+    out = starts.start(made.model)
+    assert {name: (was.tolist(), now.tolist()) for name, (was, now) in out.moved.items()} == (
+        {"c": ([3.0], [3.0 + moved])} if told else {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("hard", "apart", "initial", "driven", "asked"),
+    [
+        (True, True, False, False, True), (True, False, True, False, True), (True, False, False, True, True),
+        (True, False, False, False, False), (False, True, True, True, False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("closes", [0, 1, 2])
+def test_a_drawing_is_closed_with_what_stands_where_it_has_to_move(
+    hard: bool, apart: bool, initial: bool, driven: bool, asked: bool, closes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, looked = [], []
+
+    def close(mechanism: Any, q: np.ndarray, fixed: np.ndarray, drives: bool, standing: str) -> bool:
+        assert q.tolist() == [1.0, 2.0] and not fixed.any() and not drives
+        q += 1.0
+        tried.append(standing)
+        return len(tried) == closes
+
+    worst = 2.0 * starts.SHUT * (1.1 if apart else 0.9)
+    monkeypatch.setattr(starts, "Bonds", lambda mechanism, rows: Made(worst=lambda: worst if rows == "locked" else 0.0))
+    monkeypatch.setattr(
+        starts, "standing_at", lambda mechanism, q, active: looked.append(list(active)) or ("one", "two")
+    )
+    monkeypatch.setattr(starts, "close_positions", close)
+    rules = [Made(active=True), Made(active=False)]
+    made: Any = Made(
+        model=Made(length=2.0, scene=Made(initial={"a": 1} if initial else {}, contacts=rules)),
+        structure=Made(sizes=Made(v=3)), look=lambda q, v: None, locked=lambda: "locked",
+        hard=lambda: np.array([False, hard]), driven=lambda: np.array([driven, False]),
+    )  # fmt: skip
+    found = starts.close_drawing(made, np.array([1.0, 2.0]))
+    assert found == (("one", "two") if closes else None) and tried == ["one", "two"][: closes or 2]
+    assert looked == [[True, False] if asked else []]
+
+
+def test_rates_that_are_written_stay_and_those_of_motions_are_a_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joint 0 is driven in its second freedom, 2 closes a loop."""
+    rates = [Aim(0, np.array([4.0]), 1), Aim(2, np.array([5.0]))]
+    said = [Aim(1, np.array([6.0, 7.0])), Aim(2, np.array([8.0]))]
+    monkeypatch.setattr(starts, "of_motions", lambda mechanism, derivative: rates if derivative == 1 else [])
+    monkeypatch.setattr(starts, "written", lambda mechanism, values, what: said if what == "rate" else [])
+    places = [slice(0, 2), slice(2, 4)]
+    structure = Made(sizes=Made(v=5), loops=(2,), v_of=lambda model, joint: places[joint])
+    made: Any = Made(model=None, structure=structure)
+    v = np.zeros(5)
+    fixed, aims = starts.set_rates(made, v, {})
+    assert v.tolist() == [0.0, 4.0, 6.0, 7.0, 0.0] and fixed.tolist() == [False, False, True, True, False]
+    assert aims == said[1:]
+
+
+# --- poses nearby, and what stands ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constraints", [{}, {5: "wheel"}])
+def test_poses_nearby_are_a_tenth_of_a_radian_or_of_the_size_away(
+    constraints: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Freedom 1 slides, 2 is driven; of three poses one does not close."""
+    steps, kept, looked = [], [], []
+    monkeypatch.setattr(redundancy, "add_freedoms", lambda links, v, h, q: (steps.append(v.copy()), q.__iadd__(h * v)))
+    monkeypatch.setattr(
+        redundancy, "close_positions", lambda m, q, fixed, drives: kept.append((fixed.tolist(), drives))
+    )
+    monkeypatch.setattr(redundancy, "acting_by_loop", lambda m, q, least: (least, (q - 1.0).tolist()))
+    open_by = iter([1.9e-9, -2.1e-9, -1.9e-9])
+
+    def look(q: np.ndarray, v: np.ndarray) -> None:
+        looked.append(q.tolist())
+        made.work.rows.phi[:] = [next(open_by, 0.0), 1.0]
+
+    made: Any = Made(
+        structure=Made(sizes=Made(v=3), tables=Made(freedoms=Made(linear=np.array([0, 1, 0])), links=None)),
+        locked=lambda: np.array([True, False]), model=Made(length=2.0, constraints=constraints), look=look,
+        driven_freedoms=lambda: np.array([False, False, True]), work=Made(rows=Made(phi=np.zeros(2))),
+    )  # fmt: skip
+    found = redundancy.acting_nearby(made, np.ones(3))
+    steps_taken = np.array(steps) / [1.0, 2.0, 1.0]
+    assert np.abs(steps_taken).max(axis=1) == pytest.approx([0.1] * 3) and (np.abs(steps_taken) > 0.0)[:, :2].all()
+    assert np.array_equal(steps_taken[:, 2] == 0.0, [bool(constraints)] * 3)
+    assert found == [(1e-10, pytest.approx(steps[k].tolist())) for k in (0, 2)]
+    assert kept == [([False, False, bool(constraints)], False)] * 3 and looked[-1] == [1.0] * 3
+
+
+def test_what_stands_is_asked_where_any_rule_is_active(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sim.assembly.standing import NOWHERE, standing_at
+
+    class Asked(Exception):
+        pass
+
+    def meetings(mechanism: Any, active: Any) -> None:
+        raise Asked
+
+    monkeypatch.setattr("sim.mechanism.finding.meetings", meetings)
+    none: Any = Made(model=Made(pairs=()))
+    some: Any = Made(model=Made(pairs=(1,)))
+    for made, active in ((none, [True]), (some, []), (some, [False, False])):
+        assert standing_at(made, np.zeros(1), active) == (NOWHERE,)
+    for active in ([True], [False, True]):
+        with pytest.raises(Asked):
+            standing_at(some, np.zeros(1), active)
+
+
+def test_small_rows_are_made_to_a_millionth_of_the_largest_of_either_sign() -> None:
+    for sign in (1.0, -1.0):
+        rows = sign * np.array([[1.0, 0.0, 0.0]])
+        assert diagnostics._spans(rows, np.array([[0.0, 0.9e-6, 0.0]])) and diagnostics._spans(rows, -1e-3 * rows)
+        assert not diagnostics._spans(rows, np.array([[0.0, -1.1e-6, 0.0]]))
+        assert not diagnostics._spans(rows, np.array([[0.0, 1.1e-6, 0.0]]))
+        assert diagnostics._spans(1e-3 * rows, sign * np.array([[-1.0, 0.9e-6, 0.0]]))

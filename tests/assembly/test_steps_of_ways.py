@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sim.assembly import continuation
-from sim.assembly.continuation import Leg, Way
+from sim.assembly.continuation import Leg, Reached, Way
 from sim.assembly.loop_closure import Aim
 from sim.assembly.standing import NOWHERE
 
@@ -324,3 +324,117 @@ def test_a_coordinate_is_there_to_a_billionth(off: float, there: bool, monkeypat
     monkeypatch.setattr(continuation, "leg_to", leg_to)
     nothing: Any = None
     assert continuation._is_there(nothing, np.zeros(2), Aim(0, np.array([3.0, -3.0]))) == there
+
+
+# --- which ways are gone ------------------------------------------------------------------------------
+
+
+class Places:
+    """A mechanism whose pose a way changes and whose turns it counts; what is looked at is listed."""
+
+    def __init__(self) -> None:
+        self.looked: list[list[float]] = []
+        self.structure = SimpleNamespace(sizes=SimpleNamespace(v=1))
+        self.control = SimpleNamespace(turn=np.array([0.5]))
+
+    def look(self, q: np.ndarray, v: np.ndarray) -> None:
+        assert v.tolist() == [0.0]
+        self.looked.append(q.tolist())
+
+    def locked(self) -> str:
+        return "locked"
+
+
+@pytest.mark.parametrize(
+    ("shares", "best"),
+    [
+        ([[None]], (0, 1.0)), ([[(1, 0.5), None]], (0, 1.0)), ([[(1, 0.5), (1, 0.75)]], (1, 0.75)),
+        ([[(1, 0.5), (2, 0.75)]], (1, 0.5)), ([[(2, 0.75), (1, 0.5)]], (1, 0.5)), ([[(1, 0.5)], [(1, 0.6)]], (1, 0.6)),
+        ([[(1, 0.5), (1, 0.5)]], (1, 0.5)), ([[(2, 0.0)], [None]], (0, 1.0)), ([[(2, -2.0)]], (2, -1.0)),
+    ],
+)  # fmt: skip
+def test_the_order_that_comes_farthest_is_told(
+    shares: list, best: tuple[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each set of points that stand, and each order: how many are missed, and the share of the way to the first."""
+    made: Any = Places()
+    aims = [Aim(k, np.zeros(1)) for k in range(3)]
+    tried: list[tuple[int, int]] = []
+
+    def in_order(mechanism: Any, q: np.ndarray, aims: Any, order: int, away: Any, points: int, rows: str) -> Reached:
+        assert (q.tolist(), made.control.turn.tolist(), rows) == ([7.0], [0.5], "locked")
+        assert [aim.joint for aim in away] == [0, 2]
+        q[:], made.control.turn[:] = 8.0, 9.0
+        tried.append((points, order))
+        found = shares[points][order]
+        return (
+            Reached() if found is None else Reached(tuple((aims[k], aims[k].value) for k in range(found[0])), found[1])
+        )
+
+    monkeypatch.setattr(continuation, "_in_order", in_order)
+    monkeypatch.setattr(continuation, "_is_there", lambda mechanism, q, aim: aim.joint == 1)
+    monkeypatch.setattr(continuation, "_orders", lambda mechanism, away: range(len(shares[len(done)])))
+    done: list[int] = []
+
+    class Points(list):
+        def __iter__(self) -> Any:
+            for k in range(len(shares)):
+                yield k
+                done.append(k)
+
+    q, points = np.array([7.0]), Points()
+    found = continuation.reach(made, q, aims, points)
+    # What is missed before anything was tried are all three, with a share of -1.
+    assert (len(found.missed), found.share) == (best if best != (2, -1.0) else (2, -2.0))
+    assert (q[0], made.control.turn[0]) == ((8.0, 9.0) if not best[0] else (7.0, 0.5))
+    assert made.looked == [[7.0]] * (len(tried) + (best[0] > 0))
+
+
+@pytest.mark.parametrize(
+    ("shares", "there", "missed", "share"),
+    [
+        ({1: 1.0, 2: 1.0}, (), [], 1.0), ({1: 0.25, 2: 1.0}, (), [1, 2], 0.25), ({1: 1.0, 2: 0.75}, (1,), [2], 0.75),
+        ({1: 0.25, 2: 1.0}, (1,), [], 1.0), ({1: 1.0, 2: 0.5}, (1, 2), [], 1.0),
+    ],
+)  # fmt: skip
+def test_groups_are_gone_to_one_after_the_other_and_kept(
+    shares: dict, there: tuple[int, ...], missed: list[int], share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Aim 0 is there and kept from the start; 1 and 2 are groups of their own."""
+    aims, gone = [Aim(k, np.array([k + 0.5])) for k in range(3)], []
+
+    class Gone:
+        def __init__(self, mechanism: Any, q: np.ndarray, legs: list, kept: list, points: str, rows: str):
+            assert points == "points" and rows == "rows"
+            self.to = [aim.joint for aim in legs]
+            gone.append((self.to, [aim.joint for aim in kept]))
+
+        def go(self) -> float:
+            return shares[self.to[0]]
+
+    monkeypatch.setattr(continuation, "Way", Gone)
+    monkeypatch.setattr(continuation, "leg_to", lambda mechanism, q, aim: aim)
+    monkeypatch.setattr(continuation, "_is_there", lambda mechanism, q, aim: aim.joint == 0 or aim.joint in there)
+    monkeypatch.setattr(continuation, "coordinate", lambda mechanism, q, aim: f"where {aim.joint} is")
+    order, points, rows = [[aims[1]], [aims[2]]], "points", "rows"
+    of: Any = (None, np.zeros(1), aims, order, aims[1:], points, rows)
+    found = continuation._in_order(*of)
+    assert [(aim.joint, at) for aim, at in found.missed] == [(k, f"where {k} is") for k in missed]
+    assert found.share == share and gone == [([1], [0]), ([2], [0, 1])][: 1 if missed == [1, 2] else 2]
+
+
+def test_a_way_has_rates_of_what_is_gone_and_holds_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joints 0 to 2 are of the tree, one freedom each, 3 and 4 close loops; the second freedom slides."""
+    monkeypatch.setattr(continuation, "v_of", lambda mechanism, aim: slice(aim.joint, aim.joint + 1))
+    monkeypatch.setattr(continuation, "coordinate", lambda mechanism, q, aim: np.array([aim.joint + 0.25]))
+    tables = SimpleNamespace(freedoms=SimpleNamespace(linear=np.array([0, 1, 0])))
+    structure = SimpleNamespace(sizes=SimpleNamespace(v=3), loops=(3, 4), tables=tables)
+    made: Any = SimpleNamespace(structure=structure, model=SimpleNamespace(length=2.0))
+    legs = [Leg(Aim(k, np.array([k + 0.75])), np.zeros(1), np.array([k + 0.5])) for k in (1, 3)]
+    kept, rows = [Aim(2, np.zeros(1)), Aim(4, np.zeros(1))], np.ones(2, bool)
+    way = Way(made, np.zeros(3), legs, kept, NOWHERE, rows)
+    assert way.rate.tolist() == [0.0, 1.5, 0.0] and way.fixed.tolist() == [False, True, True]
+    assert way.unit.tolist() == [1.0, 2.0, 1.0] and way.rank == 0 and way.hard is rows
+    assert way.of_tree == legs[:1] and [leg.aim.joint for leg in way.of_loops] == [3, 4]
+    assert way.of_loops[1].begin.tolist() == [4.25] and way.of_loops[1].rate.tolist() == [0.0]
+    assert not way.v.any() and way.v.shape == (3,)

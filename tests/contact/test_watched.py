@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import sim
 from sim.kernels.shapes import SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, START, WATCH
+from sim.kernels.stepper import FILLED
 from sim.kernels.watched import (
     GUARD_CONE,
     GUARD_GAP,
@@ -23,6 +25,7 @@ from sim.kernels.watched import (
     GUARD_STOP,
 )
 from sim.scene.load import load_text
+from sim.simulation.flow import Flow
 from tests.contact.engine import G0, Told
 
 pytestmark = pytest.mark.contact
@@ -330,3 +333,46 @@ bodies: {a: {mass: 2, com: [0.3, 0.2, 0.1], inertia: [0.4, 0.5, 0.6]}, b: {mass:
     R, w = simulator.rotation["a"], simulator.angular_velocity["a"]
     v_com = simulator.velocity["a"] + np.cross(w, R @ (com - origin))
     assert v_com == pytest.approx(np.array([0.2 + 0.05, 0.4, -0.6]) / 2.0, rel=1e-9)
+
+
+def test_which_side_of_a_stop_is_pressed_follows_from_what_it_leaves_free() -> None:
+    ranges = [(3, -math.inf, 5.0), (4, 0.0, math.inf), (5, -1.0, 2.0), (6, -math.inf, 0.0)]
+    holds = [SimpleNamespace(column=column, low=low, high=high) for column, low, high in ranges]
+    flow: Any = SimpleNamespace(structure=SimpleNamespace(holds=holds))
+    assert Flow._pressed_stops(flow) == {(3, 1), (4, -1), (6, 1)}
+
+
+@pytest.mark.parametrize("solver", [True, False])
+@pytest.mark.parametrize(("touches", "steps"), [(True, 0), (False, 2), (False, 0), (True, 3)])
+def test_rows_that_were_filled_are_taken_once_with_what_touches(solver: bool, touches: bool, steps: int) -> None:
+    """Points of contact of the structure, or those of time steps, with the iterations of whoever solved them."""
+    buffer, dropped = np.arange(12.0).reshape(4, 3), []
+
+    class Rows(SimpleNamespace):
+        def split(self, rows: np.ndarray, structure: Any, impact: str, extra: str) -> dict[str, np.ndarray]:
+            assert (impact, extra) == ("impact", "extra")
+            return {"time": rows[:, 0], "energy/balance": rows[:, 1]}
+
+        def state(self, rows: np.ndarray, structure: Any) -> tuple[np.ndarray, np.ndarray]:
+            return rows[:, 1:], rows[:, 2:]
+
+        def contacts(self, rows: np.ndarray, structure: Any) -> dict[str, np.ndarray]:
+            return {"row": rows[:, 0]}
+
+        def presses(self, time: np.ndarray, told: np.ndarray, structure: Any) -> dict[str, np.ndarray]:
+            assert time.tolist() == [0.0, 3.0]
+            return {"row": told}
+
+    flow: Any = SimpleNamespace(
+        rows=Rows(buffer=buffer), stepper=SimpleNamespace(count={FILLED: 2}), drop_rows=lambda: dropped.append(1),
+        work=SimpleNamespace(told=np.arange(9), stepped=SimpleNamespace(told=[steps])),
+        structure=SimpleNamespace(touches=(1,) if touches else ()),
+        ledger=SimpleNamespace(impact="impact", extra="extra", first=0.5),
+        contacts=SimpleNamespace(iterations=7) if solver else None,
+    )  # fmt: skip
+    values, q, v, found = Flow.take_rows(flow)
+    assert values["energy/balance"].tolist() == [0.5, 3.5] and buffer[0, 1] == 1.0  # of copies
+    assert (q.tolist(), v.tolist(), dropped) == ([[1.0, 2.0], [4.0, 5.0]], [[2.0], [5.0]], [1])
+    row = list(range(steps)) if steps else [0.0, 3.0] if touches else None
+    assert (found["row"].tolist() if found else None) == row
+    assert not found or found["iterations"].tolist() == [7 if solver else 0] * len(found["row"])
