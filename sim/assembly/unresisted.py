@@ -49,7 +49,7 @@ def _wholes(mechanism: Mechanism) -> np.ndarray:
     """Return (links,) the mass of what each link is fixed to, itself included; infinite of the world."""
     links = mechanism.structure.tables.links
     mass, whole = links.mass.copy(), np.arange(len(links))
-    for b in range(1, len(links)):
+    for b in range(len(links)):
         above = int(links.parent[b])
         if links.nv[b] == 0 and above > 0:
             whole[b] = whole[above]

@@ -342,6 +342,13 @@ def test_rates_are_changed_least_so_that_no_loop_opens(monkeypatch: pytest.Monke
     found = v.copy()
     loop_closure.close_velocities(made.mechanism, q, found, first, against)
     assert found == pytest.approx([1.0, 1.0, 2.0], abs=1e-12)  # half way between the two
+    # Points that stand may be off by a billionth of 1 + the largest rate, no more.
+    for wanted, rate in ((1.9e-9, 0.95e-9), (2.1e-9, 2.1e-9)):
+        close = Rates()
+        close.mechanism.wanted = lambda wanted=wanted: np.array([wanted, 0.0])
+        found = np.zeros(3)
+        loop_closure.close_velocities(close.mechanism, q, found, nothing, (), [stands([1.0, 2.0, 0.0])])
+        assert found @ [1.0, 2.0, 0.0] == pytest.approx(rate, abs=1e-14)
     free = Rates(hard=(False, False))
     found = v.copy()
     loop_closure.close_velocities(free.mechanism, q, found, nothing, [aim])

@@ -144,26 +144,70 @@ def test_the_freedom_that_is_named_is_of_a_body_without_mass_if_one_takes_part()
 
 
 def test_bodies_that_are_fixed_to_one_another_are_one_body() -> None:
-    """Links 2 and 3 are fixed to 1, link 5 to 4, link 6 to the world; only what is without mass as a whole counts."""
+    """Links 2 and 3 are fixed to 1, link 6 to 4, link 5 to the world; only what is without mass as a whole counts."""
     links = np.zeros(7, [("parent", int), ("nv", int), ("mass", float)]).view(np.recarray)
-    links.parent, links.nv = [0, 0, 1, 2, 1, 4, 0], [0, 1, 0, 0, 2, 0, 0]
+    links.parent, links.nv = [-1, 0, 1, 2, 1, 0, 4], [0, 1, 0, 0, 2, 0, 0]
     links.mass = [9.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0]
     twists = np.zeros((7, 6))
     made: Any = Made(structure=Made(tables=Made(links=links)), twists=lambda u: twists)
     whole = unresisted._wholes(made)
     assert whole.tolist() == [np.inf, 3.0, 3.0, 3.0, 0.0, 0.0, 0.0]
     assert links.mass.tolist() == [9.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0]
+    links.mass[6] = 2.0
+    assert unresisted._wholes(made).tolist() == [np.inf, 3.0, 3.0, 3.0, 2.0, 0.0, 2.0]
     for moved, size, nothing in (
         ((1, 2, 3), 1.0, False),
         ((4,), -1.0, True),
         ((4,), 2e-7, True),
-        ((5,), 0.5e-7, False),
+        ((6,), 0.5e-7, False),
     ):
         twists[:] = 0.0
         twists[1, 4] = 1.0
         for link in moved:
             twists[link, 2] = size
         assert unresisted._moves_nothing(made, np.zeros(3), whole) == nothing
+
+
+A, B = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("freedoms", "help_", "bare", "lent", "rows", "weightless", "method", "one_sided", "found"),
+    [
+        (0, True, [A], [A], None, [], "dop853", False, None), (3, False, [A], [A], None, [], "dop853", False, None),
+        (3, True, [B, A], [A], None, [], "dop853", False, ("infinite", B)),
+        (3, True, [], [], None, [0.0], "variational", False, None),
+        (3, True, [], [A, B], None, [0.0, 1.0], "dop853", False, ("infinite", A)),
+        (3, True, [], [A, B], [[1.0, 0.0, 0.0]], [0.0], "dop853", False, ("infinite", B)),
+        (3, True, [], [A, B], None, [2.0], "dop853", False, None),
+        (3, True, [], [A, B], None, [2.0], "variational", False, ("variational steps (`method: variational`)", A)),
+        (3, True, [], [A, B], None, [2.0], "variational", True, None),
+        (3, True, [], [A, B], [[0.0, 1.0, 0.0]], [2.0], "dop853", True, ("contacts, rigid stops and friction of joints", A)),
+        (3, True, [], [A, B], [[0.0, 1.0, 0.0]], [2.0], "dop853", False, None),
+        (3, True, [], [A, B], [[0.0, 0.0, 1.0]], [2.0], "dop853", True, None),
+    ],
+)  # fmt: skip
+def test_what_nothing_resists_is_refused(
+    freedoms: int, help_: bool, bare: list, lent: list, rows: Any, weightless: list, method: str, one_sided: bool,
+    found: Any, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Of rates without inertia: those that move bodies without mass, where rows let them, and what cannot help."""
+    made: Any = Made(
+        structure=Made(sizes=Made(v=freedoms), tables=Made(links="links", freedoms=Made(lent=np.full(3, 0.5)))),
+        model=Made(scene=Made(simulate=Made(method=method)), one_sided=one_sided), look=lambda q, v: None,
+        inertia=lambda: np.eye(3), work=Made(links=None, freedoms=None),
+        hard=lambda: np.array([rows is not None, False]), jacobian=lambda: np.array([*(rows or [A]), [9.0, 9.0, 9.0]]),
+    )  # fmt: skip
+    answers = {1.0: bare, 0.5: lent}
+    monkeypatch.setattr(unresisted, "needs_help", lambda links: help_)
+    monkeypatch.setattr(unresisted, "terms_of", lambda *of: None)
+    monkeypatch.setattr(unresisted, "still", lambda M, terms: np.array(answers[M[0, 0]]).reshape(-1, 3).T)
+    monkeypatch.setattr(unresisted, "_wholes", lambda mechanism: np.array(weightless))
+    monkeypatch.setattr(unresisted, "_moves_nothing", lambda mechanism, u, whole: True)
+    monkeypatch.setattr(unresisted, "_infinite", lambda mechanism, u: ("infinite", np.abs(u).tolist()))
+    monkeypatch.setattr(unresisted, "_not_by", lambda mechanism, u, who: (who, u.tolist()))
+    told = unresisted.massless(made, np.zeros(3))
+    assert told == ([] if found is None else [(found[0], found[1].tolist())])
 
 
 # --- constraints: what rows make, and what they leave free ------------------------------------------

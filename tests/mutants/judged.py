@@ -273,6 +273,11 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "room at the end, which nothing reads",
     ),
     Judged(
+        "sim/kernels/collision/narrow.py",
+        "tilt = length(cross(normal, axis_of(pose, 1 - side, 2))) if rim else 1.0", "1.0", "2.0",
+        "the tilt of rims, which is asked of rims alone",
+    ),
+    Judged(
         "sim/assembly/branches.py", "structure, rng = mechanism.structure, np.random.default_rng(3)", "3", "4",
         "poses at random from which a branch is looked for",
     ),
