@@ -182,7 +182,10 @@ A, B = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
         (3, True, [], [A, B], None, [2.0], "dop853", False, None),
         (3, True, [], [A, B], None, [2.0], "variational", False, ("variational steps (`method: variational`)", A)),
         (3, True, [], [A, B], None, [2.0], "variational", True, None),
-        (3, True, [], [A, B], [[0.0, 1.0, 0.0]], [2.0], "dop853", True, ("contacts, rigid stops and friction of joints", A)),
+        (
+            3, True, [], [A, B], [[0.0, 1.0, 0.0]], [2.0], "dop853", True,
+            ("contacts, rigid stops and friction of joints", A),
+        ),
         (3, True, [], [A, B], [[0.0, 1.0, 0.0]], [2.0], "dop853", False, None),
         (3, True, [], [A, B], [[0.0, 0.0, 1.0]], [2.0], "dop853", True, None),
     ],
