@@ -253,7 +253,7 @@ class Way:
         """Return a leg without its whole turns where these are many: a number that is added to where it begins."""
         linear = self.mechanism.model.type_of(leg.aim.joint).linear[leg.aim.first :][: len(leg.rate)]
         turns = np.where(np.array(linear, bool), 0.0, np.trunc(leg.rate / (2.0 * np.pi)))
-        if leg.ball >= 0 or not np.any(np.abs(turns) > WHOLE_TURNS):
+        if not np.any(np.abs(turns) > WHOLE_TURNS):
             return leg
         begin = leg.begin + 2.0 * np.pi * turns
         if leg.aim.joint in self.mechanism.structure.loops:

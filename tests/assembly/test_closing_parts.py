@@ -290,9 +290,11 @@ class Rates:
     """Three rates, two rows that drive (the second not hard), and rates of a loop joint; points that stand by J."""
 
     def __init__(self, hard: tuple[bool, ...] = (True, False)):
+        self.looked: list[tuple] = []
         self.J, self.M = np.array([[1.0, 2.0, 0.0], [7.0, 7.0, 7.0]]), np.diag([1.0, 4.0, 2.0])
         self.mechanism: Any = Made(
-            look=lambda q, v: None, hard=lambda: np.array(hard), jacobian=lambda: self.J, inertia=lambda: self.M,
+            look=lambda q, v: self.looked.append((q, v)), hard=lambda: np.array(hard),
+            jacobian=lambda: self.J, inertia=lambda: self.M,
             wanted=lambda: np.array([3.0, 9.0]), structure=Made(sizes=Made(v=3)),
         )  # fmt: skip
 
@@ -319,6 +321,7 @@ def test_rates_are_changed_least_so_that_no_loop_opens(monkeypatch: pytest.Monke
     q = np.zeros(3)
     found = v.copy()
     loop_closure.close_velocities(made.mechanism, q, found, nothing)
+    assert made.looked[0][0] is q and made.looked[0][1] is found
     assert found == pytest.approx(least(made.J[:1], made.M, v, np.array([3.0])), abs=1e-12)
     found = v.copy()
     loop_closure.close_velocities(made.mechanism, q, found, first)  # what is fixed is kept

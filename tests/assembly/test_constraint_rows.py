@@ -11,6 +11,7 @@ import pytest
 from sim.assembly import constraint_diagnostics as diagnostics
 from sim.assembly import redundancy
 from sim.assembly.loop_closure import null
+from sim.assembly.redundancy import Loop
 from sim.kernels.tables import UNIVERSAL_ROW
 
 pytestmark = pytest.mark.fast
@@ -90,6 +91,37 @@ def test_why_rows_of_a_loop_repeat_others(
     assert redundancy._reason(made, 2) == ("same bodies", "b")
     blocks.mate[2] = 0  # a gear
     assert redundancy._reason(made, 2) == ("", "")
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_each_loop_is_told_with_what_repeats_here_and_nearby(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops 0 and 1 are closed by joints, 2 and 3 by constraints; rows act here, most of them in the second pose."""
+    block = np.array([0] * 5 + [1] * 4 + [2] * 2 + [3] * 3 + [0])
+    model = Made(constraints={22: Made(type="gear"), 23: Made(type="rolling")})
+    made: Any = Made(
+        structure=Made(tables=Made(rows=Made(block=block), blocks=range(4)), loops=(20, 21, 22, 23)), model=model,
+        locked=lambda: np.arange(15) < 14, around=lambda n: [f"a{n}", f"b{n}"],
+    )  # fmt: skip
+    monkeypatch.setattr(redundancy, "is_large", lambda mechanism: large)
+    monkeypatch.setattr(redundancy, "repeated", lambda mechanism, n: (f"what {n}", ("other",)))
+    monkeypatch.setattr(redundancy, "_taking_part", lambda mechanism: "parts")
+    reasons = {0: ("planar", "x"), 1: ("", "y")}
+    monkeypatch.setattr(redundancy, "_reason", lambda mechanism, n: reasons[n])
+    monkeypatch.setattr(redundancy, "_in_words", lambda mechanism, n, parts: f"{parts} of {n}")
+
+    def told(here: list[int], *nearby: list[int]) -> list[Loop]:
+        return redundancy.loops_of(made, np.array(here), [np.array(one) for one in nearby])
+
+    gear = Loop(("a2", "b2"), 2, 1, 1, "", "", "" if large else "what 2", "gear", () if large else ("other",))
+    rolls = Loop(("a3", "b3"), 3, 2, 0, "", "", "", "rolling", ())
+    first = Loop(("a0", "b0"), 5, 3, 1, "planar", "x", "parts of 0")
+    second = Loop(("a1", "b1"), 4, 2, 1, "geometry", "y", "parts of 1")
+    assert told([2, 2, 1, 1], [2, 3, 1, 1], [4, 3, 1, 3], [2, 2, 1, 1]) == [first, second, gear, rolls]
+    plain = Loop(("a0", "b0"), 5, 1, 0)
+    assert told([4, 4, 2, 3], [5, 4, 2, 3])[:2] == [plain, Loop(("a1", "b1"), 4, 0, 0)]
+    # Fewer nearby say nothing; of none the reason is not known.
+    assert told([3, 2, 2, 3], [1, 1, 1, 1])[1] == Loop(("a1", "b1"), 4, 2, 2, "geometry", "y", "parts of 1")
+    assert told([3, 2, 2, 3])[1] == Loop(("a1", "b1"), 4, 2, 2, "", "y", "parts of 1")
 
 
 # --- poses nearby, and what stands ------------------------------------------------------------------
@@ -304,7 +336,7 @@ def test_what_a_constraint_repeats_is_told_with_those_that_do_the_same(
     assert diagnostics.repeated(made, 3) == (words, names)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("size", [1e-3, 1.0, -1.0, 1e3])
 @pytest.mark.parametrize(
     ("other", "held", "chosen"),
     [([1.0, 0.0, 0.0], False, True), ([0.0, 1.0, 0.0], False, False), ([1.0, 0.0, 0.0], True, False)],
