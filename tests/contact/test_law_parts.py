@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from scipy.optimize import approx_fprime, minimize
 from sim.contact import active, analytic_centre, homotopy, not_unique
 from sim.contact.active import Active
 from sim.contact.contact_problem import ContactProblem, Mode, acceleration, first, impact
+from sim.contact.impact import reached_energy
 from sim.contact.law import de_saxce, onto_cone, regions
 from sim.contact.solution import ContactStatus, name_modes
 from sim.contact.solve import damped, digging_in, polish, solve_contacts, worst_of_patches
+from sim.contact.stops import _name
 from sim.contact.sweeps import sweep
 from tests.contact.random_problems import random_bodies
 from tests.contact.test_cone_projection import onto_cone as onto_one_cone
@@ -619,3 +623,23 @@ def test_only_friction_that_nothing_presses_has_rows_that_are_no_unknowns() -> N
     for least, dead in (((0.0, 0.0), [[0, 0, 0], [0, 0, 0]]), ((0.0, 0.3), [[0, 0, 0], [1, 0, 1]])):
         problem = impact(G, np.ones(6), np.array([0.5, 0.7]), least=np.array(least))
         assert problem.dead.tolist() == np.array(dead, bool).tolist()
+
+
+def test_energy_that_impulses_could_take_is_along_what_they_reach() -> None:
+    """Of mobilities down to 1e-12 of the largest; what contacts do not move keeps its energy."""
+    rng = np.random.default_rng(4)
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    for least, share in ((1e-11, 1.0), (1e-13, 0.0)):
+        G = Q @ np.diag([2.0, 0.5, 2.0 * least]) @ Q.T
+        u = Q @ np.array([4.0, -1.0, 2.0 * np.sqrt(least)])
+        assert reached_energy(G, u) == pytest.approx(0.5 * (8.0 + 2.0 + 2.0 * share), rel=1e-3)
+
+
+def test_stops_are_named_by_their_freedom_those_of_balls_and_constraints_by_their_joint() -> None:
+    kinds = {0: SimpleNamespace(limits="each"), 1: SimpleNamespace(limits="ball")}
+    model: Any = SimpleNamespace(
+        columns=SimpleNamespace(joint=np.array([0, 0, 1, 1, 1, 2])), constraints={2: "wheel"},
+        type_of=kinds.__getitem__,
+        joint_names=["plate", "ball", "wheel"], column_names=[f"column {k}" for k in range(6)],
+    )  # fmt: skip
+    assert [_name(model, k) for k in range(6)] == ["column 0", "column 1", *["ball"] * 3, "wheel"]
