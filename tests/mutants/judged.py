@@ -586,6 +586,11 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "(np.einsum('ki,ki->k', self.sliding, self.sliding) >= 0.5)",
         "directions are of length one, or none",
     ),
+    Judged(
+        "sim/contact/analytic_centre.py",
+        "return 0.5 * NORM * float((x * x).sum()) - float(np.log(value).sum()) if (value > 0.0).all() else np.inf",
+        "value > 0.0", "(value >= 0.0)", "the logarithm of zero is infinite, too",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
