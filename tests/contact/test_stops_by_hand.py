@@ -10,7 +10,7 @@ import pytest
 
 from sim.contact import stops
 from sim.contact.stops import Bounded
-from sim.kernels.tables import OPEN, SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, STICK
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.hold import Hold
 from sim.mechanism.joint_motion import ball_value

@@ -12,8 +12,8 @@ import pytest
 import sim
 from sim.kernels.shapes import SLIP, STICK
 from sim.kernels.status import Status
-from sim.kernels.system import PROJECT, START, WATCH
 from sim.kernels.stepper import FILLED
+from sim.kernels.system import PROJECT, START, WATCH
 from sim.kernels.watched import (
     GUARD_CONE,
     GUARD_GAP,

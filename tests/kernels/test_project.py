@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sim.kernels import project
-from sim.kernels.tables import Status
+from sim.kernels.status import Status
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
