@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 from scipy.optimize import approx_fprime, minimize
 
 from sim.contact import active, analytic_centre, homotopy, not_unique
@@ -16,6 +17,7 @@ from sim.contact.active import Active
 from sim.contact.contact_problem import ContactProblem, Mode, acceleration, first, impact
 from sim.contact.impact import reached_energy
 from sim.contact.law import de_saxce, onto_cone, regions
+from sim.contact.slip_directions import movable
 from sim.contact.solution import ContactStatus, name_modes
 from sim.contact.solve import damped, digging_in, polish, solve_contacts, worst_of_patches
 from sim.contact.stops import _name
@@ -643,3 +645,22 @@ def test_stops_are_named_by_their_freedom_those_of_balls_and_constraints_by_thei
         joint_names=["plate", "ball", "wheel"], column_names=[f"column {k}" for k in range(6)],
     )  # fmt: skip
     assert [_name(model, k) for k in range(6)] == ["column 0", "column 1", *["ball"] * 3, "wheel"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_directions_keep_nothing_that_forces_without_effect_could_make(seed: int) -> None:
+    """Of three of four points whose forces have a choice of five dimensions, and of light points beside heavy ones."""
+    rng = np.random.default_rng([7, seed])
+    A = rng.normal(size=(12, 7)) * np.repeat(10.0 ** rng.uniform(-0.5, 0.5, 4), 3)[:, None]
+    G, which = A @ A.T, np.array([True, False, True, True])
+    turn = rng.uniform(0.0, 2.0 * np.pi, 4)
+    d = np.column_stack([np.cos(turn), np.sin(turn)])
+    rows = [3 * k + i for k in np.flatnonzero(which) for i in (1, 2)]
+    Q = np.linalg.qr(null_space(A.T)[rows])[0]
+    left = (d[which].ravel() - Q @ (Q.T @ d[which].ravel())).reshape(-1, 2)
+    size = np.linalg.norm(left, axis=1, keepdims=True)
+    assert (size > 1e-3).all()
+    assert movable(G, which, d) == pytest.approx(left / size, abs=1e-6)
+    assert movable(np.eye(12), which, d) == pytest.approx(d[which], abs=1e-12)  # no choice
+    lone = np.zeros((12, 12))
+    assert movable(lone, which, d) == pytest.approx(d[which], abs=1e-12)  # nothing is left: as they were

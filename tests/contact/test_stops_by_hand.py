@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from types import SimpleNamespace as Made
 from typing import Any
 
@@ -63,6 +64,7 @@ def test_each_is_named_with_its_stop_and_what_it_does() -> None:
         assert [one.told(model, mode) for mode in (STICK, SLIP)] == [f"{name} {word}" for word in words]
     both = Bounded(5, 0, 1.0, both=True, force=2.0, beside=3.0)
     assert (both.columns, both.forces) == ((5, 6), (2.0, 3.0)) and both.pair == both.key[0]
+    assert astuple(Bounded(5, 1, 2.0)) == (5, 1, 2.0, 0.0, 0.0, 0.0, OPEN, 0.0, False, 0.0)
     alone = Bounded(5, 0, 1.0, force=2.0, beside=3.0)
     assert (alone.columns, alone.forces, alone.key) == ((5,), (2.0,), both.key)
 
