@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.optimize import approx_fprime, minimize
 
-from sim.contact import active, analytic_centre, homotopy, not_unique
+from sim.contact import active, analytic_centre, homotopy, not_unique, solve
 from sim.contact.active import Active
 from sim.contact.contact_problem import ContactProblem, Mode, acceleration, first, impact
 from sim.contact.impact import reached_energy
@@ -664,3 +664,38 @@ def test_directions_keep_nothing_that_forces_without_effect_could_make(seed: int
     assert movable(np.eye(12), which, d) == pytest.approx(d[which], abs=1e-12)  # no choice
     lone = np.zeros((12, 12))
     assert movable(lone, which, d) == pytest.approx(d[which], abs=1e-12)  # nothing is left: as they were
+
+
+@pytest.mark.parametrize(
+    ("merits", "dug_in", "asked"),
+    [
+        ([0.0], False, []), ([1.0, 0.9], False, ["relax"]), ([1.0, 1.1, 0.9], False, ["relax", "sweep 0"]),
+        ([1.0, 1.1, 1.1], True, ["relax", "sweep 0"]), ([1.0, 1.1, 1.1, 0.9], False, ["relax", "sweep 0", "path 0.25"]),
+        ([1.0, 2.0, 2.0, 1.1, 0.9], False, ["relax", "sweep 0", "path 0.25", "path 0.5"]),
+        ([1.0, 2.0, 2.0, 2.0, 1.1, 9.0], False, ["relax", "sweep 0", "path 0.25", "path 0.5", "sweep 1"]),
+    ],
+)  # fmt: skip
+def test_ways_to_a_solution_are_tried_one_after_the_other(
+    merits: list[float], dug_in: bool, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modes first, then sweeps, then the path from softness, then sweeps again; each as long as it is not solved.
+
+    merits : after each, in tolerances; no impulses at all may be a solution
+    """
+    done, left = list[str](), [solve.SOLVED * m for m in merits]
+    rounds = {solve.FIRST_ROUNDS: 0, solve.LAST_ROUNDS: 1}
+
+    def tried(name: str, search: Any) -> None:
+        done.append(name)
+        search.merit, search.dug_in = left.pop(0), dug_in
+
+    made: Any = SimpleNamespace(points=2, rates=None, free3=None)
+    monkeypatch.setattr(solve, "regions", lambda problem, P, z: SimpleNamespace(merit=left.pop(0)))
+    monkeypatch.setattr(solve, "Active", SimpleNamespace(first=lambda problem: None))
+    monkeypatch.setattr(solve, "relax", lambda problem, active, search, count, P: tried("relax", search))
+    monkeypatch.setattr(solve, "sweep_and_polish", lambda problem, search, n: tried(f"sweep {rounds[n]}", search))
+    monkeypatch.setattr(solve, "softnesses", lambda points: (0.25, 0.5))
+    monkeypatch.setattr(solve, "follow_the_path", lambda problem, search, share: tried(f"path {share}", search))
+    monkeypatch.setattr(solve, "conclude", lambda problem, search: search)
+    found: Any = solve.solve_contacts(made)
+    assert done == asked and left == [] and found.cycling == (len(asked) > 1) and not found.P.any()
