@@ -207,6 +207,13 @@ def test_shapes_that_may_touch_have_room_to_be_looked_at(structure: Structure) -
     assert work.near.shape == work.near_points.shape == (64,)
 
 
+def test_points_of_contact_begin_along_the_slips_that_they_have(structure: Structure) -> None:
+    touches = model.table(model.TOUCH, 2)
+    touches.slip_W[:] = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    work = make_work(structure.tables._replace(touches=touches), SIZES)
+    assert work.points.start.tolist() == touches.slip_W.tolist()
+
+
 def test_each_method_has_its_own_scratch(structure: Structure) -> None:
     assert shapes(implicit_work(STATE, FREEDOMS)) == {
         "answers": (0,), "newton": (1,), "by_q": (15, 13), "by_v": (15, 13), "turning": (13,), "real": (13, 13),
