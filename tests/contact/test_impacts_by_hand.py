@@ -138,9 +138,10 @@ def test_points_close_beyond_a_trillionth_of_the_fastest(
     assert out.rounds[:3] == (9, 7, 9) and len(asked) == rounds
 
 
+@pytest.mark.parametrize("which", [True, False])
 @pytest.mark.parametrize(("status", "apart", "kept"), [(0, 0.09, "exact"), (0, 0.11, "nudged"), (1, 0.0, "nudged")])
 def test_a_jam_is_followed_to_no_approach(
-    status: int, apart: float, kept: str, monkeypatch: pytest.MonkeyPatch
+    status: int, apart: float, kept: str, which: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The approach is 1e-7 of the slip, of those points that slide in; what ends elsewhere was another answer."""
     nudged, shifts = np.array([[2.0, -1.0, 0.0], [0.5, 0.0, 0.0]]), []
@@ -154,9 +155,48 @@ def test_a_jam_is_followed_to_no_approach(
     monkeypatch.setattr(impacts, "solve_contacts", lambda made: Made(P=nudged, status=0, of=made))
     monkeypatch.setattr(impacts, "polish", lambda made, P: Made(P=exact, status=status, of=made))
     u = np.array([0.0, 3.0, -4.0, 0.0, 1.0, 0.0])
-    out = impacts.jam(Collision(G=np.eye(6), u=u, mu=np.ones(2), e=np.zeros(2)), np.array([True, False]))
-    assert shifts[0].tolist() == pytest.approx([-5e-7, 0.0]) and shifts[1] is None and out.s == 0.0
+    out = impacts.jam(Collision(G=np.eye(6), u=u, mu=np.ones(2), e=np.zeros(2)), np.array([True, which]))
+    assert shifts[0].tolist() == pytest.approx([-5e-7, -1e-7 * which]) and shifts[1] is None and out.s == 0.0
     last: Any = out.last
     assert last.of == ("plain" if kept == "exact" else "shifted")
     assert np.array_equal(out.P, exact if kept == "exact" else nudged)
     assert out.u.ravel() == pytest.approx(u + out.P.ravel())
+
+
+class Solved:
+    """Collects the problems of a collision, and gives impulses for them, one after the other."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *impulses: list):
+        self.problems: list[tuple] = []
+        self.left = [Made(P=np.array(P, float)) for P in impulses]
+
+        def solve(problem: tuple) -> Any:
+            self.problems.append(problem)
+            return self.left.pop(0)
+
+        monkeypatch.setattr(impacts, "solve_contacts", solve)
+        monkeypatch.setattr(impacts, "impact", lambda G, u, mu, **more: (u.tolist(), {k: x for k, x in more.items()}))
+
+
+def test_after_newton_points_that_bounce_leave_by_a_share_of_their_approach(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Solved(monkeypatch, [[1.0, 2.0, 3.0]] * 3)
+    one = closing(3, u_n=np.array([-4.0, -0.5, 2.0]), rest=1.0, e=np.array([0.5, 0.6, 0.7]))
+    P, last = impacts.newton(one, 0.25)
+    assert made.problems[0][1].pop("shift").tolist() == [-0.5, 0.0, 0.0]
+    assert made.problems[0] == (one.u.tolist(), {"patch": None, "modes": None, "scale": 2.0}) and P is last.P
+
+
+def test_after_poisson_a_share_of_the_impulses_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = [[4.0, 1.0, 0.0], [-1e-3, 0.0, 0.0], [3.0, 0.0, 0.0]], [[0.5, 0.25, 0.0], [0.0] * 3, [0.0] * 3]
+    one = closing(3, e=np.array([0.5, 0.6, 0.0]), mu=np.array([0.1, 0.2, 0.3]))
+    made = Solved(monkeypatch, first, second)
+    P, last = impacts.poisson(one, 0.5)
+    given = np.array([1.0, 0.0, 0.0])  # half of half of what stopped it, none of what pulls
+    whole = np.array(first) + np.outer(given, [1.0, 0.0, 0.0])
+    assert P.tolist() == (whole + second).tolist() and last.P.tolist() == second
+    assert made.problems[0][0] == one.u.tolist() and "least" not in made.problems[0][1]
+    assert made.problems[1][0] == (one.u + whole.ravel()).tolist()
+    assert made.problems[1][1]["least"].tolist() == [0.1, 0.0, 0.0]
+    made = Solved(monkeypatch, first)  # nothing comes back
+    P, last = impacts.poisson(one, 0.0)
+    assert P.tolist() == last.P.tolist() == first and len(made.problems) == 1

@@ -591,6 +591,14 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "return 0.5 * NORM * float((x * x).sum()) - float(np.log(value).sum()) if (value > 0.0).all() else np.inf",
         "value > 0.0", "(value >= 0.0)", "the logarithm of zero is infinite, too",
     ),
+    *(
+        Judged(
+            "sim/contact/impact.py", line, "0.0", "1.0", "only rates that close are asked for, which are negative"
+        )
+        for line in (
+            "closing = np.where(often, 0.0, u[::3])", "if u[::3].min(initial=0.0) < slowest:",
+        )
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
