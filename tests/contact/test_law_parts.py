@@ -699,3 +699,21 @@ def test_ways_to_a_solution_are_tried_one_after_the_other(
     monkeypatch.setattr(solve, "conclude", lambda problem, search: search)
     found: Any = solve.solve_contacts(made)
     assert done == asked and left == [] and found.cycling == (len(asked) > 1) and not found.P.any()
+
+
+@pytest.mark.parametrize(
+    ("nearer", "asked"), [(8.0, [8.0]), (2.0, [8.0, 4.0, 2.0]), (1.0, [8.0, 4.0, 2.0, 1.0]), (0.5, [])]
+)
+def test_guesses_are_halved_four_times(nearer: float, asked: list, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From zero to sixteen; where none is nearer it is the guess itself."""
+    seen: list[float] = []
+
+    def regions(problem: None, P: np.ndarray, z: None) -> Any:
+        seen.append(float(P[0, 0]))
+        return SimpleNamespace(merit=0.5 if P[0, 0] == nearer else 1.0)
+
+    monkeypatch.setattr(solve, "regions", regions)
+    made: Any = SimpleNamespace(rates=lambda P: None)
+    P, found = damped(made, np.zeros((1, 3)), np.array([[16.0, 0.0, 0.0]]), 1.0)
+    assert seen == (asked or [8.0, 4.0, 2.0, 1.0, 16.0])
+    assert P[0, 0] == (nearer if asked else 16.0) and found.merit == (0.5 if asked else 1.0)

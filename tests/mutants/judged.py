@@ -599,6 +599,16 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             "closing = np.where(often, 0.0, u[::3])", "if u[::3].min(initial=0.0) < slowest:",
         )
     ),
+    *(
+        Judged(
+            "sim/contact/not_unique.py", line, "1.0", "2.0",
+            "keeps off a division by zero: what has no size is not on the edge",
+        )
+        for line in (
+            "e = x[:, 1:] / np.where(size > 0.0, size, 1.0)[:, None]",
+            "bend = mu * height / np.where(size > 0.0, size, 1.0)",
+        )
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
