@@ -269,13 +269,12 @@ def bound(kind: str, rows: int = 2, **more: Any) -> Any:
     spec = Made(type=kind, components=("x", "rz"), keeps=False, axis=(0, 1, 0))
     spec.__dict__.update(more)
     Q = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
-    frame = np.full(30, 9.0)
-    frame[3:12] = Q.ravel()
-    frame[[13, 16, 19]] = Q @ [3.0, -4.0, 12.0]  # the axle: 0.6, -0.8 in the ground
+    M = np.full((3, 3), 9.0)
+    M[:, 1] = Q @ [3.0, -4.0, 12.0]  # the axle: 0.6, -0.8 in the ground
     blocks = Made(rows=np.array([5, rows]))
     return Made(
         model=Made(constraints={7: spec}), structure=Made(loops=(4, 7), tables=Made(blocks=blocks)),
-        work=Made(blocks=Made(frame=np.array([frame * 0.0, frame]))),
+        loop_frames=lambda n: {1: (Q, M)}[n],
     )  # fmt: skip
 
 
@@ -347,13 +346,13 @@ def test_a_force_that_others_could_give_is_a_choice_unless_joints_keep_the_slip(
     """Rows: one of a joint, two of constraint 1 (one may slip), one of constraint 2, one of a point of contact."""
     monkeypatch.setattr(diagnostics, "slips_of", lambda spec: 1)
     joint = [1.0, 0.0, 0.0] if held else [0.0, 0.0, 0.0]
-    J = size * np.array([joint, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], other, [1.0, 1.0, 1.0]])
+    J = size * np.array([joint, [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], other, [1.0, 0.0, 0.0]])
     rows = Made(block=np.array([0, 1, 1, 2, 3]), low=np.full(5, -np.inf), high=np.full(5, np.inf))
-    rows.low[0] = rows.high[0] = np.inf
+    rows.low[[0, 4]] = rows.high[[0, 4]] = np.inf
     tables = Made(rows=rows, blocks=Made(touch=np.array([-1, -1, -1, 0])))
     specs = {11: Made(name="k1"), 12: Made(name="k2")}
     made: Any = Made(
-        jacobian=lambda: J, hard=lambda: np.array([True, True, True, True, False]), model=Made(constraints=specs),
+        jacobian=lambda: J, hard=lambda: np.array([True, True, True, True, chosen]), model=Made(constraints=specs),
         structure=Made(loops=(10, 11, 12, 13), tables=tables),
     )  # fmt: skip
     assert diagnostics.slips_by_choice(made, 1) == chosen

@@ -609,6 +609,10 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             "bend = mu * height / np.where(size > 0.0, size, 1.0)",
         )
     ),
+    Judged(
+        "sim/assembly/continuation.py", "moved, residual = moved + dq, after", "moved + dq", "(moved - dq)",
+        "the same way, the other way round: its size alone is asked",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
