@@ -108,6 +108,42 @@ def test_a_step_that_makes_the_matrix_singular_is_not_solved() -> None:
         assert (newton.h[0], newton.factors[0]) == (0.0 if status else h, 1)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_linear_equations_of_a_step_are_those_of_the_whole_state(seed: int) -> None:
+    """Three coordinates, their rates and two integrals: (s - J) x = r, with J by blocks, solved densely."""
+    m, h, rng = 3, 0.3, np.random.default_rng([17, seed])
+    by_q, by_v = rng.normal(size=(2, m + 2, m))
+    J = np.zeros((2 * m + 2, 2 * m + 2))
+    J[:m, m : 2 * m] = np.eye(m)
+    J[m:, :m], J[m:, m : 2 * m] = by_q, by_v
+
+    def turn_back(links: None, s: complex, turning: None, x_out: np.ndarray) -> None:
+        x_out /= s
+
+    def solve_lu(matrix: complex, order: None, x_out: np.ndarray) -> None:
+        x_out[:] = np.linalg.solve(matrix * np.eye(m) - by_v[:m] - by_q[:m] / matrix, x_out)
+
+    def copy(links: None, y: None, x: np.ndarray, x_out: np.ndarray) -> None:
+        x_out[:] = x[:m]
+
+    real, pair = radau.GAMMA / h, complex(radau.ALPHA, radau.BETA) / h
+    work = SimpleNamespace(
+        newton=SimpleNamespace(h=[h]), real_x=np.zeros((3, m)), pair_x=np.zeros((3, m), complex), turning=None,
+        by_q=by_q, by_v=by_v, real=real, real_order=None, pair=pair, pair_order=None, stages=np.zeros((11, m)),
+    )  # fmt: skip
+    one = SimpleNamespace(nv=[m], nq=[m])
+    system = SimpleNamespace(links=None, one=one), None, work, None
+    instead = {"unpack": lambda of: of, "turn_back": turn_back, "solve_lu": solve_lu, "tangent": copy, "qdot": copy}
+    r = rng.normal(size=2 * m + 2)
+    x = r.copy()
+    plain(radau.solve_real, **instead)(system, None, x)
+    assert x == pytest.approx(np.linalg.solve(real * np.eye(2 * m + 2) - J, r), abs=1e-12)
+    first, second = r.copy(), rng.normal(size=2 * m + 2)
+    expected = np.linalg.solve(pair * np.eye(2 * m + 2) - J, first + 1j * second)
+    plain(radau.solve_pair, **instead)(system, None, first, second)
+    assert first + 1j * second == pytest.approx(expected, abs=1e-12)
+
+
 # --- Newton's iteration -------------------------------------------------------------------------------
 
 
