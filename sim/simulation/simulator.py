@@ -92,10 +92,7 @@ class Simulator(ReadByName):
             raise ValueError(
                 f"until: found {until:.9g} s, and the run is at {self.t:.9g} s; reset() or restore(snapshot) goes back"
             )
-        try:
-            self._advance(until, progress)
-        except NotFinite as error:
-            raise self.failure(Status.NOT_FINITE, -1) from error
+        self._advance(until, progress)
 
     def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
         now = self.now
@@ -140,6 +137,8 @@ class Simulator(ReadByName):
         jump = Jump(self.journal is not None)
         try:
             return change(self.now, jump)
+        except NotFinite as error:
+            raise self.failure(Status.NOT_FINITE, -1) from error
         finally:
             if self.journal is not None:
                 jump.tell(self.journal)
