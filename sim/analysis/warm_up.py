@@ -17,7 +17,6 @@ from sim.contact.contact_problem import impact
 from sim.contact.sweeps import sweep
 from sim.kernels import advance, dynamics, jets, jit, programs, system
 from sim.kernels.elimination import fronts, passes
-from sim.kernels.elimination.pivots import Front
 from sim.kernels.guards.clearance import clearance
 from sim.kernels.guards.spans import spans
 from sim.kernels.integrators.stepping import stepping
@@ -123,11 +122,7 @@ def compile_rows() -> None:
         (constraints.residuals, (t.blocks, t.rows, w.coordinate, w.blocks, w.rows)),
         (constraints.slips, (t.blocks, t.rows, w.blocks, w.rows)),
         (constraints.mismatch, (t.blocks, t.rows, w.links, w.blocks, w.rows)),
-        (fronts.eliminate_along, (
-            n, t.one, fronts.Tree(*tree), fronts.Loops(t.blocks, t.rows, t.fronts, t.entries, w.keeps),
-            fronts.Notes(w.rows, w.blocks, w.fronts, w.one, w.ids, w.J), w.pile,
-            Front(w.front, w.rows.at, w.K, w.G), Front(w.rim, w.rows.rim, w.rim_K, w.rim_G), w.basis,
-        )),
+        (fronts.eliminate_along, (at, n)),
         (passes.inward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
         (passes.outward_along, (*tree, w.rows, w.fronts, w.ids, w.J)),
         (programs.evaluate, (at, np.zeros(1, np.int64), 0.0, s.y)),

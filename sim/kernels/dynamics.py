@@ -13,9 +13,8 @@ import math
 
 from sim.kernels.elements import point_forces, torsion_springs
 from sim.kernels.elimination.articulated import articulate, inward, outward
-from sim.kernels.elimination.fronts import Loops, Notes, Tree, eliminate_along
+from sim.kernels.elimination.fronts import eliminate_along
 from sim.kernels.elimination.passes import inward_along, outward_along
-from sim.kernels.elimination.pivots import Front
 from sim.kernels.forces import (
     body_wrenches,
     control_torques,
@@ -132,13 +131,7 @@ def factorise(system, choose):
 def factorise_along(system, choose):
     """Do the same with the rows eliminated along the tree; see `sim.kernels.elimination.fronts`."""
     tables, _, work, _ = unpack(system)
-    bad = eliminate_along(
-        choose, tables.one, Tree(tables.links, tables.freedoms, work.links, work.freedoms),
-        Loops(tables.blocks, tables.rows, tables.fronts, tables.entries, work.keeps),
-        Notes(work.rows, work.blocks, work.fronts, work.one, work.ids, work.J), work.pile,
-        Front(work.front, work.rows.at, work.K, work.G), Front(work.rim, work.rows.rim, work.rim_K, work.rim_G),
-        work.basis,
-    )  # fmt: skip
+    bad = eliminate_along(system, choose)
     if bad >= 0:
         work.one.worst[0] = bad
         return Status.MASS_SINGULAR

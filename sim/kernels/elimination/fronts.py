@@ -27,6 +27,7 @@ from sim.kernels.elimination.pivots import (
     CUT,
     DELAY,
     NOTHING,
+    Front,
     is_own,
     lost,
     own_wrenches,
@@ -36,6 +37,7 @@ from sim.kernels.elimination.pivots import (
     unfelt,
 )
 from sim.kernels.jit import kernel, part
+from sim.kernels.system import unpack
 
 
 class Tree(NamedTuple):
@@ -69,11 +71,17 @@ class Notes(NamedTuple):
 
 
 @kernel
-def eliminate_along(choose, one, tree, loops, notes, pile_work, front_out, rim_out, basis_work):
+def eliminate_along(system, choose):
     """Factorise: freedoms and rows give way link by link.  Returns -1, or a freedom without inertia.
 
     choose: 1 to find the acting rows and their places anew; 0: those of the last accepted state, in their order.
     """
+    tables, _, work, _ = unpack(system)
+    tree, one = Tree(tables.links, tables.freedoms, work.links, work.freedoms), tables.one
+    loops = Loops(tables.blocks, tables.rows, tables.fronts, tables.entries, work.keeps)
+    notes = Notes(work.rows, work.blocks, work.fronts, work.one, work.ids, work.J)
+    front_out = Front(work.front, work.rows.at, work.K, work.G)
+    rim_out = Front(work.rim, work.rows.rim, work.rim_K, work.rim_G)
     links, rows, limit, one_work = tree.links, loops.rows, loops.fronts.limit, notes.one_work
     length, floor = one.length[0], max(CUT * one_work.scale[0], NOTHING * one.mobility[0])
     open_rows(choose, loops, notes)
@@ -81,8 +89,8 @@ def eliminate_along(choose, one, tree, loops, notes, pile_work, front_out, rim_o
     for b in range(links.parent.size - 1, 0, -1):
         if links.leaf[b]:
             rigid(tree.link_work.I, b, tree.link_work.P)
-        p = gather(b, p, choose, tree, loops, notes, pile_work, front_out)
-        p = eliminate_at(b, p, choose, rows, length, floor, limit[b], tree.link_work, notes, front_out, basis_work)
+        p = gather(b, p, choose, tree, loops, notes, work.pile, front_out)
+        p = eliminate_at(b, p, choose, rows, length, floor, limit[b], tree.link_work, notes, front_out, work.basis)
         bad = release(b, links, tree.freedoms, tree.link_work, tree.freedom_work)
         if bad >= 0:
             return bad
@@ -93,7 +101,7 @@ def eliminate_along(choose, one, tree, loops, notes, pile_work, front_out, rim_o
             p = 0
         elif links.parent[b] < b - 1:
             if p > 0:
-                hand_on(b, p, notes, front_out, pile_work)
+                hand_on(b, p, notes, front_out, work.pile)
             p = 0
     eliminate_rim(0, choose, rows, floor, 0, notes, rim_out)
     return -1
