@@ -120,7 +120,7 @@ def told(model: Any, simulator: sim.Simulator) -> Any:
     spec.option.gravity = model.gravity_W
     bodies, origins = {0: spec.worldbody}, {0: np.zeros(3)}
     flow = simulator.flow
-    flow.look()
+    flow.update()
     links = flow.work.links
     for link in range(1, len(links)):
         table = flow.structure.tables.links

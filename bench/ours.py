@@ -15,7 +15,7 @@ from bench.figure import Figure, Link, Loop, States
 from bench.mechanism import Body, Joint, Mechanism, Spring
 from render.rotation import matrix
 from sim.kernels.advance import answer
-from sim.kernels.jit import story_door, unlocked_door
+from sim.kernels.jit import python_driver, unlocked_driver
 from sim.kernels.project import add_freedoms, normalise
 from sim.kernels.status import Status
 from sim.kernels.system import SLOPE, START, address, ask
@@ -29,7 +29,7 @@ SELDOM = 1e-9  # Hz: a rate at which one row is recorded, the first
 DRAWS = 100  # poses tried for each state; some random poses are too far from any closed one
 
 
-@story_door
+@python_driver
 def repeat(answers, system, states, slope_out, times):
     """Go `times` times through all states.  Returns the sum of all accelerations of one freedom, nan on failure."""
     total = 0.0
@@ -41,7 +41,7 @@ def repeat(answers, system, states, slope_out, times):
     return total
 
 
-@unlocked_door
+@unlocked_driver
 def multiply_add(times):
     """Arithmetic without memory, whose every step waits for the one before."""
     x = 0.5
@@ -358,7 +358,7 @@ class Engine:
         tables, mechanism = self.flow.structure.tables, self.flow.mechanism
         for _ in range(30):
             normalise(tables.links, q)
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             phi = mechanism.work.rows.phi
             if len(phi) == 0 or np.abs(phi).max() < CLOSED:
                 break
@@ -373,7 +373,7 @@ class Engine:
         """Return how far a loop is open at most in coordinates (..., nq) [m]."""
         mechanism, largest = self.flow.mechanism, 0.0
         for one in q.reshape(-1, q.shape[-1]):
-            mechanism.look(one, np.zeros(self.v.size))
+            mechanism.update(one, np.zeros(self.v.size))
             largest = max(largest, float(np.abs(mechanism.work.rows.phi).max(initial=0.0)))
         return largest
 

@@ -210,8 +210,8 @@ def without_strays(corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
         return corners, np.zeros((len(corners), 3)), False
     reach = np.nanpercentile(away, 85)
     kept = np.where((away > STRAY * reach)[..., None], np.nan, corners)
-    wander = np.linalg.norm(np.nanmax(middle, axis=0) - np.nanmin(middle, axis=0))
-    return kept, middle, bool(wander > FAR_TRAVEL * 2 * reach)
+    drift = np.linalg.norm(np.nanmax(middle, axis=0) - np.nanmin(middle, axis=0))
+    return kept, middle, bool(drift > FAR_TRAVEL * 2 * reach)
 
 
 def direction(corners: np.ndarray) -> tuple[float, float]:

@@ -192,7 +192,7 @@ def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
     """
     nv = mechanism.structure.sizes.v
     v = np.zeros(nv)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     hard = mechanism.placed()  # what binds rates only has no positions that could tell
     J = mechanism.jacobian()[hard]
     if not J.size:
@@ -209,7 +209,7 @@ def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
         strong = np.abs(values) > 1e-3 * size
         if np.all(values[strong] > 0.0) or np.all(values[strong] < 0.0):
             out += [N @ z / np.abs(N @ z).max() for z in vectors[:, strong].T]
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     return out
 
 
@@ -227,7 +227,7 @@ def _bent(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, U: np.ndarray, har
         for sign in (1.0, -1.0):
             near = q.copy()
             add_freedoms(mechanism.structure.tables.links, d, sign * FOLLOWED, near)
-            mechanism.look(near, v)
+            mechanism.update(near, v)
             second += U @ mechanism.work.rows.phi[hard] / FOLLOWED**2
         bent |= np.abs(second) > BENT * mechanism.model.length
     return U[bent]
@@ -242,7 +242,7 @@ def _curvature(mechanism: Mechanism, q: np.ndarray, N: np.ndarray, u: np.ndarray
         for sign in (1.0, -1.0):
             near = q.copy()
             add_freedoms(mechanism.structure.tables.links, d, sign * FOLLOWED, near)
-            mechanism.look(near, v)
+            mechanism.update(near, v)
             total += float(u @ mechanism.work.rows.phi[hard])
         return total / FOLLOWED**2
 
@@ -261,7 +261,7 @@ def counts(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> dict[str, Any]
     driven: freedoms that motions prescribe beyond what the loops do; the mobility is what is left.
     """
     said, loops = ranks(mechanism, q)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     g = generalised(mechanism)
     names = column_names(mechanism)
     told = [
@@ -292,7 +292,7 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
     here = acting_by_loop(mechanism, q)
     # Where every row acts here, more cannot act nearby.
     nearby = acting_nearby(mechanism, q) if here.sum() < hard else []
-    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    mechanism.update(q, np.zeros(mechanism.structure.sizes.v))
     driven = 0
     if mechanism.driven().any():
         driven = _rank(mechanism.jacobian()[mechanism.hard()]) - _rank(mechanism.jacobian()[mechanism.locked()])
@@ -334,7 +334,7 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         if begun.problems:
             raise SceneError(begun.problems)
         mechanism, q, v = Mechanism.of(model, begun.structure), begun.q, begun.v
-        mechanism.look(q, v)
+        mechanism.update(q, v)
     else:
         from sim.simulation.simulator import Simulator
 
@@ -342,7 +342,7 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         simulator.advance(at)
         flow = simulator.flow
         mechanism, q, v = Mechanism.of(model, flow.structure, flow.control, flow.t), flow.q.copy(), flow.v.copy()
-        mechanism.look(q, v)
+        mechanism.update(q, v)
     said = counts(mechanism, q, v)
     structure = mechanism.structure
     return {
@@ -402,7 +402,7 @@ def check(scene: Scene | str | os.PathLike[str]) -> Report:
         return report
     mechanism = Mechanism.of(model, begun.structure)
     mechanism.control.turn[:] = begun.turn
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     said, loops = ranks(mechanism, begun.q)
     shown_counts = ("joint_coordinates", "constraint_rank", "mobility", "mobility_in_position")
     report.counts = {k: said[k] for k in shown_counts if k in said}
@@ -417,7 +417,7 @@ def check(scene: Scene | str | os.PathLike[str]) -> Report:
                 f"shaky freedom: {', '.join(joints)} can move together only infinitesimally; "
                 "a motion along it ends the run"
             )
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     report.problems += shown([*_beyond_limits(model, mechanism), *oddities(model, mechanism)], scene)
     if model.constraints and not is_large(mechanism):
         bounded = [one.name for one in scene.constraints if math.isfinite(one.holds)]
@@ -443,7 +443,7 @@ def _gripping(scene: Scene, q: np.ndarray, v: np.ndarray) -> Mechanism:
 
     firm = compile(replace(scene, constraints=tuple(replace(one, holds=math.inf) for one in scene.constraints)))
     out = Mechanism.of(firm, first_structure(firm))
-    out.look(q, v)
+    out.update(q, v)
     return out
 
 

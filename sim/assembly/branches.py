@@ -26,7 +26,7 @@ def nearest_branch(
     Angles are told by the turn that is nearest to their guess, those of other joints to where they were.
     """
     structure, control = mechanism.structure, mechanism.control
-    mechanism.look(q, np.zeros(structure.sizes.v))
+    mechanism.update(q, np.zeros(structure.sizes.v))
     drawn, was = q.copy(), mechanism.work.coordinate.copy()
     for points in standing:
         best: tuple[float, np.ndarray] | None = None
@@ -43,7 +43,7 @@ def nearest_branch(
                 if aim.joint in structure.loops:
                     control.turn[aim.columns(mechanism)] = aim.value
             _count_turns(mechanism, q, drawn, aims, guesses)
-            mechanism.look(q, np.zeros(structure.sizes.v))
+            mechanism.update(q, np.zeros(structure.sizes.v))
             control.turn[:] = mechanism.work.coordinate
             return True
     q[:], control.turn[:] = drawn, was

@@ -86,7 +86,7 @@ def reach(
     rows : mask of those that are kept on the way; all that bind places without it
     """
     rows = mechanism.locked() if rows is None else rows
-    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    mechanism.update(q, np.zeros(mechanism.structure.sizes.v))
     begun, turns = q.copy(), mechanism.control.turn.copy()
     best = Reached(tuple((aim, aim.value) for aim in aims), -1.0)
     away = [aim for aim in aims if not _is_there(mechanism, q, aim)]
@@ -98,7 +98,7 @@ def reach(
             if (-len(found.missed), found.share) > (-len(best.missed), best.share):
                 best = found
             q[:], mechanism.control.turn[:] = begun, turns
-            mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+            mechanism.update(q, np.zeros(mechanism.structure.sizes.v))
     return best
 
 
@@ -207,7 +207,7 @@ class Way:
     def go(self) -> float:
         """Lead the mechanism along; return the share s that was reached, 1 if all.  q is there, and looked at."""
         self._leap()
-        self.mechanism.look(self.q, self.v)
+        self.mechanism.update(self.q, self.v)
         if not self.of_tree and not any(leg.rate.any() for leg in self.of_loops):
             return 1.0
         if len(self.standing):
@@ -282,7 +282,7 @@ class Way:
         if bonds.large:
             rates = self.rate.copy()
             close(self.mechanism, self.q.copy(), rates, self.fixed)
-            self.mechanism.look(self.q, self.v)
+            self.mechanism.update(self.q, self.v)
             return rates, True
         J, M = bonds.jacobian(), self.mechanism.inertia()[np.ix_(free, free)]
         asked = [self.mechanism.model.length * leg.rate for leg in self.of_loops]
@@ -317,18 +317,18 @@ class Way:
                 self.mechanism.control.turn[:] = self.mechanism.work.coordinate
                 return after, found or known
         self.q[:], self.mechanism.control.turn[:] = saved, turns
-        self.mechanism.look(self.q, self.v)
+        self.mechanism.update(self.q, self.v)
         return None
 
     def _correct(self, s: float) -> float | None:
         """Close all at s with what is written fixed; return how far that moved a freedom, or None if it does not."""
         bonds, length, moved = self._bonds(s), self.mechanism.model.length, np.zeros(len(self.v))
-        self.mechanism.look(self.q, self.v)
+        self.mechanism.update(self.q, self.v)
         residual = bonds.worst()
         if bonds.large:
             before = self.q.copy()
             close(self.mechanism, self.q, np.zeros(len(self.v)), self.fixed)
-            self.mechanism.look(self.q, self.v)
+            self.mechanism.update(self.q, self.v)
             closed = bonds.worst() <= SHUT * length
             return float(np.abs(self.q - before).max(initial=0.0)) if closed else None
         for _ in range(ITERATIONS):
@@ -337,11 +337,11 @@ class Way:
             saved = self.q.copy()
             dq = bonds.newton(~self.fixed)
             add_freedoms(self.mechanism.structure.tables.links, dq, 1.0, self.q)
-            self.mechanism.look(self.q, self.v)
+            self.mechanism.update(self.q, self.v)
             after = bonds.worst()
             if not after < residual:  # roundoff, or no way to close
                 self.q[:] = saved
-                self.mechanism.look(self.q, self.v)
+                self.mechanism.update(self.q, self.v)
                 break
             moved, residual = moved + dq, after
         return self._size(moved) if residual <= SHUT * length else None

@@ -60,7 +60,7 @@ def close(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, fixed: np.ndarray)
     for _ in range(PASSES):
         status = answer(system.answers, START, address(system.places), mechanism.t, y, slope)
         moved, rates = y[: len(q)], y[len(q) : -2]
-        mechanism.look(moved, rates)
+        mechanism.update(moved, rates)
         residual = float(np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0))
         if not residual < best:
             return
@@ -184,11 +184,11 @@ def close_positions(
     hard = mechanism.hard() if drives else mechanism.locked()
     bonds, length = Bonds(mechanism, hard, tuple(wanted), standing), mechanism.model.length
     structure, v = mechanism.structure, np.zeros(mechanism.structure.sizes.v)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     residual = bonds.worst()
     if bonds.large and residual > CLOSED * length:
         close(mechanism, q, v, fixed)
-        mechanism.look(q, np.zeros(len(v)))
+        mechanism.update(q, np.zeros(len(v)))
         return bonds.worst() <= SHUT * length
     for _ in range(60):
         if residual <= CLOSED * length:
@@ -198,14 +198,14 @@ def close_positions(
         while True:
             q[:] = saved
             add_freedoms(structure.tables.links, dq, share, q)
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             residual = bonds.worst()
             if residual < before or share < 1e-3:
                 break
             share *= 0.5
         if not residual < before:
             q[:] = saved
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             return before <= SHUT * length
     return residual <= SHUT * length
 
@@ -218,14 +218,14 @@ def close_velocities(
 
     wanted: rates of loop joints; standing: points that are to stay at rest, in sets of which the first that can be is
     """
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     hard, everything = mechanism.hard(), np.ones(len(v), bool)
     if not hard.any():
         return
     if len(v) > LARGE and not wanted:
         for mask in (fixed, ~everything):
             close(mechanism, q, v, mask)
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):
                 return
     loops, M, driven = mechanism.jacobian()[hard], mechanism.inertia(), mechanism.wanted()[hard]

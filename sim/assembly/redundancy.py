@@ -65,7 +65,7 @@ def acting_by_loop(mechanism: Mechanism, q: np.ndarray, least: float = RANK) -> 
     """
     loops = len(mechanism.structure.loops)
     block = np.asarray(mechanism.structure.tables.rows.block)
-    mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+    mechanism.update(q, np.zeros(mechanism.structure.sizes.v))
     locked = mechanism.locked()
     if is_large(mechanism):
         return np.bincount(block[acting(mechanism, q) & locked], minlength=loops)[:loops]
@@ -101,10 +101,10 @@ def acting_nearby(mechanism: Mechanism, q: np.ndarray, poses: int = 3) -> list[n
         step[linear] *= length
         add_freedoms(mechanism.structure.tables.links, step, 1.0, near)
         close_positions(mechanism, near, kept, drives=False)
-        mechanism.look(near, v)
+        mechanism.update(near, v)
         if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:
             out.append(acting_by_loop(mechanism, near, ACTS))
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     return out
 
 

@@ -83,7 +83,7 @@ def standing_at(mechanism: Mechanism, q: np.ndarray, active: Sequence[bool]) -> 
     rules, old = meetings(mechanism, active), mechanism.structure
     connected = {int(joint) for joint in (*old.carrier[1:], *old.loops)}
     seen = Mechanism.of(model, build(model, old.tree.frames, connected, old.carrier, (), rules), None, mechanism.t)
-    seen.look(q, np.zeros(old.sizes.v))
+    seen.update(q, np.zeros(old.sizes.v))
     work, tables = seen.work, seen.structure.tables
     link, p_W, axes = [], [], []
     for number in rules:

@@ -57,7 +57,7 @@ def start(model: Model) -> Start:
     mechanism = Mechanism.of(model, structure)
     q, v = state_from_bodies(model, structure, model.frames, model.poses, np.zeros((len(model.bodies), 6)))
     out = Start(structure, model.frames, q, v, mechanism.control.turn)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     before = mechanism.work.coordinate.copy()
     out.off_ground |= off_ground(mechanism)
     out.problems += pose_figures(mechanism, q)
@@ -79,7 +79,7 @@ def start(model: Model) -> Start:
     fixed, rates = set_rates(mechanism, v, values)
     close_velocities(mechanism, q, v, fixed, rates, standing)
     out.problems += unkept_rates(mechanism, q, v, values) + unfollowed(mechanism, "rate")
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     said = {aim.joint for aim in [*written(mechanism, values), *of_motions(mechanism)]}
     for joint in {int(j) for j in structure.carrier[1:]} - said:
         columns = model.columns_of(joint)
@@ -95,7 +95,7 @@ def close_drawing(mechanism: Mechanism, q: np.ndarray) -> tuple[Standing, ...] |
     Loops bound in the drawing close by construction; those given by two points may not.
     """
     model, begun, nothing = mechanism.model, q.copy(), np.zeros(mechanism.structure.sizes.v, bool)
-    mechanism.look(q, np.zeros(len(nothing)))
+    mechanism.update(q, np.zeros(len(nothing)))
     apart = Bonds(mechanism, mechanism.locked()).worst() > SHUT * model.length
     follows = mechanism.hard().any() and (apart or bool(model.scene.initial) or mechanism.driven().any())
     standing = standing_at(mechanism, q, [rule.active for rule in model.scene.contacts] if follows else ())
@@ -121,7 +121,7 @@ def pose_figures(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     for aim in aims:
         declared = model.joint_specs[aim.joint] is not None
         q[q_of(mechanism, aim)] = model.type_of(aim.joint).zero if declared else aim.value
-    mechanism.look(q, np.zeros(structure.sizes.v))
+    mechanism.update(q, np.zeros(structure.sizes.v))
     if not rows.any() or np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length:
         q[:] = begun  # nothing to close, or given by two points
         return []
@@ -165,7 +165,7 @@ def bring_to(
     finally:
         mechanism.counts = True
         normalise(mechanism.structure.tables.links, q)
-        mechanism.look(q, np.zeros(mechanism.structure.sizes.v))
+        mechanism.update(q, np.zeros(mechanism.structure.sizes.v))
     return unreached(mechanism, found, aims, values, origin)
 
 
@@ -286,7 +286,7 @@ def _off_ground_as_written(mechanism: Mechanism, q: np.ndarray, values: Mapping[
             fixed[v_of(mechanism, aim)] = True
     if not model.constraints:
         return {}
-    mechanism.look(trial, np.zeros(len(fixed)))
+    mechanism.update(trial, np.zeros(len(fixed)))
     return off_ground(mechanism, fixed)
 
 
@@ -325,7 +325,7 @@ def unplaceable(mechanism: Mechanism, values: Mapping[int, Value]) -> list[Probl
 def unkept_rates(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, values: Mapping[int, Value]) -> list[Problem]:
     """Return a problem for each rate of `initial` that the loops do not allow."""
     model = mechanism.model
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     out = []
     for joint, value in values.items():
         if value.rate is None:

@@ -21,7 +21,7 @@ def massless(mechanism: Mechanism, q: np.ndarray) -> list[Problem]:
     tables = structure.tables
     if not structure.sizes.v or not needs_help(tables.links):
         return []
-    mechanism.look(q, np.zeros(structure.sizes.v))
+    mechanism.update(q, np.zeros(structure.sizes.v))
     M, work = mechanism.inertia(), mechanism.work
     terms = terms_of(tables.links, tables.freedoms, work.links, work.freedoms)
     bare = still(M, terms)

@@ -37,7 +37,7 @@ STEPS, NEAR, SHORTEST = 40, 1e-9, 1e-9
 
 
 @dataclass(frozen=True)
-class Centre:
+class AnalyticCentre:
     """Forces P (k, 3), the mask (k,) of those that are not unique, and their room.
 
     room : (k,) N, by which mu P_n exceeds |P_t| where a point sticks, P_n where it slides
@@ -54,7 +54,7 @@ class Centre:
     border: float
 
 
-def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndarray) -> Centre:
+def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndarray) -> AnalyticCentre:
     """Return forces that keep the law as P (k, 3) do, and have room in their cones if any have."""
     slips = mode == Mode.SLIP
     unknowns = rays(problem, Active(mode != Mode.OPEN, slips, d, np.full(problem.points, np.inf)))
@@ -65,7 +65,7 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
     chosen = np.abs(null).max(axis=(1, 2), initial=0.0) > FELT
     if size == 0.0 or not null.size:
         room = cones.room(x) * (mode != Mode.OPEN)
-        return Centre(P, chosen, room, room <= TOUCHED * size, True, 0.0)
+        return AnalyticCentre(P, chosen, room, room <= TOUCHED * size, True, 0.0)
     x = x / size
     inside, bound = _with_room(cones, x, null, chosen)
     free, roomy = null, chosen & ~bound
@@ -83,7 +83,7 @@ def centred(problem: ContactProblem, P: np.ndarray, mode: np.ndarray, d: np.ndar
         new, inside, kept = P, x, False
     room = size * cones.room(inside) * (mode != Mode.OPEN)
     bound = np.where(chosen, bound, room <= TOUCHED * size)
-    return Centre(new, chosen, room, bound, kept and not (chosen & bound).any(), BORDER * size)
+    return AnalyticCentre(new, chosen, room, bound, kept and not (chosen & bound).any(), BORDER * size)
 
 
 def fully_held(problem: ContactProblem) -> np.ndarray | None:

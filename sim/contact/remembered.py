@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from sim.contact.slip_directions import Ways
+from sim.contact.slip_directions import SlipDirections
 from sim.contact.stops import Point
-from sim.contact.zeno import Hops
+from sim.contact.zeno import ZenoSequences
 
 CROWD = 500  # decisions that follow each other without end if they take less than `contact_modes.SPAN`
 
@@ -27,8 +27,8 @@ class Contacts:
     rules: list[bool]
     modes: dict[tuple[int, int, int], int] = field(default_factory=dict)
     points: dict[tuple[int, int, int], Point] = field(default_factory=dict)
-    ways: Ways = field(default_factory=Ways)
-    hops: Hops = field(default_factory=Hops)
+    slip_directions: SlipDirections = field(default_factory=SlipDirections)
+    zeno: ZenoSequences = field(default_factory=ZenoSequences)
     decisions: deque[tuple[float, tuple[str, ...]]] = field(default_factory=lambda: deque(maxlen=CROWD))
     idle: frozenset[int] = frozenset()
     idle_stops: frozenset[tuple[int, int]] = frozenset()

@@ -13,7 +13,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
 from sim.contact.stops import Point
 from sim.kernels.rows.touches import CLEAR, FAST, STILL, TURNED
-from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.mechanism.touch import Touch
 
 FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
@@ -23,7 +23,7 @@ SHORT = 1e-6  # part of a direction below which it is none
 
 
 @dataclass
-class Ways:
+class SlipDirections:
     """How points slid until now.
 
     started : directions of sliding at the last step's start; of points that creep, that of their friction
@@ -31,14 +31,14 @@ class Ways:
     """
 
     started: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
-    creeping: set[tuple[int, int, int]] = field(default_factory=set)
+    slipping_slowly: set[tuple[int, int, int]] = field(default_factory=set)
 
     def note(self, touches: Sequence[Touch], points: Any) -> None:
         """Note how the closed points of a structure slide, as last observed."""
         slide = [(k, touch) for k, touch in enumerate(touches) if touch.mode >= SLIP]
-        self.creeping = {touch.key for _, touch in slide if touch.mode == CREEP}
+        self.slipping_slowly = {touch.key for _, touch in slide if touch.mode == SLOW_SLIP}
         self.started = {
-            touch.key: (points.slip if touch.mode == CREEP else points.start)[k].copy() for k, touch in slide
+            touch.key: (points.slip if touch.mode == SLOW_SLIP else points.start)[k].copy() for k, touch in slide
         }
 
     def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
@@ -50,15 +50,15 @@ class Ways:
         u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
         speed = np.hypot(u[:, 0], u[:, 1])
         way = u + (STILL * np.maximum(1.0 - speed / CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
-        creep = self.creep_on(kinetics, law, v)
+        creep = self.slow_slip_on(kinetics, law, v)
         way[creep] = start[creep]
         forward = np.sum(start * u, axis=1) > FORWARD
         return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
 
-    def creep_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
+    def slow_slip_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return the mask (k,) of points that crept and go on to creep."""
         u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
-        crept = np.array([point.key in self.creeping for point in law], bool)
+        crept = np.array([point.key in self.slipping_slowly for point in law], bool)
         forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD
         return crept & forward & (np.hypot(u[:, 0], u[:, 1]) < FAST)
 
@@ -82,7 +82,7 @@ def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
     return np.where((length > SHORT)[:, None], way / np.maximum(length, SHORT)[:, None], d[which])
 
 
-def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) -> np.ndarray:
+def let_slip_slowly(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) -> np.ndarray:
     """Return modes (k,), in which slow points creep unless others keep them from moving across their ways d (k, 2)."""
     out, closed, sticks = mode.copy(), mode != OPEN, mode == STICK
     held = np.eye(3 * len(mode))[np.column_stack([closed, sticks, sticks]).ravel()]
@@ -92,17 +92,17 @@ def let_creep(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) 
         if own.min() > FREELY:
             break
         creep.pop(int(own.argmin()))
-    out[creep] = CREEP
+    out[creep] = SLOW_SLIP
     return out
 
 
-def creep_straight(points: Any, closed: list[Touch], last: bool) -> list[Touch]:
+def straighten_slow_slip(points: Any, closed: list[Touch], last: bool) -> list[Touch]:
     """Return closed points, as observed, with ways that those that creep do not leave at once; itself if they are so.
 
     A way that a point would leave by as much as ends a creep becomes that of its friction.  Where friction would push
     it on, or at the last looks, the point slides instead: what ends a creep must not have come to pass at its start.
     """
-    creeps = [k for k, touch in enumerate(closed) if touch.mode == CREEP]
+    creeps = [k for k, touch in enumerate(closed) if touch.mode == SLOW_SLIP]
     out = list(closed)
     for k in creeps:
         slip = points.slip[k]
@@ -132,4 +132,4 @@ def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-__all__ = ["Ways", "along", "creep_straight", "let_creep", "movable", "rows_across"]
+__all__ = ["SlipDirections", "along", "let_slip_slowly", "movable", "rows_across", "straighten_slow_slip"]

@@ -14,8 +14,8 @@ import numpy as np
 
 from sim.contact.solution import ContactSolution
 from sim.kernels.shapes import OPEN, SLIP, STICK
+from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.finding import CLOSED
-from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.joint_motion import ball_value
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
@@ -157,10 +157,10 @@ def _scale(model: Model, column: int) -> float:
     return 1.0 if model.columns.linear[column] else model.length
 
 
-def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
+def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[ActiveBound, ...]:
     """Return holds of all these freedoms where they are: their rows are what the problem is made of."""
     columns = dict.fromkeys(c for one in bounded for c in one.columns)
-    return tuple(Hold(c, _value(mechanism, c), -np.inf, np.inf) for c in columns)
+    return tuple(ActiveBound(c, _value(mechanism, c), -np.inf, np.inf) for c in columns)
 
 
 def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
@@ -188,13 +188,13 @@ def frictions(
     """
     out, n = [], len(answer.P) - len(bounded)
     for k, one in enumerate(bounded, start=n):
-        force, holds = answer.P[k, 1:], answer.mode[k] == STICK
-        if not holds:
+        force, bounds = answer.P[k, 1:], answer.mode[k] == STICK
+        if not bounds:
             way = answer.d[k] if one.both else np.array([1.0 if answer.d[k, 0] > 0.0 else -1.0, 0.0])
             force = -one.resistance * way
         elif one.key in leaving and (np.hypot(*force) >= AT_BOUND * one.resistance or answer.chosen[k]):
-            force, holds = most(one, force), False
-        out.append(replace(one, mode=STICK if holds else SLIP, force=float(force[0]), beside=float(force[1])))
+            force, bounds = most(one, force), False
+        out.append(replace(one, mode=STICK if bounds else SLIP, force=float(force[0]), beside=float(force[1])))
     return out
 
 
@@ -217,9 +217,9 @@ def eased(bounded: Sequence[Bounded], beyond: Mapping[int, float]) -> list[Bound
     return out
 
 
-def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ...]:
+def active_bounds(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[ActiveBound, ...]:
     """Return what holds which freedom, at its stops and by friction."""
-    model, out = mechanism.model, dict[int, Hold]()
+    model, out = mechanism.model, dict[int, ActiveBound]()
     for one in bounded:
         if one.mode == (SLIP if not one.side else OPEN):
             continue
@@ -230,12 +230,12 @@ def holds_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Hold, ..
                 stops = model.stops[(model.stops.place == c) & (model.stops.side == one.side)]
                 at = float(stops.bound[0])
             low, high = (-np.inf if one.side > 0 else -bound), (np.inf if one.side < 0 else bound)
-            old = out.get(c, Hold(c, at, 0.0, 0.0))
-            out[c] = Hold(c, at if one.side else old.at, old.low + low, old.high + high, old.torque + torque)
+            old = out.get(c, ActiveBound(c, at, 0.0, 0.0))
+            out[c] = ActiveBound(c, at if one.side else old.at, old.low + low, old.high + high, old.torque + torque)
     return tuple(out.values())
 
 
-def rubbing(model: Model, bounded: Sequence[Bounded]) -> np.ndarray:
+def friction_of_moving(model: Model, bounded: Sequence[Bounded]) -> np.ndarray:
     """Return the friction (columns,) of freedoms that slide [N or N m]."""
     out = np.zeros(len(model.columns))
     for one in bounded:

@@ -11,7 +11,7 @@ AT_LEAST = 1e-9  # s: hops shorter than this do not go on, whatever their ratios
 
 
 @dataclass
-class Hops:
+class ZenoSequences:
     """Times of the last collisions of every pair."""
 
     times: dict[int, list[float]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.kernels.dynamics import apply_forces, drive_power, factorise, free_response, move, solve_loops
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import driver, kernel, spliced
 from sim.kernels.status import Status
 from sim.kernels.system import FEED, RUB, ask, unpack
 
@@ -11,7 +11,7 @@ from sim.kernels.system import FEED, RUB, ask, unpack
 ROUNDOFF, PASSES = 1e-12, 100
 
 
-@chapter
+@spliced
 def forward_dynamics(system, tables, work, t, q, v):
     """work.freedoms.vdot and work.rows.force (multipliers) at a state.  Returns a status.
 
@@ -29,7 +29,7 @@ def forward_dynamics(system, tables, work, t, q, v):
     return status
 
 
-@chapter
+@spliced
 def act(system, t, q, v):
     """Apply all forces; needs `factorise` where formulas read forces.  Returns a status."""
     tables, control, work, _ = unpack(system)
@@ -40,7 +40,7 @@ def act(system, t, q, v):
     return status
 
 
-@chapter
+@spliced
 def respond(system):
     """Multipliers and vdot to what was applied; needs `factorise`.  Returns a status."""
     tables, _, work, _ = unpack(system)
@@ -53,7 +53,7 @@ def respond(system):
     return Status.OK
 
 
-@story
+@driver
 def respond_and_take_back(system):
     """`respond` where freedoms are lent inertia E: with what E took given back, until that changes no more.
 

@@ -1,4 +1,4 @@
-"""The flow between two events: steps, guards on the dense output, samples; the one door for Python."""
+"""The flow between two events: steps, guards on the dense output, samples; what Python calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sim.kernels.integrators.integrate import (
     straight,
     trapezoid,
 )
-from sim.kernels.jit import chapter, kernel, story, story_door
+from sim.kernels.jit import driver, kernel, python_driver, spliced
 from sim.kernels.status import Status
 from sim.kernels.stepper import (
     ACCEPTED,
@@ -71,7 +71,7 @@ NEAR = 12.0  # steps before a time that is asked for: the last ones are shortene
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
-@chapter
+@spliced
 def samples_until(answers, system, stepper, rows_out):
     """Write the samples before the end of the last step, or before its guard; False where rows_out is full.
 
@@ -89,7 +89,7 @@ def samples_until(answers, system, stepper, rows_out):
     return True
 
 
-@chapter
+@spliced
 def begin(answers, system, reply_out, stepper):
     """Bring the state to the constraints, and find its slope and guards.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
@@ -109,7 +109,7 @@ def begin(answers, system, reply_out, stepper):
     return status
 
 
-@chapter
+@spliced
 def attempt(answers, system, reply_out, stepper, h):
     """One trial step into stepper.y_new.  Returns (status, error in units of the tolerance)."""
     t, method = stepper.clock[T], stepper.count[METHOD]
@@ -194,7 +194,7 @@ def about(ahead, h):
     return 2.0 * ahead
 
 
-@story
+@driver
 def step(answers, system, reply_out, stepper, t_stop):
     """Advance stepper.y_new by one accepted, projected step.  Returns (status, h [s])."""
     clock, count = stepper.clock, stepper.count
@@ -248,7 +248,7 @@ def step(answers, system, reply_out, stepper, t_stop):
             clock[H] = 0.3 * h
 
 
-@chapter
+@spliced
 def finish(answers, system, reply_out, stepper, h):
     """Slope at the end of the step into k[12].  Returns a status."""
     stepper.count[EVALUATIONS] += 1
@@ -260,7 +260,7 @@ def finish(answers, system, reply_out, stepper, h):
     return Status.STEP_TOO_SMALL if stepper.count[SMALL] > 1000 else Status.OK
 
 
-@story
+@driver
 def stride(answers, system, reply_out, stepper, t_stop):
     """One step, its dense output where it is wanted, and its first guard.  Returns a status.
 
@@ -299,7 +299,7 @@ def stride(answers, system, reply_out, stepper, t_stop):
     return Status.OK
 
 
-@story_door
+@python_driver
 def advance(answers, system, reply_out, stepper, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 
@@ -345,7 +345,7 @@ def advance(answers, system, reply_out, stepper, rows_out, t_stop, max_steps):
     return Status.PAUSE, -1
 
 
-@story_door
+@python_driver
 def answer(answers, question, system, t, a, b):
     """Ask a system one question, from Python.  Returns a status."""
     return ask(answers, question, system, t, a, b)

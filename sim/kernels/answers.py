@@ -47,7 +47,7 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
         from sim.kernels.integrators.classical import classical
 
         answers[CLASSICAL] = classical.address
-    if len(work.presses):
+    if len(work.contacts):
         from sim.kernels.integrators.stepping import stepping
 
         answers[STEPPING : TELL + 1] = [stepping.address] * 3

@@ -7,7 +7,7 @@ import math
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench
-from sim.kernels.jit import kernel, story
+from sim.kernels.jit import driver, kernel
 from sim.kernels.system import unpack
 
 # Share of a row's wrench below which a freedom does not move it: roundoff.
@@ -16,7 +16,7 @@ UNMOVED = 1e-12
 TAKES_PART = 1e-6
 
 
-@story
+@driver
 def null_vectors(system):
     """Row forces that do nothing: one vector for each cut row, orthonormal.  Returns their number.
 

@@ -18,17 +18,17 @@ from sim.kernels.elimination.passes import inward_along, outward_along
 from sim.kernels.forces import (
     body_wrenches,
     control_torques,
+    friction_torques,
     link_forces,
     loop_columns,
     loop_wrenches,
-    rubbing_torques,
     spring_torques,
     stop_torques,
     tree_columns,
 )
 from sim.kernels.inertia import link_inertias
 from sim.kernels.jets import drive
-from sim.kernels.jit import chapter, door, kernel, story
+from sim.kernels.jit import driver, kernel, python_kernel, spliced
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.rows.constraints import (
     apply_rows,
@@ -49,7 +49,7 @@ from sim.kernels.system import PLACE, ROWS, ask, unpack
 FRESH_SHARE, WEAK_TURNS = 1e-3, 3
 
 
-@story
+@driver
 def move(system, q, v):
     """Kinematics: poses, velocities and bias accelerations of links, loop frames, link inertias.
 
@@ -69,7 +69,7 @@ def move(system, q, v):
         ask(work.answers, PLACE, system, 0.0, work.moved, work.moved)
 
 
-@story
+@driver
 def follow(system, t):
     """What driven freedoms have to do at time t, until told otherwise."""
     tables, _, work, _ = unpack(system)
@@ -85,7 +85,7 @@ def drive_power(rows, keeps, row_work, one_work):
             one_work.put_in[0] += row_work.force[r] * rows.scale[r] * row_work.want[r, 1]
 
 
-@chapter
+@spliced
 def rows_now(system, tables, work, every):
     """Build all rows, or those that were kept."""
     build_rows(tables.blocks, tables.rows, every, work.keeps, work.links, work.blocks, work.rows)
@@ -93,7 +93,7 @@ def rows_now(system, tables, work, every):
         ask(work.answers, ROWS, system, float(every), work.moved, work.moved)
 
 
-@story
+@driver
 def factorise(system, choose):
     """Articulated inertias; rows, scaled Jacobians and the factor of G.  Returns a status.
 
@@ -127,7 +127,7 @@ def factorise(system, choose):
     return Status.OK
 
 
-@story
+@driver
 def factorise_along(system, choose):
     """Do the same with the rows eliminated along the tree; see `sim.kernels.elimination.fronts`."""
     tables, _, work, _ = unpack(system)
@@ -140,7 +140,7 @@ def factorise_along(system, choose):
     return Status.OK
 
 
-@chapter
+@spliced
 def find_weakest(system, tables, work):
     """Find the smallest singular value of the acting rows by inverse iteration from the last accepted state's.
 
@@ -173,7 +173,7 @@ def turn_weak(vector, row_work):
     return size
 
 
-@story
+@driver
 def columns(system, q, v):
     """Coordinates and rates of all joints."""
     tables, control, work, _ = unpack(system)
@@ -182,7 +182,7 @@ def columns(system, q, v):
         loop_columns(tables.blocks, tables.columns, work.blocks, control.turn, work.coordinate, work.rate)
 
 
-@door
+@python_kernel
 def body_poses(links, link_work, body_work):
     """Pose and velocity of every body's own frame B (row 0 is the world)."""
     x, R, V = link_work.x, link_work.R, link_work.V
@@ -205,7 +205,7 @@ def body_poses(links, link_work, body_work):
             p_out[n, i] += x[b, i]
 
 
-@story
+@driver
 def apply_forces(system, t, q, v):
     """Everything that acts, as torques of columns and wrenches on links; needs `move`."""
     tables, control, work, _ = unpack(system)
@@ -223,7 +223,7 @@ def apply_forces(system, t, q, v):
         stop_torques(
             tables.stops, control.engaged, work.coordinate, work.rate, work.stopping, work.torque, work.one
         )  # fmt: skip
-        rubbing_torques(tables.columns, control.rubbing, work.rate, work.rubbing, work.torque, work.one)
+        friction_torques(tables.columns, control.friction, work.rate, work.friction, work.torque, work.one)
         torsion_springs(tables.forces, work.coordinate, work.rate, work.torque, work.forces, work.one)
         if tables.one.views[0]:
             body_poses(links, work.links, work.bodies)
@@ -235,7 +235,7 @@ def apply_forces(system, t, q, v):
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
 
 
-@story
+@driver
 def free_response(system):
     """y = W (tau - bias): what the tree would do without loops, scaled; needs `factorise`."""
     tables, control, work, _ = unpack(system)
@@ -262,7 +262,7 @@ def free_response(system):
     go_inward(tables, work)
 
 
-@chapter
+@spliced
 def go_inward(tables, work):
     """`inward`, with the rows where they are eliminated along the tree."""
     if tables.one.along[0]:
@@ -271,7 +271,7 @@ def go_inward(tables, work):
         inward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
-@story
+@driver
 def solve_loops(system):
     """Multipliers of the loops and vdot; needs `factorise` and `free_response`."""
     tables, _, work, _ = unpack(system)
@@ -290,7 +290,7 @@ def solve_loops(system):
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
-@story
+@driver
 def answer_rows(system):
     """vdot = M^-1 J^T G^+ rhs, the change of v (or of q) that rhs asks of the rows; needs `factorise`."""
     tables, _, work, _ = unpack(system)
@@ -308,7 +308,7 @@ def answer_rows(system):
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
 
 
-@story
+@driver
 def position_residual(system):
     """Fill work.rows.phi from the loop frames; returns the largest magnitude [m]."""
     tables, _, work, _ = unpack(system)
@@ -321,7 +321,7 @@ def position_residual(system):
     return worst
 
 
-@story
+@driver
 def velocity_residual(system):
     """Fill work.rows.slip from the loop frames and rows; returns the largest magnitude of hard rows [m/s]."""
     tables, _, work, _ = unpack(system)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel, story
+from sim.kernels.jit import driver, kernel
 from sim.kernels.programs import acting_value
 from sim.kernels.system import unpack
 from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
@@ -56,7 +56,7 @@ def spring_energy(forces, points, coordinate, link_work):
     return potential
 
 
-@story
+@driver
 def point_forces(system, t):
     """Add all that acts at points to the wrenches of links; work.one gains what it puts in and dissipates [W].
 

@@ -12,7 +12,7 @@ each u.  Formulas that read energies are found the same way: they only come late
 from __future__ import annotations
 
 from sim.kernels.dynamics import apply_forces, move
-from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.observe import energies, find_forces
 from sim.kernels.programs import run_program
@@ -32,7 +32,7 @@ def feedback(question, system, t, a, b):
     return feed_back(system, t, vector(a, tables.one.nq[0]), vector(b, tables.one.nv[0]))
 
 
-@story
+@driver
 def feed_back(system, t, q, v):
     """Solve for control.fed, and leave kinematics and factors as they were.  Returns a status."""
     _, control, work, _ = unpack(system)
@@ -62,7 +62,7 @@ def feed_back(system, t, q, v):
     return status
 
 
-@chapter
+@spliced
 def formulas(system, t, q, v, values_out):
     """Values of the late formulas where these give control.fed.  Returns a status."""
     tables, _, work, _ = unpack(system)
@@ -78,7 +78,7 @@ def formulas(system, t, q, v, values_out):
     return status
 
 
-@chapter
+@spliced
 def begin_anew(system, q, v):
     """Forget the forces of rows, which those that repeat others would keep; leave kinematics as `move` does."""
     _, _, work, _ = unpack(system)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.callback import call_law
-from sim.kernels.jit import chapter, door, kernel, part
+from sim.kernels.jit import inlined, kernel, python_kernel, spliced
 from sim.kernels.programs import acting_value
 from sim.kernels.rows.constraints import direction, geared, pushes
 from sim.kernels.rows.touches import STILL, going_on
@@ -17,7 +17,7 @@ from sim.kernels.spatial import relative_rotation, rotation_vector, swing_of, sw
 from sim.kernels.tables import ANGLE, SWING
 
 
-@door
+@python_kernel
 def tree_columns(links, q, v, coordinate_out, rate_out):
     """Coordinates and rates of tree joints, by column (rotation vectors for quaternions)."""
     quaternion, qadr, vadr, nv, column = links.quaternion, links.q, links.v, links.nv, links.column
@@ -40,7 +40,7 @@ def near_turn(angle, remembered):
     return angle + 2.0 * math.pi * round((remembered - angle) / (2.0 * math.pi))
 
 
-@door
+@python_kernel
 def loop_columns(blocks, columns, block_work, turn, coordinate_out, rate_out):
     """Coordinates and rates of loop joints from the relative motion of their frames.
 
@@ -69,7 +69,7 @@ def loop_columns(blocks, columns, block_work, turn, coordinate_out, rate_out):
             coordinate_out[c], coordinate_out[c + 1], coordinate_out[c + 2] = r0, r1, r2
 
 
-@part
+@inlined
 def turned_part(F, M, place):
     """Return an entry of R_FM = F^T M, counted row by row."""
     i, j = place // 3, place % 3
@@ -89,7 +89,7 @@ def slipping(blocks, n, block_work, coordinate_out, rate_out):
             coordinate_out[c] = geared(blocks, n, coordinate_out) if blocks.mate[n] >= 0 else 0.0
 
 
-@part
+@inlined
 def slip_code(blocks, n, k):
     """Direction, as of rows, of freedom k of a constraint that may slip."""
     return blocks.code[n] if k == 0 else blocks.beside[n]
@@ -163,30 +163,30 @@ def stop_torques(stops, engaged, coordinate, rate, stopping_out, torque_out, one
 
 
 @kernel
-def rubbing_torques(columns, friction, rate, rubbing_out, torque_out, one_work):
+def friction_torques(columns, friction, rate, friction_out, torque_out, one_work):
     """Add the friction of joints that move; one_work.dissipated[0] gains what it dissipates [W].
 
     friction: (columns,) at the step's start; where two freedoms share a bound, it turns with the way of both.
     """
     for c in range(friction.size):
-        rubbing_out[c] = friction[c]
+        friction_out[c] = friction[c]
     for c in range(friction.size):
         most = math.hypot(friction[c], friction[c + 1]) if columns.both[c] else 0.0
         if most > 0.0:
             way = going_on((rate[c], rate[c + 1], 0.0), (-friction[c] / most, -friction[c + 1] / most, 0.0))
-            rubbing_out[c], rubbing_out[c + 1] = -most * way[0], -most * way[1]
+            friction_out[c], friction_out[c + 1] = -most * way[0], -most * way[1]
     for c in range(friction.size):
-        torque_out[c] += rubbing_out[c]
-        one_work.dissipated[0] -= rubbing_out[c] * rate[c]
+        torque_out[c] += friction_out[c]
+        one_work.dissipated[0] -= friction_out[c] * rate[c]
 
 
 @kernel
-def go_on_rubbing(columns, rate, rubbing, friction_out):
+def keep_friction(columns, rate, friction, friction_out):
     """Let the next step begin with the friction that freedoms which share a bound have now."""
     for c in range(rate.size):
-        most = math.hypot(rubbing[c], rubbing[c + 1]) if columns.both[c] else 0.0
-        if most > 0.0 and backward(columns, rubbing, rate, c) < -STILL:
-            friction_out[c], friction_out[c + 1] = rubbing[c], rubbing[c + 1]
+        most = math.hypot(friction[c], friction[c + 1]) if columns.both[c] else 0.0
+        if most > 0.0 and backward(columns, friction, rate, c) < -STILL:
+            friction_out[c], friction_out[c + 1] = friction[c], friction[c + 1]
 
 
 @kernel
@@ -210,7 +210,7 @@ def spring_torques(columns, coordinate, rate, torque_out, one_work):
             one_work.dissipated[0] += damping[c] * rate[c] * rate[c]
 
 
-@chapter
+@spliced
 def control_torques(tables, control, work, t):
     """Sum what all controllers apply into work.control; work.one.put_in[0] gains their power [W]."""
     out, rate = work.control, work.rate

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sim.kernels.jit import door
+from sim.kernels.jit import python_kernel
 
 
-@door
+@python_kernel
 def link_inertias(links, link_work):
     """Mass, mass times com and rotational inertia of each link about its origin, world axes, into I."""
     R, I_out = link_work.R, link_work.I

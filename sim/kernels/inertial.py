@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from sim.kernels.accelerations import respond
 from sim.kernels.dynamics import answer_rows, rows_now
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import driver, kernel, spliced
 from sim.kernels.kinematics import velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
@@ -33,7 +33,7 @@ from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
 ROUNDS, ENOUGH = 60, 1e-11
 
 
-@story
+@driver
 def turn_on(system, v, h, v_out):
     """Bring v_out from v + h a to the step with inertia in its middle; needs `respond` at q, v.
 
@@ -85,7 +85,7 @@ def leave_turning(links, blocks, link_work, freedom_work, h, v, v_out):
                 v_out[i] += h * dot(three(freedom_work.axis, i), round_centre)
 
 
-@chapter
+@spliced
 def take_middle(system, tables, work, v, h, v_out):
     """Iterate for v_out with inertia at the mean of v and v_out.  Returns a status."""
     before, share, status = 1e300, 1.0, Status.OK
@@ -107,7 +107,7 @@ def take_middle(system, tables, work, v, h, v_out):
     return status
 
 
-@chapter
+@spliced
 def look(system, tables, work, v):
     """Let links and rows move at rates v, where they are."""
     velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
@@ -141,7 +141,7 @@ def hold_turning(rows, row_work):
             row_work.gamma[r] = 0.0
 
 
-@chapter
+@spliced
 def turn_half(system, h, v_out):
     """Add half of what rows do to v because they turn: J v_out = -h J' v / 2.
 

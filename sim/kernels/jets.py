@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.programs import (
     ABS,
     ACOS,
@@ -36,7 +36,7 @@ from sim.kernels.programs import (
 )
 
 
-@door
+@python_kernel
 def drive(rows, codes, constants, programs, t, stack_work, row_work):
     """Coordinate, rate and acceleration that every driven freedom has to have at time t, into row_work.want."""
     want = row_work.want

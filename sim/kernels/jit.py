@@ -162,14 +162,14 @@ def _compile(
 
 
 def _close(dispatcher: Any) -> None:
-    """Let Python be refused by a kernel without a door, instead of crashing in it."""
+    """Let Python be refused by a kernel that is not compiled for it, instead of crashing in it."""
 
     def keep(result: Any) -> None:
         dispatcher.overloads[tuple(result.signature.args)] = result
 
     def refuse(*_: Any, **__: Any) -> None:
         raise TypeError(
-            f"{dispatcher.py_func.__name__} is called by other kernels only; give it a @door to call it from Python"
+            f"{dispatcher.py_func.__name__} is called by other kernels only; @python_kernel lets Python call it"
         )
 
     dispatcher.add_overload, dispatcher._compile_for_args = keep, refuse
@@ -180,17 +180,17 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compile(function, 3, False)
 
 
-def part(function: Callable[..., Any]) -> Any:
+def inlined(function: Callable[..., Any]) -> Any:
     """Compile a kernel whose machine code becomes part of its callers': a table passed on costs ten stores."""
     return _compile(function, 3, False, inside=True)
 
 
-def door(function: Callable[..., Any]) -> Any:
+def python_kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel that Python calls, too."""
     return _compile(function, 3, True)
 
 
-def story(function: Callable[..., Any]) -> Any:
+def driver(function: Callable[..., Any]) -> Any:
     """Compile a kernel that mostly calls other kernels.
 
     Numba optimises a kernel again together with everything that it calls.  The callees are optimised
@@ -199,18 +199,18 @@ def story(function: Callable[..., Any]) -> Any:
     return _compile(function, 1, False)
 
 
-def story_door(function: Callable[..., Any]) -> Any:
-    """Compile a story that Python calls."""
+def python_driver(function: Callable[..., Any]) -> Any:
+    """Compile a driver that Python calls."""
     return _compile(function, 1, True)
 
 
-def unlocked_door(function: Callable[..., Any]) -> Any:
-    """Compile a story that Python calls, and that leaves the interpreter to other threads until it returns."""
+def unlocked_driver(function: Callable[..., Any]) -> Any:
+    """Compile a driver that Python calls, and that leaves the interpreter to other threads until it returns."""
     return _compile(function, 1, True, unlocked=True)
 
 
-def chapter(function: Callable[..., Any]) -> Any:
-    """Compile a function into each of its callers: a page of the story that has no machine code of its own."""
+def spliced(function: Callable[..., Any]) -> Any:
+    """Compile a function into each of its callers: it has no machine code of its own."""
     if _interpret:
         return function
     _configure()
@@ -220,7 +220,7 @@ def chapter(function: Callable[..., Any]) -> Any:
 
 
 class Entry:
-    """A story behind an address, compiled when the address is first asked for; see `sim.kernels.system`."""
+    """A driver behind an address, compiled when the address is first asked for; see `sim.kernels.system`."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -253,5 +253,5 @@ class Entry:
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """Put a story behind an address."""
+    """Put a driver behind an address."""
     return Entry(function)

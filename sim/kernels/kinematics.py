@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import door, kernel, part
+from sim.kernels.jit import inlined, kernel, python_kernel
 from sim.kernels.spatial import multiply, rotation_of, turn_x, turn_z
 
 
-@part
+@inlined
 def column_of(R, i):
     """Return column i of a rotation."""
     if i == 2:
@@ -23,7 +23,7 @@ def column_of(R, i):
     return R[1], R[4], R[7]
 
 
-@door
+@python_kernel
 def poses(links, freedoms, q, link_work, freedom_work):
     """Place every link and its motion axes: each elementary motion leads on from where those before it have led.
 
@@ -75,7 +75,7 @@ def poses(links, freedoms, q, link_work, freedom_work):
         R_out[b, 6], R_out[b, 7], R_out[b, 8] = R[6], R[7], R[8]
 
 
-@door
+@python_kernel
 def velocities(links, freedoms, v, link_work, freedom_work):
     """Velocities of all links, and their accelerations when every vdot is zero.
 

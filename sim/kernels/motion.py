@@ -6,16 +6,16 @@ import math
 
 from sim.kernels.accelerations import act, forward_dynamics, respond
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
-from sim.kernels.forces import go_on_rubbing
+from sim.kernels.forces import keep_friction
 from sim.kernels.inertial import move_on, turn_on
-from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import bring_near, project
 from sim.kernels.rows.constraints import mismatch
 from sim.kernels.scratch import MOVED, SETTLED
 from sim.kernels.status import Status
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
-from sim.kernels.watched import ARMED, GUARD_RUB, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE
+from sim.kernels.watched import ARMED, GUARD_FRICTION, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE
 
 # Contradiction of a redundant row, relative to its terms, at which no motion exists.
 CONTRADICTION = 1e-6
@@ -84,7 +84,7 @@ def motion(question, system, t, a, b):
     return status
 
 
-@story
+@driver
 def slope(system, t, a, b):
     """dy/dt at a stage; near singular positions at the stage brought to the constraints.  Returns a status."""
     tables, control, work, _ = unpack(system)
@@ -107,7 +107,7 @@ def slope(system, t, a, b):
     return status
 
 
-@story
+@driver
 def leap(system, t, h, y, slope, y_out):
     """One semi-implicit step of h from y with its slope, into y_out.  Returns a status."""
     tables, control, _, _ = unpack(system)
@@ -130,7 +130,7 @@ def leap(system, t, h, y, slope, y_out):
     return status
 
 
-@chapter
+@spliced
 def write_slope(tables, work, q, v, k_out):
     """Fill k_out with dy/dt from work.freedoms.vdot and the powers in work.one."""
     nq, nv = q.size, v.size
@@ -141,7 +141,7 @@ def write_slope(tables, work, q, v, k_out):
     k_out[nq + nv + 1] = work.one.dissipated[0]
 
 
-@chapter
+@spliced
 def keep_rows(work):
     """Let the rows that act now act until they are chosen anew."""
     work.one.kept_rank[0], work.one.scale[0] = work.one.rank[0], work.one.largest_pivot[0]
@@ -154,7 +154,7 @@ def keep_rows(work):
         work.rows.kept_weak[r] = work.rows.weak[r]
 
 
-@chapter
+@spliced
 def settle(system, tables, control, work, t, q, v, moved, k_out):
     """dy/dt at a state that `project` has left: positions are factorised, velocities may have changed if not `moved`.
 
@@ -168,7 +168,7 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
         rows_now(system, tables, work, 1)
     if tables.touches.mode.size > 0:
         ask(work.answers, GO_ON, system, 0.0, work.moved, work.moved)
-    go_on_rubbing(tables.columns, work.rate, work.rubbing, control.rubbing)
+    keep_friction(tables.columns, work.rate, work.friction, control.friction)
     status = Status.OK
     if tables.late.size > 0:
         status = act(system, t, q, v)
@@ -239,7 +239,7 @@ def arm_again(guards_out):
     Rates of freedoms that rub, and have come to move, are allowed nothing more: they stop where they are zero.
     """
     for g in range(guards_out.kind.size):
-        if guards_out.kind[g] == GUARD_RUB and guards_out.value[g] < -CLEAR * guards_out.allowed[g]:
+        if guards_out.kind[g] == GUARD_FRICTION and guards_out.value[g] < -CLEAR * guards_out.allowed[g]:
             guards_out.allowed[g] = 0.0
         if guards_out.armed[g] == WAITING_TO_LEAVE:
             guards_out.peak[g] = max(guards_out.peak[g], abs(guards_out.value[g]))

@@ -10,15 +10,15 @@ from sim.kernels.dynamics import body_poses, columns, factorise, follow, move, p
 from sim.kernels.elements import spring_energy
 from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench, backward, growing, link_forces, stop_depth
-from sim.kernels.jit import chapter, door, entry, kernel, part
+from sim.kernels.jit import entry, inlined, kernel, python_kernel, spliced
 from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.status import Status
-from sim.kernels.system import GAPS, GLANCE, PRESS, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
+from sim.kernels.system import GAPS, GLANCE, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.tables import ANGLE, ANGLE_ROW, SWING_ROW
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
-from sim.kernels.watched import DISARMED, GUARD_HOLD, GUARD_PROGRAM, GUARD_RUB, GUARD_STOP, WAITING_TO_LEAVE
+from sim.kernels.watched import DISARMED, GUARD_FRICTION, GUARD_HOLD, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE
 
 # Of unit row forces that do nothing: what counts as a part of them; below it is roundoff.
 CHOSEN = 1e-7
@@ -42,7 +42,7 @@ def row_wrenches(blocks, force, link_work, block_work, row_work, wrench_out):
 
 
 @kernel
-def drive_torques(rows, coordinate, row_work, stopping_out, rubbing_out, torque_out):
+def drive_torques(rows, coordinate, row_work, stopping_out, friction_out, torque_out):
     """Add the forces of drives, and of what holds a freedom, to the torques of their columns.
 
     Where a stop may have given all of it, it has; else friction has.
@@ -65,7 +65,7 @@ def drive_torques(rows, coordinate, row_work, stopping_out, rubbing_out, torque_
                 if (rows.low[r] == -math.inf and torque < 0.0) or (rows.high[r] == math.inf and torque > 0.0):
                     stopping_out[c] += torque
                 else:
-                    rubbing_out[c] += torque
+                    friction_out[c] += torque
 
 
 @kernel
@@ -84,7 +84,7 @@ def carry(links, link_work):
             F_out[p, 5] += f2
 
 
-@door
+@python_kernel
 def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, joint_work):
     """Which components of joints' wrenches are the only ones possible: 1; 0 where row forces that do nothing have them.
 
@@ -134,7 +134,7 @@ def determinacy(links, blocks, rows, N, count, link_work, block_work, row_work, 
         joint_work.determinate[j] = all_sure
 
 
-@part
+@inlined
 def any_of(k):
     """Tell whether a wrench is anything at all."""
     return k[0] != 0.0 or k[1] != 0.0 or k[2] != 0.0 or k[3] != 0.0 or k[4] != 0.0 or k[5] != 0.0
@@ -219,7 +219,7 @@ def joint_forces(links, blocks, link_work, block_work, row_work, joint_work):
             p_out[j, i] = block_work.p_WM[n, i]
 
 
-@door
+@python_kernel
 def energies(links, columns, stops, forces, points, gravity_W, coordinate, rate, link_work, one_work):
     """Kinetic energy (with armatures) and potential energy (gravity, springs, stops) [J].
 
@@ -255,7 +255,7 @@ def centres(links, link_work, body_work):
             com_out[n, i] = x[b, i] + (I[b, 1 + i] / m if m > 0.0 else 0.0)
 
 
-@chapter
+@spliced
 def plain_residuals(system, tables, work):
     """Largest residuals of hard rows in m or rad, m/s or rad/s, into work.one."""
     rows = tables.rows
@@ -268,15 +268,15 @@ def plain_residuals(system, tables, work):
             work.one.velocity_residual[0] = max(work.one.velocity_residual[0], abs(work.rows.slip[r]) / rows.scale[r])
 
 
-@chapter
+@spliced
 def find_forces(system, tables, work, t):
     """Forces of contacts and joints, and torques, once all that acts was applied; needs `factorise`.
 
     Returns a status and the number of row forces in work.N that do nothing.
     """
-    for c in range(work.contacts.force.shape[0]):
-        work.contacts.force[c, 0] = work.contacts.force[c, 1] = work.contacts.force[c, 2] = 0.0
-    if work.pressed.h.size > 0:
+    for c in range(work.rules.force.shape[0]):
+        work.rules.force[c, 0] = work.rules.force[c, 1] = work.rules.force[c, 2] = 0.0
+    if work.last_contacts.h.size > 0:
         ask(work.answers, PUSH, system, t, work.moved, work.moved)
     count = 0
     if tables.rows.block.size > 0:
@@ -284,13 +284,13 @@ def find_forces(system, tables, work, t):
     status = respond(system)
     share_out(work.N, count, tables.blocks, tables.rows, work.rows)
     if tables.touches.mode.size > 0:
-        ask(work.answers, PRESS, system, 0.0, work.moved, work.moved)
-    drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.rubbing, work.torque)
+        ask(work.answers, POINT_FORCES, system, 0.0, work.moved, work.moved)
+    drive_torques(tables.rows, work.coordinate, work.rows, work.stopping, work.friction, work.torque)
     joint_forces(tables.links, tables.blocks, work.links, work.blocks, work.rows, work.joints)
     return status, count
 
 
-@chapter
+@spliced
 def observe(system, tables, work, t, q, v):
     """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
     centres(tables.links, work.links, work.bodies)
@@ -311,7 +311,7 @@ def observe(system, tables, work, t, q, v):
     return status
 
 
-@chapter
+@spliced
 def write_sample(work, layout, t, y, row_out):
     """One row of the recording, from `work` as `observe` left it."""
     row_out[0] = t
@@ -332,7 +332,7 @@ def write_sample(work, layout, t, y, row_out):
         row_out[a + c + i] = work.rate[i]
         row_out[a + 2 * c + i] = work.torque[i]
         row_out[a + 3 * c + i] = work.stopping[i]
-        row_out[a + 4 * c + i] = work.rubbing[i]
+        row_out[a + 4 * c + i] = work.friction[i]
     a = layout[2]
     for j in range(work.joints.force.shape[0]):
         for i in range(6):
@@ -367,7 +367,7 @@ def write_sample(work, layout, t, y, row_out):
         a += 9
 
 
-@chapter
+@spliced
 def guard_values(tables, work, control, guards_out, t, glance, values_out):
     """Signed values of all guards at the state that `work` holds, positive where they have fired.
 
@@ -384,9 +384,9 @@ def guard_values(tables, work, control, guards_out, t, glance, values_out):
         elif guards_out.kind[g] == GUARD_STOP:
             depth = stop_depth(tables.stops, work.coordinate, guards_out.owner[g])
             values_out[g] = guards_out.direction[g] * depth - guards_out.allowed[g]
-        elif guards_out.kind[g] == GUARD_RUB:
+        elif guards_out.kind[g] == GUARD_FRICTION:
             c = guards_out.owner[g]
-            values_out[g] = backward(tables.columns, control.rubbing, work.rate, c) - guards_out.allowed[g]
+            values_out[g] = backward(tables.columns, control.friction, work.rate, c) - guards_out.allowed[g]
         elif guards_out.kind[g] == GUARD_HOLD:
             r = guards_out.owner[g]
             torque = guards_out.direction[g] * work.rows.force[r]
@@ -409,7 +409,7 @@ def observation(question, system, t, a, b):
     q, v = y[:nq], y[nq : nq + nv]
     work.one.intact[0] = 0
     for c in range(work.torque.size):
-        work.torque[c] = work.stopping[c] = work.rubbing[c] = 0.0
+        work.torque[c] = work.stopping[c] = work.friction[c] = 0.0
     follow(system, t)
     move(system, q, v)
     columns(system, q, v)
@@ -421,7 +421,7 @@ def observation(question, system, t, a, b):
     if question == SAMPLE or (question == WATCH and guards.forces[0]):
         status = observe(system, tables, work, t, q, v)
     if question == SAMPLE:
-        if work.pressed.h.size > 0:
+        if work.last_contacts.h.size > 0:
             ask(work.answers, TELL, system, t, work.moved, work.moved)
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:

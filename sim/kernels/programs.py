@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sim.kernels.jit import chapter, kernel, story_door
+from sim.kernels.jit import kernel, python_driver, spliced
 from sim.kernels.system import unpack
 
 # fmt: off
@@ -136,12 +136,12 @@ def binary(operation, a, b):
     return max(a, b)
 
 
-@chapter
+@spliced
 def run_program(tables, work, program, t):
     """Evaluate a program at the state that `work` holds; not-a-number where a formula has no value."""
     codes, stack_work = tables.codes, work.stack
     seen = Seen(
-        work.coordinate, work.rate, work.torque, work.links, work.bodies, work.joints, work.contacts, work.one
+        work.coordinate, work.rate, work.torque, work.links, work.bodies, work.joints, work.rules, work.one
     )  # fmt: skip
     top = 0
     for n in range(tables.programs[program, 0], tables.programs[program, 1]):
@@ -157,7 +157,7 @@ def run_program(tables, work, program, t):
     return stack_work[0]
 
 
-@chapter
+@spliced
 def acting_value(tables, control, work, program, t):
     """Value of a formula of what acts; of one that reads forces, what was found together with them."""
     slot = tables.slots[program]
@@ -168,7 +168,7 @@ def acting_value(tables, control, work, program, t):
     return value
 
 
-@story_door
+@python_driver
 def evaluate(system, programs, t, values_out):
     """Evaluate several programs at the state that the system's scratch holds."""
     tables, _, work, _ = unpack(system)

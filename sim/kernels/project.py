@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.dynamics import answer_rows, factorise, move, position_residual, velocity_residual
-from sim.kernels.jit import chapter, door, kernel
+from sim.kernels.jit import kernel, python_kernel, spliced
 from sim.kernels.spatial import quaternion_step
 from sim.kernels.status import Status
 
@@ -14,7 +14,7 @@ from sim.kernels.status import Status
 CLOSED = 1e-14
 
 
-@door
+@python_kernel
 def normalise(links, q_out):
     """Give every quaternion unit length."""
     quaternion, qadr, vadr = links.quaternion, links.q, links.v
@@ -26,7 +26,7 @@ def normalise(links, q_out):
             q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = s * w, s * x, s * y, s * z
 
 
-@door
+@python_kernel
 def add_freedoms(links, dq, scale, q_out):
     """q <- q (+) scale * dq, dq in the freedoms' own axes (rotations: structure-varying-1999, eq. (25))."""
     quaternion, qadr, vadr, nv = links.quaternion, links.q, links.v, links.nv
@@ -42,7 +42,7 @@ def add_freedoms(links, dq, scale, q_out):
             q_out[a], q_out[a + 1], q_out[a + 2], q_out[a + 3] = w, x, y, z
 
 
-@chapter
+@spliced
 def position_step(system, links, work, q_out, v):
     """One Newton step of the positions, q <- q - M^-1 J^T G^+ phi; leaves `work` moved, factors where they were."""
     for r in range(work.rows.rhs.size):
@@ -52,7 +52,7 @@ def position_step(system, links, work, q_out, v):
     move(system, q_out, v)
 
 
-@chapter
+@spliced
 def velocity_step(system, tables, work, q, v_out):
     """v <- v - M^-1 J^T G^+ J v; leaves `work` moved.  Needs `factorise` at q and work.rows.slip."""
     for r in range(work.rows.rhs.size):
@@ -63,7 +63,7 @@ def velocity_step(system, tables, work, q, v_out):
     move(system, q, v_out)
 
 
-@chapter
+@spliced
 def project_positions(system, links, work, length, q_out, v):
     """Newton on the loops' residuals with the factors at the start; returns the residual [m].
 
@@ -100,7 +100,7 @@ def rate_gap(rows, length, row_work):
     return worst
 
 
-@chapter
+@spliced
 def project(system, tables, work, q_out, v_out):
     """Bring q and v to the constraints; leaves `work` moved and factorised there, rows chosen anew.
 
@@ -132,7 +132,7 @@ def project(system, tables, work, q_out, v_out):
     return status
 
 
-@chapter
+@spliced
 def bring_rates(system, tables, work, q, v_out):
     """Bring the velocities of a stage to the constraints, with the rows that were kept; leaves `work` moved there.
 
@@ -145,7 +145,7 @@ def bring_rates(system, tables, work, q, v_out):
     return status
 
 
-@chapter
+@spliced
 def bring_near(system, tables, work, q_out, v_out):
     """One Newton step of the positions and one of the velocities, with the rows that were kept.  Returns a status.
 

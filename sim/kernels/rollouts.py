@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sim.kernels.advance import advance, begin
 from sim.kernels.guards.crossings import crosses
-from sim.kernels.jit import chapter, unlocked_door
+from sim.kernels.jit import spliced, unlocked_driver
 from sim.kernels.status import Status
 from sim.kernels.stepper import FOLLOWS, FRESH, T
 from sim.kernels.system import SETTLE, TURNS, WATCH, ask, unpack
@@ -39,7 +39,7 @@ class Motions(NamedTuple):
     reached_out: Any  # (n,) the last sample that was reached, or -1
 
 
-@chapter
+@spliced
 def touch(g, guards, control):
     """Let a stop's guard change sides: it acts and waits to be left, or is free and waits to be touched."""
     stop = guards.table.owner[g]
@@ -47,7 +47,7 @@ def touch(g, guards, control):
     guards.table.direction[g] = -1.0 if control.engaged[stop] else 1.0
 
 
-@chapter
+@spliced
 def finite(y):
     """Tell whether all numbers of a state are finite."""
     sound = True
@@ -56,7 +56,7 @@ def finite(y):
     return sound
 
 
-@chapter
+@spliced
 def set_out(answers, system, reply_out, stepper, guards, control):
     """Begin: loop joints within half a turn, stops touched that are pressed, loops closed.  Returns a status."""
     y, t = stepper.y, stepper.clock[T]
@@ -71,7 +71,7 @@ def set_out(answers, system, reply_out, stepper, guards, control):
     return status if finite(y) or status != Status.OK else Status.NOT_FINITE
 
 
-@chapter
+@spliced
 def go_on(answers, system, reply_out, stepper, guards, control, row_out, t_stop):
     """Flow to t_stop, touching and leaving stops on the way.  Returns a status."""
     while True:
@@ -87,7 +87,7 @@ def go_on(answers, system, reply_out, stepper, guards, control, row_out, t_stop)
             return status
 
 
-@chapter
+@spliced
 def hold(torques, s, k, control):
     """Hold the torques of sample k of state s; tells whether they are others than before."""
     changed = False
@@ -98,7 +98,7 @@ def hold(torques, s, k, control):
     return changed
 
 
-@chapter
+@spliced
 def slope_anew(answers, system, stepper):
     """Slope after other torques than those of the last step's end; its state and rows stay.  Returns a status."""
     stepper.count[FOLLOWS] = -1  # a step does not begin as the one before has ended
@@ -108,7 +108,7 @@ def slope_anew(answers, system, stepper):
     return ask(answers, SETTLE, system, stepper.clock[T], stepper.y, stepper.k[0])
 
 
-@chapter
+@spliced
 def write(y, s, k, q_out, v_out):
     """Put a state down as sample k of state s."""
     nq, nv = q_out.shape[2], v_out.shape[2]
@@ -118,7 +118,7 @@ def write(y, s, k, q_out, v_out):
         v_out[s, k, i] = y[nq + i]
 
 
-@chapter
+@spliced
 def follow_one(machine, torques, t, dt, s, q_out, v_out):
     """Follow state s, which stands in stepper.y, sample by sample.  Returns (status, last sample reached or -1)."""
     answers, system, reply_out, stepper = machine.answers, machine.system, machine.reply_out, machine.stepper
@@ -141,7 +141,7 @@ def follow_one(machine, torques, t, dt, s, q_out, v_out):
     return Status.OK, q_out.shape[1] - 1
 
 
-@unlocked_door
+@unlocked_driver
 def roll_out(machine, fresh, states, torques, t, dt, first, end, motions):
     """Follow the states from `first` to before `end`, sampled every dt [s] from t on.
 

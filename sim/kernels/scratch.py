@@ -116,7 +116,7 @@ TOUCH_WORK = np.dtype(
 )  # fmt: skip
 
 # What may press within a time step: a point of contact, a joint at its stop, its friction.  The force on b is P / h.
-PRESS = np.dtype(
+CONTACT_CONSTRAINT = np.dtype(
     [
         ("meeting", "i8"),  # of which pair of shapes, or -1
         ("key", "i8", (2,)),  # features of the two shapes; number of a stop; of friction its column, after all stops
@@ -128,7 +128,7 @@ PRESS = np.dtype(
         ("free", "f8", (3,)),  # m/s: rates without impulses, with the shift
         ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
-        ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: `press_touch` has its features
+        ("kept", "i8"),  # which one of the last step it is, moved with its links, or -1: see `contact_touch`
         ("p", "f8", (3,)),  # m, world
         # n from a to b, t1, t2; world.  Of a joint: its axis, and what its columns get of the impulse.
         ("axes", "f8", (9,)),
@@ -247,7 +247,7 @@ class Work(NamedTuple):
     feedback_order: Annotated[Any, "i8"]  # (sliding,)
     bodies: Annotated[Any, BODY_WORK]  # (bodies,) row 0 is the world
     joints: Annotated[Any, JOINT_WORK]  # (joints,)
-    contacts: Annotated[Any, CONTACT_WORK]  # (rules of contact,)
+    rules: Annotated[Any, CONTACT_WORK]  # (rules of contact,)
     forces: Annotated[Any, FORCE_WORK]  # (forces,)
     one: Annotated[Any, ONE_WORK]  # (1,)
     coordinate: Annotated[Any, "f8"]  # (columns,) m or rad
@@ -255,7 +255,7 @@ class Work(NamedTuple):
     torque: Annotated[Any, "f8"]  # (columns,) all that acts on the joint
     control: Annotated[Any, "f8"]  # (columns,) what controllers apply
     stopping: Annotated[Any, "f8"]  # (columns,) what stops give
-    rubbing: Annotated[Any, "f8"]  # (columns,) what friction gives
+    friction: Annotated[Any, "f8"]  # (columns,) what friction gives
     J: Annotated[Any, "f8"]  # flat: scaled Jacobian of each block, support x rows; along the tree: of what waits
     keeps: Annotated[Any, "i8"]  # (rows,) 1: acts since the last accepted state; by itself, since stages read all
     G: Annotated[Any, "f8", 2]  # (rows, rows); along the tree: (waiting rows, waiting rows) of one front
@@ -321,32 +321,36 @@ class Work(NamedTuple):
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step
     posed: Annotated[Any, POSE]  # (links,) of the last step
-    wandered: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
-    calm: Annotated[Any, "i8"]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
+    drifted: Annotated[Any, "f8"]  # (links,) m: how far they went since their points were last looked for; 0: now
+    unchanged: Annotated[
+        Any, "i8"
+    ]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
     rooted: Annotated[Any, "f8"]  # (m,) `root` of freedoms when that was not so
     end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
     end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
-    press_touch: Annotated[Any, TOUCH]  # (room,) features
-    presses: Annotated[Any, PRESS]  # (room,) of this step
-    pressed: Annotated[Any, PRESS]  # (room,) of the step before
+    contact_touch: Annotated[Any, TOUCH]  # (room,) features
+    contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of this step
+    last_contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of the step before
     told: Annotated[Any, TOLD]  # (room of rows,) of the steps that rows were recorded in
     stepped: Annotated[Any, STEPPED]  # (1,)
-    press_P: Annotated[Any, "f8", 2]  # (room, 3) N s
-    press_z: Annotated[Any, "f8", 2]  # (room, 3) m/s
-    press_d: Annotated[Any, "f8", 2]  # (room, 2) scratch
-    press_G: Annotated[Any, "f8", 3]  # (room, 3, 3) mobility of each point by itself
-    press_support: Annotated[Any, "i8", 2]  # (room, width) freedoms between the two links and the world
-    press_U: Annotated[Any, "f8"]  # (room * 3 * width) rows over these freedoms
-    press_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
-    press_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
-    press_best: Annotated[Any, "f8", 2]  # (room, 3) and those nearest to their laws
-    press_off: Annotated[Any, "f8"]  # (room,) m/s: how far each is from its law
-    press_chosen: Annotated[Any, "i8"]  # (room,) those that are solved together
-    press_tree: Annotated[Any, "i8"]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
-    press_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
-    press_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
-    press_at: Annotated[Any, "i8", 2]  # (room, width) of each press: these numbers of its support
+    contact_P: Annotated[Any, "f8", 2]  # (room, 3) N s
+    contact_z: Annotated[Any, "f8", 2]  # (room, 3) m/s
+    contact_d: Annotated[Any, "f8", 2]  # (room, 2) scratch
+    contact_G: Annotated[Any, "f8", 3]  # (room, 3, 3) mobility of each point by itself
+    contact_support: Annotated[Any, "i8", 2]  # (room, width) freedoms between the two links and the world
+    contact_U: Annotated[Any, "f8"]  # (room * 3 * width) rows over these freedoms
+    contact_R: Annotated[Any, "f8", 2]  # (room * 3, m) what v answers to each row, where there are loops
+    contact_p: Annotated[Any, "f8", 2]  # (room, 3) impulses that are tried
+    contact_best: Annotated[Any, "f8", 2]  # (room, 3) and those nearest to their laws
+    contact_off: Annotated[Any, "f8"]  # (room,) m/s: how far each is from its law
+    contact_chosen: Annotated[Any, "i8"]  # (room,) those that are solved together
+    contact_tree: Annotated[
+        Any, "i8"
+    ]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
+    contact_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
+    contact_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
+    contact_at: Annotated[Any, "i8", 2]  # (room, width) of each press: these numbers of its support
     push_step: Annotated[Any, "f8", 2]  # (4, m) by these: what all do, what others do, what is left, a step
-    press_shape: Annotated[Any, "i8", 2]  # (3, m + 1) of each row of his matrix: first column, last one, place
-    press_matrix: Annotated[Any, "f8"]  # (m * m,) and its factors, row by row
+    contact_shape: Annotated[Any, "i8", 2]  # (3, m + 1) of each row of his matrix: first column, last one, place
+    contact_matrix: Annotated[Any, "f8"]  # (m * m,) and its factors, row by row
     push: Annotated[Any, "f8"]  # (m,) what all impulses do, scaled; with loops: to v

@@ -58,7 +58,7 @@ TOUCH = np.dtype(
     ],
     align=True,
 )  # fmt: skip
-OPEN, STICK, SLIP, CREEP = 0, 1, 2, 3  # the two last slide
+OPEN, STICK, SLIP, SLOW_SLIP = 0, 1, 2, 3  # the two last slide
 
 # Two shapes that may touch, the rule that they follow, and the link of the body that it names first.
 MEETING = np.dtype([("a", "i8"), ("b", "i8"), ("rule", "i8"), ("named", "i8")], align=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.vectors import cross, length, plus, times
 
 
@@ -55,7 +55,7 @@ def turn_x(f, s, c):
     )  # fmt: skip
 
 
-@door
+@python_kernel
 def quaternion_of(r):
     """Return the unit quaternion (w >= 0 branch by the largest term) of a rotation matrix."""
     t = r[0] + r[4] + r[8]
@@ -139,7 +139,7 @@ def half_turn(x, y, z):
     return math.cos(0.5 * angle), (s * x, s * y, s * z)
 
 
-@door
+@python_kernel
 def swing_of(x, y, z, about):
     """Return how far axis `about` of M is tilted from that of F [rad], by the rotation vector."""
     w, p = half_turn(x, y, z)
@@ -147,7 +147,7 @@ def swing_of(x, y, z, about):
     return 2.0 * math.atan2(math.sqrt(b * b + c * c), math.sqrt(w * w + a * a))
 
 
-@door
+@python_kernel
 def twist_of(x, y, z, about):
     """Return how far M is turned about its axis `about` [rad], in (-pi, pi], by the rotation vector."""
     w, p = half_turn(x, y, z)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import chapter, kernel, part
+from sim.kernels.jit import inlined, kernel, spliced
 from sim.kernels.vectors import beyond, cross, dot, length, minus, outward_axes, plus, three, times
 
 # rad: turn in a step below which nothing is gained by it, and above which the step is taken in parts; most parts.
@@ -20,7 +20,7 @@ SLOW, FAR, PARTS = 1e-6, 0.5, 64
 ROUNDS, LAST = 8, 1e-12
 
 
-@chapter
+@spliced
 def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
     """Bring the rates v_out of bodies that nothing else hangs on from the explicit step of h to the midpoint rule's."""
     for b in range(1, links.parent.size):
@@ -39,7 +39,7 @@ def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
                     v_out[i] += dot(three(freedom_work.axis, i), shift)
 
 
-@part
+@inlined
 def floats(links, b):
     """Tell whether link b has all freedoms: three slides, then a ball."""
     return links.nv[b] == 6 and links.quaternion[b] >= 0

@@ -51,7 +51,7 @@ from sim.kernels.watched import Guards
     ROWS,  # their rows; t: 1 for all, 0 for those that were kept
     RUB,  # multipliers and vdot where points slide, friction following their forces
     GO_ON,  # the next step begins here
-    PRESS,  # forces of points from those of rows
+    POINT_FORCES,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
     CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.guards.clearance`
     GLANCE,  # WATCH of those values that are not-a-number, without forces

@@ -249,7 +249,7 @@ class Control(NamedTuple):
     engaged: Annotated[Any, "i8"]  # (stops,) 1 while the stop is touched
     enabled: Annotated[Any, "i8"]  # (laws + torque programs,)
     held: Annotated[Any, "f8"]  # (columns,) N or N m: torques of sampled controllers
-    rubbing: Annotated[Any, "f8"]  # (columns,) N or N m: friction of joints that move
+    friction: Annotated[Any, "f8"]  # (columns,) N or N m: friction of joints that move
     wrench: Annotated[Any, "f8", 2]  # (bodies + 1, 6) moment about the body's origin, force; world axes: the caller's
     arms: Annotated[Any, "f8", 2]  # (bodies + 1, 9) N m: sum of p f^T, forces f (world) at points p (body axes)
     turn: Annotated[Any, "f8"]  # (columns,) rad: angle of loop joints at the last accepted step, to count turns

@@ -28,7 +28,7 @@ def make_control(model: Model, laws: int = 0) -> Control:
     """Return controls at rest."""
     return Control(
         engaged=np.zeros(len(model.stops), np.int64), enabled=np.ones(laws, np.int64),
-        held=np.zeros(len(model.columns)), rubbing=np.zeros(len(model.columns)),
+        held=np.zeros(len(model.columns)), friction=np.zeros(len(model.columns)),
         wrench=np.zeros((len(model.bodies), 6)),
         arms=np.zeros((len(model.bodies), 9)), turn=np.zeros(len(model.columns)),
         acts=np.zeros(3, np.int64), fed=np.zeros(len(model.programs.late())), failed=np.zeros(1, np.int64),
@@ -62,7 +62,7 @@ class Mechanism:
             t,
         )
 
-    def look(self, q: np.ndarray, v: np.ndarray) -> None:
+    def update(self, q: np.ndarray, v: np.ndarray) -> None:
         """Fill poses, velocities, rows, residuals, coordinates, rates and energies at a state."""
         tables, work, control = self.structure.tables, self.work, self.control
         work.links.A[0, 3:] = -tables.one.gravity_W[0]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.shapes import CREEP, CYLINDER, MEETING, OPEN, SHAPE, SLIP, SPHERE, STICK, TOUCH
+from sim.kernels.shapes import CYLINDER, MEETING, OPEN, SHAPE, SLIP, SLOW_SLIP, SPHERE, STICK, TOUCH
 from sim.kernels.tables import (
     ANGLE_ROW,
     AXLE_ROW,
@@ -36,8 +36,8 @@ from sim.kernels.tables import (
     Waiting,
     table,
 )
+from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
-from sim.mechanism.hold import Hold
 from sim.mechanism.model import Model
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree, count_coordinates, tree_of
@@ -61,7 +61,7 @@ class Structure:
     sizes: Numbers
     touches: tuple[Touch, ...] = ()  # closed points of contact
     meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
-    holds: tuple[Hold, ...] = ()  # freedoms at rest at their stops or by friction
+    bounds: tuple[ActiveBound, ...] = ()  # freedoms at rest at their stops or by friction
 
     @property
     def binds_rates(self) -> bool:
@@ -153,7 +153,7 @@ def build(
     carrier: np.ndarray,
     touches: Sequence[Touch] = (),
     meetings: Mapping[int, int] | None = None,
-    holds: Sequence[Hold] = (),
+    bounds: Sequence[ActiveBound] = (),
     like: Structure | None = None,
 ) -> Structure:
     """Lay out one structure: links in depth-first order, addresses, loops and all tables of kernels.
@@ -166,14 +166,14 @@ def build(
     tree, meetings = like.tree if like else None, meetings or {}
     if tree is None or tree.model is not model or tree.frames is not frames:
         tree = tree_of(model, frames, active, carrier)
-    arrays = model.programs.tables([hold.at for hold in holds])
-    first_hold = len(arrays["programs"]) - len(holds)
-    acting, firm = (_held(one, holds, first_hold) for one in (tree.acting, tree.firm))
+    arrays = model.programs.tables([hold.at for hold in bounds])
+    first_hold = len(arrays["programs"]) - len(bounds)
+    acting, firm = (_held(one, bounds, first_hold) for one in (tree.acting, tree.firm))
     links, freedoms, loops, link_of = tree.links, tree.freedoms, tree.loops, tree.link_of
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
     _share(touches, closed, blocks, rows)
-    _bound(holds, first_hold, rows)
+    _bound(bounds, first_hold, rows)
     fronts, entries, waiting = _fronts(links, blocks, rows)
     one = table(ONE, 1)
     geared = bool(np.any(blocks.mate >= 0))  # four links have a row of a gear: it is no row that two ends close
@@ -198,15 +198,15 @@ def build(
         bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
         waiting=waiting if one.along[0] else None,
     )  # fmt: skip
-    return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(holds))
+    return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(bounds))
 
 
-def _held(model: Model, holds: Sequence[Hold], first: int) -> Model:
+def _held(model: Model, bounds: Sequence[ActiveBound], first: int) -> Model:
     """Return the model with programs for the freedoms that are held; first: program of the first of them."""
-    if not holds:
+    if not bounds:
         return model
     columns = model.columns.copy()
-    columns.motion[[hold.column for hold in holds]] = first + np.arange(len(holds))
+    columns.motion[[hold.column for hold in bounds]] = first + np.arange(len(bounds))
     return replace(model, columns=columns)
 
 
@@ -372,16 +372,16 @@ def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> Non
             share[r] = touch.share[code[r]]
 
 
-def _bound(holds: Sequence[Hold], first: int, rows: Any) -> None:
+def _bound(bounds: Sequence[ActiveBound], first: int, rows: Any) -> None:
     """Give the rows of freedoms that are held their bounds, and their shares; first: program of the first of them."""
-    for r in np.flatnonzero(rows.motion >= first) if holds else ():
-        hold = holds[int(rows.motion[r]) - first]
+    for r in np.flatnonzero(rows.motion >= first) if bounds else ():
+        hold = bounds[int(rows.motion[r]) - first]
         rows.low[r], rows.high[r], rows.share[r] = hold.low, hold.high, hold.torque / rows.scale[r]
 
 
 def _rows_of_touch(mode: int) -> list[Row]:
     """Return the rows of a point of contact, as `_rows_of`: the normal, and what it may not move along the surface."""
-    codes = {STICK: (0, 1, 2), CREEP: (2, 1)}.get(mode, (2,))
+    codes = {STICK: (0, 1, 2), SLOW_SLIP: (2, 1)}.get(mode, (2,))
     return [(code, 1.0, 0.0, 0, -1, 0, 0.0) for code in codes]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sim.assembly.start import joint_named
 from sim.scene.spec import Action, Event
 from sim.simulation.joint_impulses import joint_impulses
+from sim.simulation.journal import EventRecord, Jump
 from sim.simulation.present import Present
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.structure_changes import (
@@ -20,7 +21,6 @@ from sim.simulation.structure_changes import (
     set_values,
     spring_energy,
 )
-from sim.simulation.told import EventRecord, Jump
 
 
 @dataclass
@@ -62,12 +62,12 @@ class Actions:
             places = ", ".join(str(event.place) for event in events)
             raise SimulationError(f"t = {self.here.flow.t:.9g} s: event {names} ({places}): {error}") from error
         self.here.flow.book(total.lost, total.given)
-        self.here.flow.arm(self.here.agenda)
+        self.here.flow.arm(self.here.scheduler)
         lines = []
         for event in events:
             kind = "key" if event.key is not None and event.at is None and event.when is None else "scene"
             lines.append(EventRecord(self.here.flow.t, event.name, kind, event.caption))
-            lines[-1].text = "; ".join(self.here.agenda.tell_once(event, vain[event.name]))
+            lines[-1].text = "; ".join(self.here.scheduler.tell_once(event, vain[event.name]))
         for line in lines[:1]:  # what the instant did stands with its first event
             line.lost, line.impulse, line.through, line.bound = total.lost, total.impulse, total.through, total.bound
             line.text = "; ".join(filter(None, [*total.notes, line.text]))
@@ -133,19 +133,19 @@ class Actions:
             fresh = np.isin(blocks.joint[rows.block], list(connect)) & (rows.compliance > 0.0) if len(rows) else None
             rotor = _rotor_energy(after, connect)
             total.given -= rotor  # a new rotor starts at rest; the impulse solve books what it takes up
-            blow = impulse_solve(after.mechanism, after.q, after.v, fresh=fresh)
-            v = blow.v
-            total.lost += blow.lost
-            total.given += blow.given
-            total.impulse = float(np.linalg.norm(blow.impulse))
-            total.carry(joint_impulses(after.mechanism, v - after.v, blow.impulse))
+            solution = impulse_solve(after.mechanism, after.q, after.v, fresh=fresh)
+            v = solution.v
+            total.lost += solution.lost
+            total.given += solution.given
+            total.impulse = float(np.linalg.norm(solution.impulse))
+            total.carry(joint_impulses(after.mechanism, v - after.v, solution.impulse))
         tree = after.structure.carrier.tolist() != now.structure.carrier.tolist()
         fresh = after.active - now.active
         total.bound += tuple(sorted(joint for joint in fresh if here.model.binds(joint)))
         self._forget(fresh)
         here.flow.take(after, v)
         if tree:
-            self.jump.told.append(here.epoch())
+            self.jump.reports.append(here.epoch())
 
     def _forget(self, fresh: frozenset[int]) -> None:
         """Let nothing that was found of an older binding of these joints act in their new one.
@@ -158,7 +158,7 @@ class Actions:
             item.state.torque[columns] = 0.0
         here.flow.control.held[columns] = 0.0
         if here.model.one_sided:
-            here.touching.forget(columns.tolist())
+            here.contact_modes.forget(columns.tolist())
 
     def _joints_of(self, events: list[Event], kind: str, switch: str) -> set[int]:
         """Return the joints that actions of a kind name, and the constraints that those of another do."""
@@ -176,7 +176,7 @@ class Actions:
             for name in action.targets:
                 on = action.kind == "enable"
                 flow.control.enabled[here.controllers.slots.get(name, [])] = int(on)
-                (here.agenda.state.enabled.add if on else here.agenda.state.enabled.discard)(name)
+                (here.scheduler.state.enabled.add if on else here.scheduler.state.enabled.discard)(name)
             self._hold_enabled()
             flow.restart()
         elif action.kind == "set":
@@ -186,7 +186,7 @@ class Actions:
             values = dict(zip(action.targets, action.values, strict=True))
             there = {name: value for name, value in values.items() if joint_named(here.model, name) in present}
             set_values(
-                now.mechanism, now.q, now.v, there, here.touching.state.rules if here.model.scene.contacts else ()
+                now.mechanism, now.q, now.v, there, here.contact_modes.state.rules if here.model.scene.contacts else ()
             )
             total.given += now.mechanism.energy() - before
             flow.take(now, now.v)
@@ -194,15 +194,15 @@ class Actions:
             for name, (linear, angular, point) in zip(action.targets, action.values, strict=True):
                 self._strike(name, linear, angular, point, total)
         elif action.kind in ("touch", "release"):
-            here.touching.switch(action.targets, on=action.kind == "touch")
+            here.contact_modes.switch(action.targets, on=action.kind == "touch")
         elif action.kind == "stop":
-            here.agenda.state.stopped = event.name
+            here.scheduler.state.stopped = event.name
 
     def _hold_enabled(self) -> None:
         held = self.here.flow.control.held
         held[:] = 0.0
         for item in self.here.controllers.sampled:
-            if item.use.name in self.here.agenda.state.enabled:
+            if item.use.name in self.here.scheduler.state.enabled:
                 held += item.state.torque
 
     def _strike(self, body: str, linear: Any, angular: Any, point: str | None, total: Sum) -> None:
@@ -213,14 +213,14 @@ class Actions:
         p_WB, R_WB = now.mechanism.work.bodies.p_WB[n], now.mechanism.work.bodies.R_WB[n].reshape(3, 3)
         p_W = p_WB + R_WB @ here.model.points.p_B[row]
         push = generalised_impulse(now.mechanism, n, np.asarray(linear, float), np.asarray(angular, float), p_W)
-        blow = impulse_solve(now.mechanism, now.q, now.v, push)
-        total.given += blow.given
-        total.lost += blow.lost
-        total.impulse = max(total.impulse, float(np.linalg.norm(blow.impulse)))
+        solution = impulse_solve(now.mechanism, now.q, now.v, push)
+        total.given += solution.given
+        total.lost += solution.lost
+        total.impulse = max(total.impulse, float(np.linalg.norm(solution.impulse)))
         arm = p_W - now.mechanism.work.links.x[now.structure.link_of[n]]
         outside = np.concatenate([np.asarray(angular, float) + np.cross(arm, linear), np.asarray(linear, float)])
-        total.carry(joint_impulses(now.mechanism, blow.v - now.v, blow.impulse, {n: outside}))
-        here.flow.take(now, blow.v)
+        total.carry(joint_impulses(now.mechanism, solution.v - now.v, solution.impulse, {n: outside}))
+        here.flow.take(now, solution.v)
 
 
 def _rotor_energy(after: Any, connect: set[int]) -> float:

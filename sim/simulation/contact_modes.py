@@ -14,31 +14,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.assembly.constraint_diagnostics import slips_by_choice
-from sim.contact.analytic_centre import Centre, centred, fully_held
+from sim.contact.analytic_centre import AnalyticCentre, centred, fully_held
 from sim.contact.contact_problem import acceleration, first
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
-from sim.contact.slip_directions import NOWHERE, along, creep_straight, let_creep, movable, rows_across
+from sim.contact.slip_directions import NOWHERE, along, let_slip_slowly, movable, rows_across, straighten_slow_slip
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.solve import polish, solve_contacts
 from sim.contact.stops import (
     Bounded,
     Point,
+    active_bounds,
     against,
     at_stops,
     eased,
     everywhere,
+    friction_of_moving,
     frictions,
-    holds_of,
-    rubbing,
     with_friction,
 )
-from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
+from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.finding import closed_points, meetings
-from sim.mechanism.hold import Hold, key_of
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.simulation.flow import Flow
 
-CLOSED = (STICK, SLIP, CREEP)
+CLOSED = (STICK, SLIP, SLOW_SLIP)
 AT_REST = 1e-8  # m/s: normal rate at which it stays
 STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
@@ -87,7 +87,7 @@ class Outcome:
     endless: bool = False
 
 
-class Touching:
+class ContactModes:
     """The contacts of a run: they read and write what its state remembers of them."""
 
     def __init__(self, model: Model):
@@ -113,14 +113,14 @@ class Touching:
         """Forget how freedoms met their stops: their joints are connected anew."""
         for column in columns:
             for side in (-1, 1):
-                self.state.hops.forget(key_of(int(column), side)[0])
+                self.state.zeno.forget(key_of(int(column), side)[0])
 
     def let_go(self, flow: Flow) -> None:
         """Take all that touches or is held out of the structure, for an instant at which it changes.
 
         What time steps add to inertia, too: impulses meet the bodies as they are.
         """
-        if flow.structure.touches or flow.structure.holds or flow.model.step:
+        if flow.structure.touches or flow.structure.bounds or flow.model.step:
             flow.have_steps_of(0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
@@ -131,7 +131,7 @@ class Touching:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
         out, now, leaving = Outcome(), flow.instant(), self.state.leaving
         self.state.leaving = frozenset()
-        self.state.ways.note(flow.structure.touches, flow.work.points)
+        self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = meetings(now.mechanism, self.state.rules)
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
@@ -174,14 +174,14 @@ class Touching:
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
         for _ in range(len(rough) + 1):
-            holds, friction = holds_of(bare.mechanism, bounded), rubbing(self.model, bounded)
+            bounds, friction = active_bounds(bare.mechanism, bounded), friction_of_moving(self.model, bounded)
             crooked, turn = None, 0
             while closed is not crooked:
-                flow.take(_with(bare, tuple(closed), rules, holds), v)
+                flow.take(_with(bare, tuple(closed), rules, bounds), v)
                 flow.rub(friction)
-                if any(touch.mode == CREEP for touch in closed):
+                if any(touch.mode == SLOW_SLIP for touch in closed):
                     flow.observe()
-                straight = creep_straight(flow.work.points, closed, last=turn >= TURNS)
+                straight = straighten_slow_slip(flow.work.points, closed, last=turn >= TURNS)
                 crooked, closed, turn = closed, straight, turn + 1
             beyond = flow.torques_beyond()
             chosen = self._chosen_grip(flow)
@@ -216,7 +216,7 @@ class Touching:
 
     def _chosen_grip(self, flow: Flow) -> str:
         """Return which threshold of a constraint is of a force that is not determined, as last observed, or nothing."""
-        for hold in flow.structure.holds:
+        for hold in flow.structure.bounds:
             joint = int(self.model.columns.joint[hold.column])
             if joint not in self.model.constraints or flow.work.joints.determinate[joint] == 1.0:
                 continue
@@ -245,11 +245,11 @@ class Touching:
     def _forces(
         self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray,
         out: Outcome,
-    ) -> tuple[ContactSolution, Centre, np.ndarray]:  # fmt: skip
+    ) -> tuple[ContactSolution, AnalyticCentre, np.ndarray]:  # fmt: skip
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
             flow.take(bare, v)
-            full.mechanism.look(full.q, v)
+            full.mechanism.update(full.q, v)
             answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
@@ -257,7 +257,7 @@ class Touching:
         return answer, centre, v
 
     def _held(
-        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, answer: ContactSolution, centre: Centre,
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, answer: ContactSolution, centre: AnalyticCentre,
         leaving: frozenset[tuple[int, int, int]],
     ) -> list[Point]:  # fmt: skip
         """Return the points in their modes, with their shares of forces that are not unique.
@@ -277,17 +277,17 @@ class Touching:
         points = kinetics.mechanism.work.points
         rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
         begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
-        G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.ways.creep_on(kinetics, law, v)[:n]
+        G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         if vague.any():
             d[vague] = movable(G, vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
-        mode = let_creep(G, mode, d, (begins | (rubs & crept)) & ~led)
+        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was
-            start = self.state.ways.started.get(touch.key, np.zeros(3))
+            start = self.state.slip_directions.started.get(touch.key, np.zeros(3))
             if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
@@ -314,9 +314,9 @@ class Touching:
         closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
         out.struck = sorted(set(closing.values()))
         for pair, name in closing.items():
-            end = self.state.hops.ends(pair, t)
+            end = self.state.zeno.ends(pair, t)
             if end is not None:
-                self.state.hops.forget(pair)
+                self.state.zeno.forget(pair)
                 of_pair = np.flatnonzero([touch.pair == pair for touch in law])
                 grips = all(answer.last.mode[k] == STICK for k in hit if law[k].pair == pair)
                 rows = (3 * of_pair[:, None] + np.arange(3 if grips else 1)).ravel()
@@ -343,10 +343,10 @@ class Touching:
         """
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
-        begins = np.abs(self.state.ways.go_on(kinetics, law, v)).sum(axis=1) == 0.0
+        begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
-        creep = [k for k, touch in enumerate(touches) if touch.mode == CREEP and not still[k]]
+        creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
         ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
         rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
         if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
@@ -376,16 +376,16 @@ class Touching:
 
     def _hold(
         self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome
-    ) -> tuple[ContactSolution, Centre]:
+    ) -> tuple[ContactSolution, AnalyticCentre]:
         """Return what holds, and the forces it is to hold with."""
         status, vdot = _free(flow)
         if not np.isfinite(vdot).all():
             raise NotFinite
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.state.modes.get(touch.key, OPEN) for touch in law])
-        ways = self.state.ways.go_on(kinetics, law, v)
-        on = np.flatnonzero(np.abs(ways).sum(axis=1))
-        u[on, 1:] = ways[on]
+        slip_directions = self.state.slip_directions.go_on(kinetics, law, v)
+        on = np.flatnonzero(np.abs(slip_directions).sum(axis=1))
+        u[on, 1:] = slip_directions[on]
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
         rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
@@ -454,13 +454,13 @@ class Touching:
 
 
 def _with(
-    now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], holds: tuple[Hold, ...] = ()
+    now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], bounds: tuple[ActiveBound, ...] = ()
 ) -> Instant:  # fmt: skip
     """Return an instant with these closed points, pairs that may touch and their rules, and freedoms that are held."""
     then = now.structure
-    structure = build(now.model, now.frames, now.active, then.carrier, touches, rules, holds, like=then)
+    structure = build(now.model, now.frames, now.active, then.carrier, touches, rules, bounds, like=then)
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
-    mechanism.look(now.q, now.v)
+    mechanism.update(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
 
 
@@ -482,7 +482,7 @@ def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarr
 
 def _share(mode: int, f: np.ndarray) -> tuple[float, float, float]:
     """Return a point's share of forces; of one that creeps friction takes what is not normal."""
-    return (0.0, 0.0, float(f[0])) if mode == CREEP else (float(f[1]), float(f[2]), float(f[0]))
+    return (0.0, 0.0, float(f[0])) if mode == SLOW_SLIP else (float(f[1]), float(f[2]), float(f[0]))
 
 
 def _free(flow: Flow) -> tuple[Status, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
 from sim.kernels.scratch import TOLD, Work
-from sim.kernels.shapes import CREEP, SLIP, STICK
+from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.stepper import (
     ACCEPTED,
@@ -44,29 +44,29 @@ from sim.kernels.watched import (
     DISARMED,
     GUARD,
     GUARD_CONE,
-    GUARD_CREEP,
+    GUARD_FRICTION,
     GUARD_GAP,
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_PULL,
-    GUARD_RUB,
     GUARD_SLIP,
+    GUARD_SLOW_SLIP,
     GUARD_STOP,
     HYSTERESIS,
     LEAST_HYSTERESIS,
     WAITING_TO_LEAVE,
     Guards,
 )
+from sim.mechanism.active_bound import key_of
 from sim.mechanism.formula_programs import Condition
 from sim.mechanism.frames import Frames
-from sim.mechanism.hold import key_of
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
 from sim.mechanism.workspace import make_stepper, make_work, stepping_work, with_scratch
 from sim.simulation.record_rows import Rows
-from sim.simulation.schedule import Agenda
+from sim.simulation.schedule import Scheduler
 from sim.simulation.simulation_error import SimulationError, entangled
 from sim.simulation.state import Connections, Ledger, Push, State
 from sim.simulation.structure_changes import Instant, engage
@@ -80,9 +80,9 @@ ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or
 # Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
 # roundoff fires them.  Larger: friction beyond its cone shows.
 BEGUN, BACKWARD = 1e-12, 5e-8
-ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, CREEP: GUARD_CREEP}  # what ends a mode, beside a pull
+ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
-SLIDES = (GUARD_SLIP, GUARD_CREEP, GUARD_RUB)  # and of what slides
+SLIDES = (GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_FRICTION)  # and of what slides
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
@@ -140,7 +140,7 @@ class Flow:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
         return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops) + len(self.rough))
 
-    def begin(self, q: np.ndarray, v: np.ndarray, agenda: Agenda) -> None:
+    def begin(self, q: np.ndarray, v: np.ndarray, scheduler: Scheduler) -> None:
         """Set the first state and the integrator's settings."""
         said, s = self.model.scene.simulate, self.stepper
         s.clock[RTOL], s.clock[MAX_STEP], s.clock[STEP_FIXED], s.clock[RATE] = (
@@ -153,10 +153,10 @@ class Flow:
         self.turns: list[Turn] = [first_turn(self.t, "stepping" if self.time_stepping else said.method)]
         self._use(METHODS[self.turns[0].method])
         self._put(q, v)
-        self.mechanism.look(q, v)
+        self.mechanism.update(q, v)
         self.control.turn[:] = self.work.coordinate
         self._engage()
-        self.arm(agenda)
+        self.arm(scheduler)
 
     def _engage(self) -> None:
         """Find which soft stops are touched; time steps find that themselves."""
@@ -171,13 +171,13 @@ class Flow:
         if work is not self.work:
             self.work = self.mechanism.work = work
             self._system = None
-        if method == METHODS["stepping"] and len(self.work.presses) != self.room:
+        if method == METHODS["stepping"] and len(self.work.contacts) != self.room:
             tables = self.structure.tables
             old = self.work
             new = stepping_work(tables, self.room, len(self.rows.buffer), self.structure.sizes.v)
             self.work = old._replace(**new | {"stepped": old.stepped})
             before, told = int(old.stepped.before[0]), int(old.stepped.told[0])
-            self.work.pressed[:before] = old.pressed[:before]
+            self.work.last_contacts[:before] = old.last_contacts[:before]
             self.work.told[:told] = old.told[:told]
             self.mechanism.work = self.work
             self._state_laws()
@@ -217,14 +217,14 @@ class Flow:
         """Return the joints of the tree and of the loops."""
         return {int(j) for j in self.structure.carrier[1:]} | set(self.structure.loops)
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Bring poses, coordinates and energies of the present state into `work`."""
         self.mechanism.t = self.t
-        self.mechanism.look(self.q, self.v)
+        self.mechanism.update(self.q, self.v)
 
     def instant(self) -> Instant:
         """Return the present state for a change."""
-        self.look()
+        self.update()
         return Instant(
             self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism
         )
@@ -236,7 +236,7 @@ class Flow:
         structure = self.structure
         return Connections(
             active=self.active, frames=self.frames, carrier=structure.carrier, touches=structure.touches,
-            meetings=structure.meetings, holds=structure.holds, step=self.model.step,
+            meetings=structure.meetings, bounds=structure.bounds, step=self.model.step,
         )  # fmt: skip
 
     def numbers(self) -> dict[str, np.ndarray]:
@@ -255,7 +255,7 @@ class Flow:
         self.time_stepping, self.look_again = state.time_stepping, state.look_again
         self.model = replace(self.model, step=asked.step)
         self.structure = build(
-            self.model, asked.frames, asked.active, asked.carrier, asked.touches, asked.meetings, asked.holds
+            self.model, asked.frames, asked.active, asked.carrier, asked.touches, asked.meetings, asked.bounds
         )
         self.rows.fit(self.structure)
         work = dict(state.work)
@@ -263,7 +263,7 @@ class Flow:
             getattr(self.work, name)[:] = work.pop(name)
         for now, then in zip(self.control, state.control, strict=True):
             now[:] = then
-        told = table(TOLD, len(work["presses"]) * len(self.rows.buffer))
+        told = table(TOLD, len(work["contacts"]) * len(self.rows.buffer))
         self.work = self.work._replace(**work, told=told)
         self.stepper, self.guards = make_stepper(self.structure.sizes, len(state.guards.table)), state.guards
         for now, then in zip(self.stepper, state.stepper, strict=True):
@@ -408,7 +408,7 @@ class Flow:
 
     def rub(self, friction: np.ndarray) -> None:
         """Let joints that move have this friction (columns,) [N or N m]."""
-        self.control.rubbing[:] = friction
+        self.control.friction[:] = friction
 
     def looks_again(self) -> bool:
         """Tell whether it is time to decide on contacts though nothing has happened."""
@@ -451,7 +451,7 @@ class Flow:
             self.stepper = new
             self._use(int(new.count[METHOD]))
         self._put(after.q, v)
-        self.look()
+        self.update()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
         self.control.turn[loops] = self.work.coordinate[loops]
         self._engage()
@@ -462,7 +462,7 @@ class Flow:
         Time steps look for contacts by themselves.
         """
         kept = self._kept_guards()
-        closed = len(structure.touches) + len(structure.holds)
+        closed = len(structure.touches) + len(structure.bounds)
         count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
         if len(self.guards.table) != count:
             new = table(GUARD, count)
@@ -471,13 +471,13 @@ class Flow:
             self.guards = self.guards._replace(table=new)
             self._system = None
 
-    def arm(self, agenda: Agenda) -> None:
+    def arm(self, scheduler: Scheduler) -> None:
         """Set which guards are watched, and in which direction."""
         guards, n = self.guards.table, len(self.conditions)
         events = {event.name: event for event in self.model.scene.events}
         self.guards.forces[0], self.look_again = 0, math.inf
         for i, condition in enumerate(self.conditions):
-            armed = not agenda.spent(events[condition.event])
+            armed = not scheduler.spent(events[condition.event])
             guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
             guards.armed[i] = (guards.armed[i] or ARMED) if armed else DISARMED
             if armed and condition.forces:
@@ -493,18 +493,18 @@ class Flow:
             j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
         ]
         for i, column in enumerate(self.rough, start=n + len(stops)):
-            friction = self.control.rubbing[column : column + 1 + self.model.columns.both[column]]
-            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_RUB, column, int(np.any(friction))
+            friction = self.control.friction[column : column + 1 + self.model.columns.both[column]]
+            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_FRICTION, column, int(np.any(friction))
         self._arm_contacts(n + len(stops) + len(self.rough))
-        self._arm_holds(len(guards) - 2 * len(self.structure.holds))
+        self._arm_holds(len(guards) - 2 * len(self.structure.bounds))
         if self.contacts is not None and self.model.one_sided:
             self._allow_what_begins(n + len(stops) + len(self.rough), self.contacts)
 
     def _pressed_stops(self) -> set[tuple[int, int]]:
         """Return the column and the side of every rigid stop that a freedom rests against."""
-        holds = self.structure.holds
-        upper = {(hold.column, 1) for hold in holds if hold.low == -math.inf}
-        return upper | {(hold.column, -1) for hold in holds if hold.high == math.inf}
+        bounds = self.structure.bounds
+        upper = {(hold.column, 1) for hold in bounds if hold.low == -math.inf}
+        return upper | {(hold.column, -1) for hold in bounds if hold.high == math.inf}
 
     def _arm_holds(self, first: int) -> None:
         """Watch the torques of freedoms that are held: none leaves its bounds."""
@@ -621,7 +621,7 @@ class Flow:
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
         if len(told):
-            touches = self.rows.presses(values["time"], told, self.structure)
+            touches = self.rows.step_contacts(values["time"], told, self.structure)
         if touches:
             touches["iterations"] = np.full(len(touches["row"]), self.contacts.iterations if self.contacts else 0)
         out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
@@ -696,7 +696,7 @@ class Flow:
         self, body: int, force_W: np.ndarray, torque_W: np.ndarray, point_W: np.ndarray | None, duration: float
     ) -> None:
         """Begin to apply a force at a point of a body, and a torque."""
-        self.look()
+        self.update()
         p_WB, R_WB = self.work.bodies.p_WB[body], self.work.bodies.R_WB[body].reshape(3, 3)
         p = np.zeros(3) if point_W is None else R_WB.T @ (np.asarray(point_W, float) - p_WB)
         self.pushes.append(Push(self.t + duration, body, p, force_W, torque_W))

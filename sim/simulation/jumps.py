@@ -17,10 +17,10 @@ from sim.mechanism.model import Model
 from sim.simulation.actions import Actions, Sum
 from sim.simulation.control import ControllerFault
 from sim.simulation.joint_impulses import joint_impulses
+from sim.simulation.journal import EventRecord, Jump
 from sim.simulation.present import Present
 from sim.simulation.simulation_error import SimulationError, late_places
 from sim.simulation.state import State, check_fits
-from sim.simulation.told import EventRecord, Jump
 
 ROUNDS = 20  # events that may follow from each other at one instant
 IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there may be
@@ -31,7 +31,7 @@ def serve(here: Present, jump: Jump) -> None:
     instant, crossed, here.crossed = _Instant(here, jump), here.crossed, False
     if not here.began:
         here.began = True
-        jump.told.append(here.epoch())
+        jump.reports.append(here.epoch())
         instant.at_start()
     elif crossed:
         instant.crossing()
@@ -99,7 +99,7 @@ class _Instant:
     def _give_way(self) -> None:
         """Decide on points of contact where forces have jumped."""
         structure = self.here.flow.structure
-        if (structure.touches or structure.holds) and self.here.flow.gives_way():
+        if (structure.touches or structure.bounds) and self.here.flow.gives_way():
             self._pass((), (), True)
 
     # --- one instant ----------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class _Instant:
         here, t = self.here, self.here.flow.t
         for _ in range(ROUNDS):
             before = self._values()
-            events = here.agenda.take(t, crossed)
+            events = here.scheduler.take(t, crossed)
             touched = touched and here.model.one_sided
             if not events and not stops and not touched:
                 break
@@ -122,15 +122,15 @@ class _Instant:
             lines += self._decide_contacts() if touched else []
             acts = here.model.one_sided and any(event.actions for event in events)
             if acts:
-                here.touching.let_go(here.flow)
+                here.contact_modes.let_go(here.flow)
             lines += self.actions.do(events)
             if acts:
                 lines += self._decide_contacts()
             touched = False
             here.sample_now(self.jump)
-            self.jump.told += lines
+            self.jump.reports += lines
             crossed, stops = self._holding(before), ()
-            if here.agenda.state.stopped:
+            if here.scheduler.state.stopped:
                 return
         else:
             names = ", ".join(repr(event.name) for event in events)
@@ -142,7 +142,7 @@ class _Instant:
         self.here.sample_now(self.jump)
         lines = change()
         self.here.sample_now(self.jump)
-        self.jump.told += lines
+        self.jump.reports += lines
 
     def _values(self) -> dict[str, float]:
         """Values of all conditions now."""
@@ -199,7 +199,7 @@ class _Instant:
         here.flow.observe()
         before = here.flow.control.held.copy()
         try:
-            here.controllers.sample(t, here.agenda.state.enabled, here.flow.control.held)
+            here.controllers.sample(t, here.scheduler.state.enabled, here.flow.control.held)
         except ControllerFault as fault:
             raise SimulationError(f"t = {t:.9g} s: {fault}") from fault
         if not np.array_equal(before, here.flow.control.held):
@@ -224,12 +224,12 @@ class _Instant:
     def _follow_contacts(self) -> EventRecord | None:
         """Let what rolls while a contact is closed do so, or no longer; returns what is told of it, or None."""
         flow, model, total = self.here.flow, self.here.model, Sum()
-        enabled = self.here.agenda.state.enabled
+        enabled = self.here.scheduler.state.enabled
         wanted = {joint for joint in model.waiting if model.joint_names[joint] in enabled and self._touches(joint)}
         rolling = flow.active & model.waiting
         if wanted == rolling:
             return None
-        self.here.touching.let_go(flow)
+        self.here.contact_modes.let_go(flow)
         self.actions.restructure(wanted - rolling, set(rolling - wanted), total)
         flow.book(total.lost, total.given)
         said = [f"{model.joint_names[joint]} rolls" for joint in sorted(wanted - rolling)]
@@ -272,14 +272,14 @@ class _Instant:
     def _decide_once(self) -> list[EventRecord]:
         """Let bodies collide, stick, slide and part; returns what is told of it."""
         flow = self.here.flow
-        done = self.here.touching.decide(flow)
+        done = self.here.contact_modes.decide(flow)
         if done.endless:
             flow.book(done.lost)
         if done.endless and self.here.model.scene.simulate.contact == "auto":
             return [self.turn_to_steps(done.failure.partition(":")[0])]
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
-        flow.arm(self.here.agenda)
+        flow.arm(self.here.scheduler)
         flow.book(done.lost)
         lines = []
         if done.struck and done.impulse is not None and done.mechanism is not None and done.change is not None:
@@ -300,10 +300,10 @@ class _Instant:
         """Let time steps resolve contacts from now on (`contact: auto`); returns what is told of it."""
         flow, dt = self.here.flow, self.here.model.scene.simulate.dt
         flow.turn_to_steps(f"contacts change faster than events resolve them, {why}")
-        done = self.here.touching.decide(flow)
+        done = self.here.contact_modes.decide(flow)
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
-        flow.arm(self.here.agenda)
+        flow.arm(self.here.scheduler)
         return EventRecord(flow.t, "contacts", "annotation", text=f"time steps of {dt:g} s from here: {why}")
 
     def turn_where_steps_are_allowed(self) -> bool:
@@ -318,7 +318,7 @@ class _Instant:
         flow = self.here.flow
         engaged = flow.control.engaged
         engaged[stop] = 1 - engaged[stop]
-        flow.arm(self.here.agenda)
+        flow.arm(self.here.scheduler)
         flow.restart()
         joint = flow.model.joint_names[int(flow.model.stops.joint[stop])]
         side = "upper" if flow.model.stops.side[stop] > 0 else "lower"

@@ -51,7 +51,7 @@ def _driven(flow: Flow) -> str:
 
 def _pose(flow: Flow) -> str:
     """Return a sentence of the coordinates of joints, those around loops first; empty where none has few."""
-    flow.look()
+    flow.update()
     model = flow.model
     parts: list[str] = []
     for joint in [*flow.structure.loops, *flow.structure.carrier[1:]]:

@@ -91,7 +91,7 @@ class Named:
     @property
     def friction_torque(self) -> ByName:
         """What friction gives of the torques of joints."""
-        return self._column(self._flow.work.rubbing)
+        return self._column(self._flow.work.friction)
 
     @property
     def force(self) -> ByName:

@@ -82,8 +82,8 @@ def _at(flow: Flow, controllers: Controllers, t: float, q: np.ndarray, v: np.nda
     if found:
         return found
     flow.mechanism.t = t
-    flow.mechanism.look(q, v)
-    for array in (flow.work.torque, flow.work.joints.force, flow.work.contacts.force):
+    flow.mechanism.update(q, v)
+    for array in (flow.work.torque, flow.work.joints.force, flow.work.rules.force):
         array[~np.isfinite(array)] = 0.0  # what failed stages left
     return _formula(flow, controllers, t) or _law(flow, controllers, t) or _wrench(flow, t)
 

@@ -15,12 +15,12 @@ from sim.mechanism.model import Model
 from sim.mechanism.structure import build
 from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
-from sim.simulation.schedule import Agenda
+from sim.simulation.journal import Epoch, Jump, RowBlock
+from sim.simulation.schedule import Scheduler
 from sim.simulation.state import State, check_fits, names_of
-from sim.simulation.told import Epoch, Jump, RowBlock
 
 if TYPE_CHECKING:
-    from sim.simulation.contact_modes import Touching
+    from sim.simulation.contact_modes import ContactModes
     from sim.simulation.state import Schedule
 
 
@@ -38,9 +38,9 @@ class Present:
 
     model: Model
     flow: Flow
-    agenda: Agenda
+    scheduler: Scheduler
     controllers: Controllers
-    decider: Touching | None
+    decider: ContactModes | None
     began: bool = False
     crossed: bool = False
     last_row: float = math.nan
@@ -57,10 +57,10 @@ class Present:
         start = check_start(model) if start is None else start
         mechanism = Mechanism.of(model, start.structure, make_control(model))
         mechanism.control.turn[:] = start.turn
-        mechanism.look(start.q, start.v)
+        mechanism.update(start.q, start.v)
         controllers = Controllers(model, mechanism, model.scene.simulate.seed if seed is None else seed)
-        agenda = Agenda.of(model.scene.events)
-        agenda.state.enabled = _enabled(model)
+        scheduler = Scheduler.of(model.scene.events)
+        scheduler.state.enabled = _enabled(model)
         programs = controllers.programs
         conditions = _conditions(model, programs)
         model = replace(model, programs=programs)
@@ -68,18 +68,18 @@ class Present:
         control = mechanism.control._replace(enabled=controllers.enabled(), fed=np.zeros(len(programs.late())))
         decider = None
         if model.scene.contacts or model.one_sided:
-            from sim.simulation.contact_modes import Touching  # late: other scenes do not wait for it
+            from sim.simulation.contact_modes import ContactModes  # late: other scenes do not wait for it
 
-            decider = Touching(model)
+            decider = ContactModes(model)
         flow = Flow(
             model, structure, start.frames, frozenset(model.connected), mechanism, control, conditions,
             None if decider is None else decider.state,
         )  # fmt: skip
-        flow.begin(start.q, start.v, agenda)
-        return cls(model, flow, agenda, controllers, decider)
+        flow.begin(start.q, start.v, scheduler)
+        return cls(model, flow, scheduler, controllers, decider)
 
     @property
-    def touching(self) -> Touching:
+    def contact_modes(self) -> ContactModes:
         """What decides on contacts, where there is something to decide."""
         assert self.decider is not None
         return self.decider
@@ -87,7 +87,7 @@ class Present:
     @property
     def schedule(self) -> Schedule:
         """What has happened, and what is due."""
-        return self.agenda.state
+        return self.scheduler.state
 
     # --- as a value -----------------------------------------------------------------------------
 
@@ -114,9 +114,9 @@ class Present:
         """
         check_fits(state, self.model)
         state = state.copy()
-        self.agenda.state = state.schedule
+        self.scheduler.state = state.schedule
         if state.contacts is not None:
-            self.touching.state = state.contacts
+            self.contact_modes.state = state.contacts
         for item in self.controllers.sampled:
             item.state = state.controllers[item.use.name]
         self.began, self.crossed, self.last_row = state.began, state.crossed, state.last_row
@@ -131,7 +131,7 @@ class Present:
         if jump.listened:
             block = RowBlock(*self.flow.take_rows())
             self.last_row = float(block.values["time"][-1])
-            jump.told.append(block)
+            jump.reports.append(block)
         else:
             self.last_row = self.flow.drop_rows()
 
@@ -142,7 +142,7 @@ class Present:
 
     def go_on(self, jump: Jump) -> None:
         """Tell of the present tree and state, where a recording begins amid a run."""
-        jump.told.append(self.epoch())
+        jump.reports.append(self.epoch())
         self.sample_now(jump)
 
     def epoch(self) -> Epoch:

@@ -115,7 +115,7 @@ class Rows:
             "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
         }  # fmt: skip
 
-    def presses(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
+    def step_contacts(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
         """Return the same of points that press in time steps; told: TOLD."""
         solids = self.model.solids
         pair = np.array(list(structure.meetings), np.int64)[told.meeting]

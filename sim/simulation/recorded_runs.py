@@ -41,11 +41,11 @@ from sim.recording.room import look_ahead, row_bytes
 from sim.scene.arguments import keys, positive, scene_of, seconds
 from sim.scene.controllers import digests
 from sim.scene.spec import Scene, Shape
+from sim.simulation.journal import EventRecord
 from sim.simulation.plain_values import packed
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State, StateError
-from sim.simulation.told import EventRecord
 
 LEAST_RTOL, MOST_RTOL = 1e-14, 0.1  # as the schema has them for scenes
 PROGRAM = f"brachiate {__version__}"
@@ -76,16 +76,16 @@ class Journal:
         """Begin an epoch."""
         self.recorder.start_epoch(tree, loops, nq, nv)
 
-    def event(self, happening: EventRecord) -> None:
+    def event(self, told: EventRecord) -> None:
         """Record an event between its last two rows."""
         after = self.recorder.count - 1
         self.recorder.event(
-            happening.time, happening.name, happening.kind, caption=happening.caption, row_before=after - 1,
-            row_after=after, energy_lost=happening.lost, impulse=happening.impulse, text=happening.text,
-            through=happening.through,
+            told.time, told.name, told.kind, caption=told.caption, row_before=after - 1,
+            row_after=after, energy_lost=told.lost, impulse=told.impulse, text=told.text,
+            through=told.through,
         )  # fmt: skip
-        if happening.frames is not None:
-            self.bind(happening.bound, happening.frames, happening.time, after)
+        if told.frames is not None:
+            self.bind(told.bound, told.frames, told.time, after)
 
     def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         """Keep a state from which the run can go on: where the last one is old, and where the run ends or stops."""
@@ -247,7 +247,7 @@ def follow(
             progress(t, span, len(told))
 
     triggers = sorted(triggers, key=lambda item: item[1])
-    known = simulator.now.agenda.keys()
+    known = simulator.now.scheduler.keys()
     for key, at in triggers:
         if key not in known:
             names = ", ".join(map(repr, known)) or "none"

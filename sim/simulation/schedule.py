@@ -15,14 +15,14 @@ from sim.simulation.state import Schedule
 
 
 @dataclass
-class Agenda:
+class Scheduler:
     """What is due, and when: reads and writes the schedule of a run's state."""
 
     events: tuple[Event, ...]
     state: Schedule
 
     @classmethod
-    def of(cls, events: tuple[Event, ...]) -> Agenda:
+    def of(cls, events: tuple[Event, ...]) -> Scheduler:
         """Return what is due at the start."""
         due: dict[str, list[float]] = {}
         for event in events:

@@ -17,6 +17,7 @@ from sim.scene.authored import aside
 from sim.scene.problem import SceneError
 from sim.simulation import precompile
 from sim.simulation.flow import Flow
+from sim.simulation.journal import Journal, Jump
 from sim.simulation.jumps import serve, turn_to_steps
 from sim.simulation.messages import sentence
 from sim.simulation.named_state import ByName, Named, ReadByName
@@ -24,7 +25,6 @@ from sim.simulation.not_finite import NotFinite, culprit
 from sim.simulation.present import Present
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.state import State
-from sim.simulation.told import Journal, Jump
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class Simulator(ReadByName):
             self._jump(serve)
         at_end = False  # steps are shortened so that the last one ends there
         while self.t < until:
-            due = min(now.agenda.next_time(), now.controllers.next_sample())
+            due = min(now.scheduler.next_time(), now.controllers.next_sample())
             stop = float(min(until, due, now.flow.wrench_end(), now.flow.look_again))
             ahead = stop == until and not at_end
             status, guard = aside(now.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
@@ -190,7 +190,7 @@ class Simulator(ReadByName):
         SimulationError
             When no event waits for this key.
         """
-        known = self.now.agenda.keys()
+        known = self.now.scheduler.keys()
         if key not in known:
             named = ", ".join(map(repr, known)) or "none"
             raise SimulationError(f"no event waits for the key {key!r}; keys of this scene: {named}")

@@ -23,7 +23,7 @@ from sim.simulation.plain_values import PlainError, from_plain, same, to_plain
 
 if TYPE_CHECKING:
     from sim.contact.remembered import Contacts
-    from sim.mechanism.hold import Hold
+    from sim.mechanism.active_bound import ActiveBound
     from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
@@ -51,7 +51,7 @@ class Connections:
     carrier: np.ndarray
     touches: tuple[Touch, ...] = ()
     meetings: Mapping[int, int] = field(default_factory=dict)
-    holds: tuple[Hold, ...] = ()
+    bounds: tuple[ActiveBound, ...] = ()
     step: float = 0.0
 
 
@@ -290,13 +290,13 @@ _TUPLES: dict[str, Any] = {"stepper": Stepper, "guards": Guards, "control": Cont
 def _types() -> list[type]:
     """Return the dataclasses that stand in a state."""
     from sim.contact.remembered import Contacts
-    from sim.contact.slip_directions import Ways
+    from sim.contact.slip_directions import SlipDirections
     from sim.contact.stops import Bounded
-    from sim.contact.zeno import Hops
-    from sim.mechanism.hold import Hold  # late: what has no contacts does not wait for them
+    from sim.contact.zeno import ZenoSequences
+    from sim.mechanism.active_bound import ActiveBound  # late: what has no contacts does not wait for them
     from sim.mechanism.touch import Touch
 
-    contacts = [Hold, Hops, Contacts, Bounded, Touch, Ways]
+    contacts = [ActiveBound, ZenoSequences, Contacts, Bounded, Touch, SlipDirections]
     return [Connections, Schedule, Ledger, Remembered, Push, Turn, Frames, *contacts]
 
 

@@ -40,7 +40,7 @@ class ChangeError(RuntimeError):
 
 
 @dataclass
-class Blow:
+class ImpulseSolution:
     """Outcome of an impulse solve.
 
     lost : J, from impulses and mean velocities; given : J, put in by applied impulses and by drives.
@@ -55,7 +55,7 @@ class Blow:
 def impulse_solve(
     mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None = None,
     fresh: np.ndarray | None = None,
-) -> Blow:  # fmt: skip
+) -> ImpulseSolution:  # fmt: skip
     """Solve for velocities after an instant in which all active rows hold.
 
     Parameters
@@ -75,9 +75,9 @@ def impulse_solve(
     """
     lent = mechanism.structure.tables.freedoms.lent
     if len(v) > LARGE and bool(np.all(mechanism.locked())) and not lent.any():
-        blow = _strike(mechanism, q, v, applied)
-        if blow is not None:
-            return blow
+        solution = _strike(mechanism, q, v, applied)
+        if solution is not None:
+            return solution
     M, J = mechanism.inertia(), mechanism.jacobian()
     hard = mechanism.hard()
     push = np.zeros(len(v)) if applied is None else applied
@@ -107,10 +107,10 @@ def impulse_solve(
     if lent.any() and left > UNRESISTED * (np.abs(push) + np.abs(J.T) @ np.abs(P)).max(initial=0.0):
         raise ChangeError("the impulse turns a body that has no inertia against it: its speed would be infinite")
     given = float(P @ wanted) + (0.5 * float(push @ (v + after)) if applied is not None else 0.0)
-    return Blow(after, P, lost, given)
+    return ImpulseSolution(after, P, lost, given)
 
 
-def _strike(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> Blow | None:
+def _strike(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> ImpulseSolution | None:
     """Do the same for loops without drives and armatures, along the tree; None where that fails."""
     push = np.zeros(len(v)) if applied is None else applied
     slip, rows = opening(mechanism), len(mechanism.structure.tables.rows)
@@ -118,15 +118,15 @@ def _strike(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, applied: np.ndar
     for _ in range(2):  # the second pass takes out roundoff
         struck = strike(mechanism, q, momentum)
         if struck is None:
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             return None
         after, more = struck
         P += more
         momentum = mechanism.momentum(after)
-    mechanism.look(q, after)
+    mechanism.update(q, after)
     lost = -0.5 * float(P @ (slip + opening(mechanism)))
-    mechanism.look(q, v)
-    return Blow(after, P, lost, 0.5 * float(push @ (v + after)))
+    mechanism.update(q, v)
+    return ImpulseSolution(after, P, lost, 0.5 * float(push @ (v + after)))
 
 
 @dataclass
@@ -224,7 +224,7 @@ def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
             now.mechanism.control.turn[model.columns_of(joint)] = coordinates(
                 model.type_of(joint), X_FM, model.pitch_of(joint)
             )
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     gears = [joint for joint in fresh if model.joints.kind[joint] == GEAR]
     for joint in gears:
         first = model.joints.column
@@ -233,12 +233,12 @@ def restructure(now: Instant, connect: set[int], cut: set[int]) -> Instant:
     if gears:
         structure = build(model, frames, active, carrier)
         mechanism = Mechanism.of(model, structure, now.mechanism.control, now.mechanism.t)
-        mechanism.look(q, v)
+        mechanism.update(q, v)
     _check_motions(mechanism, fresh)
     _check_ground(mechanism, fresh)
     for problem in massless(mechanism, q):
         raise ChangeError(f"{problem.path.removeprefix('bodies.')!r} is left without inertia: {problem.what}")
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     after = Instant(model, structure, frames, frozenset(active), q, v, mechanism)
     return _brought_together(after, fresh, poses)
 
@@ -271,7 +271,7 @@ def _brought_together(after: Instant, fresh: list[int], poses: tuple[Pose, ...])
         names = ", ".join(repr(model.joint_names[joint]) for joint in fresh)
         where = "; ".join(text.replace(" brings together what was", ":") for text in apart)
         raise ChangeError(f"the loops cannot close with {names} connected here{f' ({where})' if where else ''}")
-    mechanism.look(q, after.v)
+    mechanism.update(q, after.v)
     return replace(after, q=q, given=mechanism.energy() - before, notes=tuple(apart))
 
 
@@ -372,7 +372,7 @@ def set_values(
     for problem in problems:
         mechanism.control.turn[:] = turns
         raise ChangeError(f"{problem.path.removeprefix('initial.')!r} cannot be set: {problem.what}; {problem.hint}")
-    mechanism.look(q, v)
+    mechanism.update(q, v)
 
 
 def generalised_impulse(

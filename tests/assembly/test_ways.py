@@ -226,7 +226,7 @@ def loop() -> tuple[Mechanism, np.ndarray]:
     model = compile(load_text(LOOP))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism, begun.q
 
 
@@ -371,7 +371,7 @@ def test_bonds_are_open_by_what_their_jacobian_moves(loop: tuple[Mechanism, np.n
     bonds = Bonds(mechanism, mechanism.locked(), aims, standing)
     at = q.copy()
     add_freedoms(mechanism.structure.tables.links, rng.normal(0, 0.05, n), 1.0, at)
-    mechanism.look(at, np.zeros(n))
+    mechanism.update(at, np.zeros(n))
     missed = bonds.open_by()
     columns = mechanism.work.coordinate[model.columns_of(tie)]
     L = model.length
@@ -393,7 +393,7 @@ def test_bonds_are_open_by_what_their_jacobian_moves(loop: tuple[Mechanism, np.n
         for side in (1e-6, -1e-6):
             near = at.copy()
             add_freedoms(mechanism.structure.tables.links, side * np.eye(n)[k], 1.0, near)
-            mechanism.look(near, np.zeros(n))
+            mechanism.update(near, np.zeros(n))
             ends.append(bonds.open_by())
         assert np.allclose((ends[0] - ends[1])[4:] / 2e-6, J[4:, k], rtol=0.0, atol=0.15)  # nearly: it stands off
         assert np.allclose((ends[0] - ends[1])[4:7] / 2e-6, J[4:7, k], rtol=0.0, atol=0.15)
@@ -419,13 +419,16 @@ def test_turns_of_methods_are_told() -> None:
     assert str(first_turn(0.25, "rk4")) == "rk4 from 0.25 s: the scene says so"
     stiff = next_turn(0.5, 3, 40, 1.5e4, 2e-4, vain=False)
     back = next_turn(1.25, 0, 70, 30.0, 0.1, vain=True)
-    calm = next_turn(1.5, 0, 90, 30.0, 0.1, vain=False)
+    unchanged = next_turn(1.5, 0, 90, 30.0, 0.1, vain=False)
     assert str(stiff) == (
         "radau from 0.5 s: stiff: stability holds the steps of dop853 at 2.0e-04 s, "
         "as motions join or part at 1.5e+04 1/s"
     )
     assert back.why == "implicit steps cost more than the explicit ones before (largest rate 3.0e+01 1/s)"
-    assert calm.why == "no longer stiff (largest rate 3.0e+01 1/s)" and (calm.method, calm.steps) == ("dop853", 90)
+    assert unchanged.why == "no longer stiff (largest rate 3.0e+01 1/s)" and (unchanged.method, unchanged.steps) == (
+        "dop853",
+        90,
+    )
     assert account([first, stiff, back], 2.0, 100) == [
         "dop853 from 0 to 0.5 s, 40 steps: nothing stiff has been met",
                 f"radau from 0.5 to 1.25 s, 30 steps: {stiff.why}",

@@ -36,7 +36,7 @@ def test_random_states_differ_and_are_closed(prepared):
     assert np.abs(np.diff(states.q, axis=0)).max(axis=1).min() > 0.1
     mechanism = engine.flow.mechanism
     for q, v in zip(states.q, states.v, strict=True):
-        mechanism.look(q, v)
+        mechanism.update(q, v)
         if engine.figure.loops:
             assert np.abs(mechanism.work.rows.phi).max() < 1e-13
             assert np.abs(mechanism.jacobian() @ v).max() < 1e-12

@@ -129,7 +129,7 @@ def test_H_is_the_slope_of_the_closed_mechanism(seed: int) -> None:
         q = simulator.flow.q.copy()
         add_freedoms(structure.tables.links, g.W @ theta_G, side * step, q)
         assert close_positions(mechanism, q, still > 0)
-        mechanism.look(q, still)
+        mechanism.update(q, still)
         ends.append(mechanism.work.coordinate[columns(mechanism)].copy())
     slope = (ends[0] - ends[1]) / (2 * step)
     # Closing moved the independent coordinates a little, too: H maps what they really did.

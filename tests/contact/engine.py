@@ -13,8 +13,8 @@ import sim
 from sim.kernels.shapes import OPEN, STICK
 from sim.scene.load import load_text
 from sim.scene.spec import Scene
+from sim.simulation.journal import EventRecord
 from sim.simulation.state import State
-from sim.simulation.told import EventRecord
 
 SCENES = Path(__file__).parents[2] / "scenes"
 G0 = 9.81
@@ -90,7 +90,7 @@ class Run:
         force, n = p.force.reshape(-1, 3).copy(), p.n.reshape(-1, 3).copy()
         normal = np.sum(force * n, axis=1)
         friction = np.linalg.norm(force - normal[:, None] * n, axis=1)
-        names = [self.simulator.now.touching.name(touch) for touch in touches]
+        names = [self.simulator.now.contact_modes.name(touch) for touch in touches]
         slides = np.array([touch.mode != STICK for touch in touches], bool)
         rubbed = -np.sum((force - normal[:, None] * n) * p.u.reshape(-1, 3), axis=1) * slides
         return Points(names, p.gap.copy(), normal, friction, mu * normal, force, rubbed)

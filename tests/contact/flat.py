@@ -88,7 +88,7 @@ class Follower:
         k, how = self.ended
         share = np.where((closed == k) & (how == "holds"), 1.0 - GIVES, 1.0)
         free = W @ self.inverse @ model.h(self.q, self.u)
-        still = (np.abs(u[::3]) <= AT_REST) & ~((closed == k) & (how == "presses"))
+        still = (np.abs(u[::3]) <= AT_REST) & ~((closed == k) & (how == "contacts"))
         held = solve_contacts(
             acceleration(G, free, share * model.mu[closed], u_t=u.reshape(-1, 3)[:, 1:], closed=still)
         )
@@ -115,7 +115,7 @@ class Follower:
         def apart(k: int, y: np.ndarray) -> float:
             return float(model.g0[k] + model.N[k] @ y[:n])
 
-        def presses(k: int, y: np.ndarray) -> float:
+        def contacts(k: int, y: np.ndarray) -> float:
             return float(self._forces(y[:n], y[n:])[1][k])
 
         def holds(k: int, y: np.ndarray) -> float:
@@ -125,7 +125,7 @@ class Follower:
         def slides(k: int, y: np.ndarray) -> float:
             return float(self.d[k] * (model.T[k] @ y[n:]))
 
-        kinds = {Mode.OPEN: [apart], Mode.STICK: [presses, holds], Mode.SLIP: [presses, slides]}
+        kinds = {Mode.OPEN: [apart], Mode.STICK: [contacts, holds], Mode.SLIP: [contacts, slides]}
         return [
             (k, guard.__name__, lambda t, y, k=k, guard=guard: guard(k, y))
             for k, mode in enumerate(self.mode) for guard in kinds[Mode(mode)]

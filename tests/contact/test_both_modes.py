@@ -34,9 +34,9 @@ def impacts_of_steps(scene: Scene, dt: float, until: float) -> list[float]:
     while simulator.t < until:
         t = simulator.t
         simulator.advance(t + dt)
-        presses = simulator.flow.work.presses[: simulator.flow.work.stepped.points[0]]
+        contacts = simulator.flow.work.contacts[: simulator.flow.work.stepped.points[0]]
         pressed = {}
-        for press in presses[(presses.meeting >= 0) & (presses.impulse[:, 0] > 0.0)]:
+        for press in contacts[(contacts.meeting >= 0) & (contacts.impulse[:, 0] > 0.0)]:
             pressed[(int(press.meeting), *press.key.tolist())] = press
         for key, press in pressed.items():
             approach = press.free[0] - press.shift[0]

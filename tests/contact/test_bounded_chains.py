@@ -59,10 +59,10 @@ def test_what_holds_and_what_moves_is_what_enumeration_finds(seed: int) -> None:
     flow = run.simulator.flow
     flow.observe()
     assert flow.work.freedoms.vdot == pytest.approx(a, abs=1e-8 * max(1.0, np.abs(a).max()))
-    bounded = flow.work.stopping + flow.work.rubbing
+    bounded = flow.work.stopping + flow.work.friction
     counts = (side != 0) | (friction > 0)
     assert bounded[counts] == pytest.approx(tau[counts], abs=1e-8 * max(1.0, np.abs(tau).max()))
-    assert {hold.column for hold in flow.structure.holds} == set(np.flatnonzero(modes == HOLDS))
+    assert {hold.column for hold in flow.structure.bounds} == set(np.flatnonzero(modes == HOLDS))
 
 
 @pytest.mark.parametrize("seed", [pytest.param(k, marks=pytest.mark.fast if k < 4 else ()) for k in range(25)])

@@ -30,7 +30,7 @@ def coordinates(simulator: Simulator, times: tuple[float, ...]) -> np.ndarray:
     out = []
     for t in times:
         simulator.advance(t)
-        simulator.flow.look()
+        simulator.flow.update()
         out.append(np.concatenate([simulator.flow.work.coordinate, simulator.flow.work.rate]))
     return np.array(out)
 

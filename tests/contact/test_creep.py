@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
-from sim.contact.slip_directions import creep_straight
+from sim.contact.slip_directions import straighten_slow_slip
 from sim.kernels.rows.touches import TURNED
-from sim.kernels.shapes import CREEP, SLIP
+from sim.kernels.shapes import SLIP, SLOW_SLIP
 from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation.contact_modes import _with
@@ -52,7 +52,7 @@ def slope(t: float, y: np.ndarray) -> np.ndarray:
 
 def test_a_pulled_point_creeps_and_slides_as_coulomb_says() -> None:
     run = Run(load_text(PULLED)).to(BEGINS + 1e-4)
-    assert run.simulator.flow.structure.touches[0].mode == CREEP
+    assert run.simulator.flow.structure.touches[0].mode == SLOW_SLIP
     assert run.times("mode")[-1] == pytest.approx(BEGINS, abs=1e-9)
     run.to(1.3)
     # From rest 1 ms later: by then the engine's point moves at 2.5e-6 m/s, which is what may be off.
@@ -88,14 +88,14 @@ def put(flow: Flow, closed: list[Touch]) -> None:
 def test_a_way_that_friction_would_leave_at_once_becomes_that_of_friction(angle: float) -> None:
     """What ends a creep is seen when it comes to pass, so it must not have been so from the start."""
     flow, turned, way = begun(angle)
-    assert creep_straight(flow.work.points, turned, last=True)[0].mode == SLIP
-    straight = creep_straight(flow.work.points, turned, last=False)
-    assert straight[0].mode == CREEP
+    assert straighten_slow_slip(flow.work.points, turned, last=True)[0].mode == SLIP
+    straight = straighten_slow_slip(flow.work.points, turned, last=False)
+    assert straight[0].mode == SLOW_SLIP
     assert np.array(straight[0].slip_W) == pytest.approx(way, abs=1e-3)
     put(flow, straight)
-    assert creep_straight(flow.work.points, straight, last=False) is straight
+    assert straighten_slow_slip(flow.work.points, straight, last=False) is straight
 
 
 def test_a_way_that_friction_hardly_leaves_stays() -> None:
     flow, turned, _ = begun(0.8 * TURNED)
-    assert creep_straight(flow.work.points, turned, last=True) is turned
+    assert straighten_slow_slip(flow.work.points, turned, last=True) is turned

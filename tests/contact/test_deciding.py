@@ -13,14 +13,14 @@ from sim.contact import slip_directions, stops
 from sim.contact.impact import Collision, poisson, reached_energy, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.stops import Bounded
-from sim.contact.zeno import Hops
-from sim.kernels.shapes import CREEP, OPEN, SLIP, STICK
+from sim.contact.zeno import ZenoSequences
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.mechanism import finding, solids
-from sim.mechanism.hold import Hold, key_of
+from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation import contact_modes
-from sim.simulation.contact_modes import Outcome, Touching
+from sim.simulation.contact_modes import ContactModes, Outcome
 from tests.contact.random_problems import random_bodies
 from tests.contact.set_ups import row_of_balls
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.contact
 
 
 def told(times: list[float]) -> list[float | None]:
-    hops = Hops()
+    hops = ZenoSequences()
     return [hops.ends(7, t) for t in times]
 
 
@@ -66,7 +66,7 @@ def test_ratios_may_differ_by_less_than_a_thousandth_and_the_shortest_hops_end_a
 
 
 def test_pairs_hop_by_themselves_and_are_forgotten() -> None:
-    hops, times = Hops(), hopping(0.9e-4 / 0.45**2, 0.9e-4 / 0.45, 0.9e-4)
+    hops, times = ZenoSequences(), hopping(0.9e-4 / 0.45**2, 0.9e-4 / 0.45, 0.9e-4)
     for t in times[:3]:
         assert hops.ends(7, t) is None and hops.ends(8, t) is None
     hops.forget(8)
@@ -141,7 +141,7 @@ def columns(run: sim.Simulator) -> dict[str, int]:
 
 def test_joints_at_their_stops_and_those_with_friction_are_found(run: sim.Simulator) -> None:
     flow, of = run.flow, columns(run)
-    flow.mechanism.look(flow.q, flow.v)
+    flow.mechanism.update(flow.q, flow.v)
     found, gaps = stops.at_stops(flow.mechanism)
     length, hinge, rail = run.model.length, of["hinge"], of["rail"]
     assert found == [
@@ -152,7 +152,7 @@ def test_joints_at_their_stops_and_those_with_friction_are_found(run: sim.Simula
     rough = stops.with_friction(flow.mechanism)
     assert rough == [Bounded(hinge, 0, length, resistance=2.0 / length), Bounded(rail, 0, 1.0, resistance=5.0)]
     away = everything("0.69999", "-0.29999").flow
-    away.mechanism.look(away.q, away.v)
+    away.mechanism.update(away.q, away.v)
     assert stops.at_stops(away.mechanism) == ([], [])
 
 
@@ -180,20 +180,23 @@ def test_what_joints_at_stops_are_called(run: sim.Simulator) -> None:
 def test_freedoms_are_held_where_they_are_and_at_their_bounds(run: sim.Simulator) -> None:
     """Between which torques: a stop pushes one way without end, friction either way up to its bound."""
     flow, of = run.flow, columns(run)
-    flow.mechanism.look(flow.q, flow.v)
+    flow.mechanism.update(flow.q, flow.v)
     hinge, rail = of["hinge"], of["rail"]
     ball = int(np.flatnonzero(run.model.columns.joint == run.model.joint_names.index("socket"))[0])
     where = stops.everywhere(flow.mechanism, [Bounded(rail, -1, 1.0), Bounded(rail, 0, 1.0), Bounded(hinge, 1, 2.0)])
-    assert where == (Hold(rail, pytest.approx(-0.3), -np.inf, np.inf), Hold(hinge, pytest.approx(0.7), -np.inf, np.inf))
-    held = stops.holds_of(flow.mechanism, [
+    assert where == (
+        ActiveBound(rail, pytest.approx(-0.3), -np.inf, np.inf),
+        ActiveBound(hinge, pytest.approx(0.7), -np.inf, np.inf),
+    )
+    held = stops.active_bounds(flow.mechanism, [
         Bounded(hinge, 1, 2.0, mode=STICK, force=3.0), Bounded(rail, -1, 1.0, mode=STICK, force=4.0),
         Bounded(hinge, 0, 2.0, resistance=1.5, mode=STICK, force=-0.5), Bounded(ball, 1, 2.0, mode=OPEN, force=9.0),
         Bounded(ball, 0, 2.0, resistance=9.0, mode=SLIP, force=9.0),
     ])  # fmt: skip
     assert held == (
-        Hold(hinge, 0.7, -np.inf, 3.0, -6.0 - 1.0), Hold(rail, -0.3, 0.0, np.inf, 4.0),
+        ActiveBound(hinge, 0.7, -np.inf, 3.0, -6.0 - 1.0), ActiveBound(rail, -0.3, 0.0, np.inf, 4.0),
     )  # fmt: skip
-    both = stops.holds_of(flow.mechanism, [
+    both = stops.active_bounds(flow.mechanism, [
         Bounded(hinge, 0, 2.0, resistance=1.5, mode=STICK, force=0.5, both=True, beside=-0.25),
     ])  # fmt: skip
     assert [(one.column, one.low, one.high, one.torque) for one in both] == [
@@ -201,7 +204,7 @@ def test_freedoms_are_held_where_they_are_and_at_their_bounds(run: sim.Simulator
         (hinge + 1, -3.0, 3.0, -0.5),
     ]
     assert both[0].at == pytest.approx(0.7)
-    rubs = stops.rubbing(run.model, [
+    rubs = stops.friction_of_moving(run.model, [
         Bounded(hinge, 0, 2.0, mode=SLIP, force=0.5), Bounded(rail, 0, 1.0, mode=STICK, force=9.0),
         Bounded(rail, -1, 1.0, mode=SLIP, force=9.0),
         Bounded(ball, 0, 3.0, mode=SLIP, force=1.0, both=True, beside=-2.0),
@@ -340,7 +343,7 @@ def test_directions_are_taken_to_the_frames_of_points() -> None:
 
 
 def test_points_go_on_as_they_slid_and_slow_ones_lean_to_where_they_began() -> None:
-    frames, on = Frames(), slip_directions.Ways()
+    frames, on = Frames(), slip_directions.SlipDirections()
     on.started = {
         (0, 0, 0): frames.world(0, 0.6, 0.8),
         (1, 0, 0): frames.world(1, 1.0, 0.0),
@@ -359,23 +362,23 @@ def test_points_go_on_as_they_slid_and_slow_ones_lean_to_where_they_began() -> N
 
 
 def test_points_that_crept_go_on_to_creep_while_they_are_slow() -> None:
-    frames, on, law = Frames(), slip_directions.Ways(), LAW
+    frames, on, law = Frames(), slip_directions.SlipDirections(), LAW
     on.started = {(k, 0, 0): frames.world(k, 0.6, 0.8) for k in range(3)}
-    on.creeping = {(0, 0, 0), (1, 0, 0), (2, 0, 0)}
+    on.slipping_slowly = {(0, 0, 0), (1, 0, 0), (2, 0, 0)}
     frames.u[:, 1:] = [[5.9e-5, 7.9e-5], [6.1e-5, 8.1e-5], [-1e-5, -1e-5], [1e-5, 1e-5]]
-    assert on.creep_on(frames, law, np.zeros(1)).tolist() == [True, False, False, False]
+    assert on.slow_slip_on(frames, law, np.zeros(1)).tolist() == [True, False, False, False]
     found = on.go_on(frames, law, np.zeros(1))
     assert found[0] == pytest.approx([0.6, 0.8], abs=1e-13)  # the way of its friction, not of its slip
-    on.creeping = {(2, 0, 0)}
-    assert not on.creep_on(frames, law, np.zeros(1)).any()
+    on.slipping_slowly = {(2, 0, 0)}
+    assert not on.slow_slip_on(frames, law, np.zeros(1)).any()
 
 
 def test_how_points_slide_is_noted() -> None:
     points = SimpleNamespace(slip=np.arange(12.0).reshape(4, 3), start=-np.arange(12.0).reshape(4, 3))
-    touches = [SimpleNamespace(key=(k, 1, 2), mode=mode) for k, mode in enumerate((STICK, SLIP, CREEP, SLIP))]
-    on = slip_directions.Ways()
+    touches = [SimpleNamespace(key=(k, 1, 2), mode=mode) for k, mode in enumerate((STICK, SLIP, SLOW_SLIP, SLIP))]
+    on = slip_directions.SlipDirections()
     on.note(touches, points)
-    assert on.creeping == {(2, 1, 2)}
+    assert on.slipping_slowly == {(2, 1, 2)}
     assert {key: value.tolist() for key, value in on.started.items()} == {
         (1, 1, 2): [-3.0, -4.0, -5.0], (2, 1, 2): [6.0, 7.0, 8.0], (3, 1, 2): [-9.0, -10.0, -11.0],
     }  # fmt: skip
@@ -424,19 +427,25 @@ def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
     G = J @ np.diag([1.0, 1.0, 2.0, 3.0, 1.0, 1.0, 1.0]) @ J.T
     d = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     free = np.array([SLIP, SLIP, SLIP])
-    found = slip_directions.let_creep(G, free, d, np.array([True, False, True]))
-    assert found.tolist() == [CREEP, SLIP, CREEP] and free.tolist() == [SLIP] * 3
+    found = slip_directions.let_slip_slowly(G, free, d, np.array([True, False, True]))
+    assert found.tolist() == [SLOW_SLIP, SLIP, SLOW_SLIP] and free.tolist() == [SLIP] * 3
     d[1] = [1.0, 0.0]  # both would be held across the same way
-    assert sorted(slip_directions.let_creep(G, free, d, np.array([True, True, False])).tolist()) == [SLIP, SLIP, CREEP]
-    assert slip_directions.let_creep(G, np.array([SLIP, STICK, SLIP]), d, np.array([True, False, True])).tolist() == [
+    assert sorted(slip_directions.let_slip_slowly(G, free, d, np.array([True, True, False])).tolist()) == [
+        SLIP,
+        SLIP,
+        SLOW_SLIP,
+    ]
+    assert slip_directions.let_slip_slowly(
+        G, np.array([SLIP, STICK, SLIP]), d, np.array([True, False, True])
+    ).tolist() == [
         SLIP,
         STICK,
-        CREEP,
+        SLOW_SLIP,
     ]
-    assert slip_directions.let_creep(G, free, d, np.zeros(3, bool)).tolist() == [SLIP] * 3
+    assert slip_directions.let_slip_slowly(G, free, d, np.zeros(3, bool)).tolist() == [SLIP] * 3
     for angle, both in ((0.009, False), (0.011, True)):  # the square of its sine is what is left: 1e-4 is enough
         d[1] = [np.cos(angle), np.sin(angle)]
-        assert (slip_directions.let_creep(G, free, d, np.array([True, True, False])) == CREEP).sum() == (
+        assert (slip_directions.let_slip_slowly(G, free, d, np.array([True, True, False])) == SLOW_SLIP).sum() == (
             2 if both else 1
         )
 
@@ -465,11 +474,11 @@ def test_rates_of_some_rows_are_stopped_by_the_least_impulses() -> None:
 def test_shares_of_forces_stand_as_rows_do() -> None:
     f = np.array([3.0, 1.0, 2.0])
     assert contact_modes._share(STICK, f) == (1.0, 2.0, 3.0) == contact_modes._share(SLIP, f)
-    assert contact_modes._share(CREEP, f) == (0.0, 0.0, 3.0)
+    assert contact_modes._share(SLOW_SLIP, f) == (0.0, 0.0, 3.0)
 
 
 def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
-    touch, pairs = Touching(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
+    touch, pairs = ContactModes(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
     row = SimpleNamespace(key=np.array([4, 5]))
     law: Any = [
         Touch(pairs.index((0, 4)), 1, row), Touch(pairs.index((1, 5)), 0, row),
@@ -485,7 +494,7 @@ def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
 
 
 def test_bodies_inside_one_another_are_told_where_they_begin_to_touch(run: sim.Simulator) -> None:
-    touch, pairs = Touching(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
+    touch, pairs = ContactModes(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
     row = SimpleNamespace(key=np.array([4, 5]))
     law: Any = [Touch(pairs.index((0, 4)), 1, row), Bounded(columns(run)["rail"], 1, 1.0)]
     assert touch._overlap(law, [-0.99e-6, 5.0]) == "" == touch._overlap([], [])
@@ -499,7 +508,7 @@ def test_bodies_inside_one_another_are_told_where_they_begin_to_touch(run: sim.S
 
 
 def test_changes_of_modes_are_told_and_counted(run: sim.Simulator) -> None:
-    touch, pairs = Touching(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
+    touch, pairs = ContactModes(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
     of = columns(run)
 
     def at(pair: tuple[int, int], key: int, mode: int) -> Touch:
@@ -511,7 +520,7 @@ def test_changes_of_modes_are_told_and_counted(run: sim.Simulator) -> None:
         return out.changed, out.pairs
 
     stop = Bounded(of["hinge"], 1, 1.0, mode=STICK)
-    assert kept(at((0, 4), 1, STICK), at((0, 4), 2, STICK), at((1, 5), 1, CREEP), at((0, 5), 1, OPEN), stop) == (
+    assert kept(at((0, 4), 1, STICK), at((0, 4), 2, STICK), at((1, 5), 1, SLOW_SLIP), at((0, 5), 1, OPEN), stop) == (
         ["floor and cart sticks (2 points)", "wall and arm slides", "hinge rests at its upper stop"],
         {"floor and cart", "wall and arm", "hinge at its upper stop"},
     )
@@ -528,7 +537,7 @@ def test_changes_of_modes_are_told_and_counted(run: sim.Simulator) -> None:
 def test_decisions_that_follow_each_other_without_end_are_told(run: sim.Simulator) -> None:
     """500 of them within 1e-4 s, with the four pairs that took part most often."""
     for seconds, endless in ((0.99e-4, True), (1.01e-4, False)):
-        touch = Touching(run.model)
+        touch = ContactModes(run.model)
         for n in range(500):
             out = Outcome(struck=["a and b"], pairs={f"p{n % 4}", *(["q"] if n % 3 == 0 else [])})
             touch._go_on(2.0 + seconds * n / 499.0, [], out)
@@ -537,13 +546,13 @@ def test_decisions_that_follow_each_other_without_end_are_told(run: sim.Simulato
             assert out.failure.startswith(
                 "500 times within 9.9e-05 s contacts collided or changed, those of a and b, q, p0, p1 most often: "
             )
-    touch = Touching(run.model)
+    touch = ContactModes(run.model)
     touch._go_on(1.0, [Bounded(columns(run)["rail"], 0, 1.0)], Outcome())
     assert touch.state.decisions[0] == (1.0, ("rail",))
 
 
 def test_rules_are_switched_and_joints_forgotten(run: sim.Simulator) -> None:
-    touch = Touching(run.model)
+    touch = ContactModes(run.model)
     assert touch.state.rules == [True, True, False]
     touch.switch(["first", "third"], on=True)
     assert touch.state.rules == [True, True, True]
@@ -551,9 +560,9 @@ def test_rules_are_switched_and_joints_forgotten(run: sim.Simulator) -> None:
     assert touch.state.rules == [True, False, False]
     for column in (4, 5):
         for side in (-1, 0, 1):
-            touch.state.hops.ends(key_of(column, side)[0], 1.0)
+            touch.state.zeno.ends(key_of(column, side)[0], 1.0)
     touch.forget([5])
-    assert sorted(touch.state.hops.times) == sorted([key_of(4, side)[0] for side in (-1, 0, 1)] + [key_of(5, 0)[0]])
+    assert sorted(touch.state.zeno.times) == sorted([key_of(4, side)[0] for side in (-1, 0, 1)] + [key_of(5, 0)[0]])
     assert touch.slow == pytest.approx(np.sqrt(2e-10 * 9.81), rel=1e-3)
 
 
@@ -617,7 +626,7 @@ def test_balls_in_a_row_collide_one_pair_after_the_other() -> None:
 def test_impulses_at_stops_answer_as_dense_matrices_do(run: sim.Simulator) -> None:
     flow, of = run.flow, columns(run)
     mechanism = flow.mechanism
-    mechanism.look(flow.q, flow.v)
+    mechanism.update(flow.q, flow.v)
     some = [Bounded(of["hinge"], 1, run.model.length), Bounded(of["rail"], -1, 1.0), Bounded(of["rail"], 0, 1.0)]
     now = flow.instant()
     held = stops.everywhere(mechanism, some)
@@ -666,7 +675,7 @@ simulate: {contact: event}
 def test_impulses_at_a_point_of_a_ball_answer_as_in_the_book() -> None:
     """1 / m along the normal; 1 / m + r^2 / I along the surface; rates are those of the material there."""
     flow = sim.Simulator(sim.compile(load_text(BALL))).flow
-    flow.mechanism.look(flow.q, flow.v)
+    flow.mechanism.update(flow.q, flow.v)
     rules = finding.meetings(flow.mechanism, [True])
     bare = contact_modes._with(flow.instant(), (), rules)
     closed, gaps = finding.closed_points(bare.mechanism, rules)

@@ -47,7 +47,7 @@ def thrown(seed: int, simulate: str) -> Thrown:
     """Run a random scene; more than 2000 decisions or 20 000 steps would be without end."""
     scene = random_scene(seed, simulate)
     run, ended = Run(scene.text), ""
-    touching: Any = run.simulator.now.touching
+    touching: Any = run.simulator.now.contact_modes
     decide, left = touching.decide, iter(range(2000))
 
     def counted(flow: Any) -> Any:

@@ -53,11 +53,11 @@ def test_a_figure_stands_though_it_is_pushed(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "stands.h5") as file:
         moment = Signals(file).evaluate("zmp('human.foot_?', 'world')").values.T
     # Between the ends of the soles, but for the moment of the push, when the heels leave the ground.
-    calm = (recording.time > 0.0) & (np.abs(recording.time - 1.02) > 0.03)
+    unchanged = (recording.time > 0.0) & (np.abs(recording.time - 1.02) > 0.03)
     points = recording.contacts(-1).point
     low, high = points.min(axis=0), points.max(axis=0)
-    assert (moment[calm, :2] > low[:2] + 0.01).all()
-    assert (moment[calm, :2] < high[:2] - 0.01).all()
+    assert (moment[unchanged, :2] > low[:2] + 0.01).all()
+    assert (moment[unchanged, :2] < high[:2] - 0.01).all()
     assert moment[-1, :2] == pytest.approx(centre_of_mass(recording, scene)[-1, :2], abs=5e-3)
     recording.close()
 
@@ -70,8 +70,8 @@ def test_a_limp_figure_tumbles_down_a_flight_of_stairs() -> None:
     while simulator.t < scene.simulate.duration - 1e-9:
         simulator.advance(simulator.t + scene.simulate.dt)
         work, energy = simulator.flow.work, simulator.energy
-        presses = work.presses[: int(work.stepped.points[0])]
-        gaps = presses.gap[presses.meeting >= 0]  # the others are those of joints at their limits
+        contacts = work.contacts[: int(work.stepped.points[0])]
+        gaps = contacts.gap[contacts.meeting >= 0]  # the others are those of joints at their limits
         deepest = min(deepest, gaps.min(initial=0.0))
         energies.append(energy["kinetic"] + energy["potential"])
         turned |= bool(simulator.rotation["human.chest"][2, 2] < -0.5)
@@ -82,8 +82,8 @@ def test_a_limp_figure_tumbles_down_a_flight_of_stairs() -> None:
     assert rises.max() < 1e-4 * energies[0]  # of first order in the step
     assert rises.sum() < 2e-3 * (energies[0] - energies[-1])
     simulator.advance(simulator.t + 3.0)  # how long a limb swings on differs with roundoff, as the whole fall does
-    presses = simulator.flow.work.presses[: int(simulator.flow.work.stepped.points[0])]
-    assert presses.gap[presses.meeting >= 0].min() > -2e-6
+    contacts = simulator.flow.work.contacts[: int(simulator.flow.work.stepped.points[0])]
+    assert contacts.gap[contacts.meeting >= 0].min() > -2e-6
     assert simulator.energy["kinetic"] < 1e-2  # a hand that hangs free over a step may swing on
     for body in ("human.pelvis", "human.chest"):
         assert np.abs(simulator.angular_velocity[body]).max() < 1e-5

@@ -78,7 +78,7 @@ def test_a_landing_is_seen_in_time_steps() -> None:
 def test_each_rule_has_the_force_of_its_own_bodies() -> None:
     run = Run(FALLS.format(simulate="rtol: 1e-9")).to(0.1)
     run.points()
-    np.testing.assert_allclose(run.simulator.flow.work.contacts.force, [[0, 0, 0], [0, 0, 3 * G0]], atol=1e-12)
+    np.testing.assert_allclose(run.simulator.flow.work.rules.force, [[0, 0, 0], [0, 0, 3 * G0]], atol=1e-12)
 
 
 def test_a_name_that_is_no_rule_is_told() -> None:

@@ -52,16 +52,16 @@ def law_of(simulator: Simulator) -> tuple[np.ndarray, ...]:
     """Return the last step's problem as kernels saw it: (G, free, friction), and the impulses found (k, 3)."""
     work = simulator.flow.work
     n, nv = int(work.stepped.points[0]), len(work.push)
-    width = work.press_support.shape[1]
+    width = work.contact_support.shape[1]
     U = np.zeros((3 * n, nv))
     for k in range(n):
-        count = int(work.presses.count[k])
-        for r in range(int(work.presses.rows[k])):
+        count = int(work.contacts.count[k])
+        for r in range(int(work.contacts.rows[k])):
             first = (3 * k + r) * width
-            np.add.at(U[3 * k + r], work.press_support[k, :count], work.press_U[first : first + count])
+            np.add.at(U[3 * k + r], work.contact_support[k, :count], work.contact_U[first : first + count])
     G = U @ U.T
-    G[np.arange(0, 3 * n, 3), np.arange(0, 3 * n, 3)] += work.presses.soft[:n]
-    return G, work.presses.free[:n].copy(), work.presses.friction[:n].copy(), work.pressed.impulse[:n].copy()
+    G[np.arange(0, 3 * n, 3), np.arange(0, 3 * n, 3)] += work.contacts.soft[:n]
+    return G, work.contacts.free[:n].copy(), work.contacts.friction[:n].copy(), work.pressed.impulse[:n].copy()
 
 
 ROCKING = """
@@ -87,7 +87,7 @@ def test_rows_that_are_kept_are_those_of_the_body_that_rests() -> None:
     for step in range(1, 130):
         simulator.advance(step * 2e-3)
         work = simulator.flow.work
-        press = work.presses[: int(work.stepped.points[0])]
+        press = work.contacts[: int(work.stepped.points[0])]
         found = law_of(simulator)[0]
         for k in np.flatnonzero(press.kept >= 0):
             name = names[int(simulator.flow.structure.tables.links.body[press.link[k].max()])]
@@ -233,8 +233,8 @@ def test_a_limp_figure_falls_and_comes_to_rest() -> None:
         simulator.advance(simulator.t + 0.02)
         energy = simulator.energy
         energies.append(energy["kinetic"] + energy["potential"])
-    presses = simulator.flow.work.presses[: simulator.flow.work.stepped.points[0]]
-    lowest = float(presses.gap[presses.soft == 0.0].min())
+    contacts = simulator.flow.work.contacts[: simulator.flow.work.stepped.points[0]]
+    lowest = float(contacts.gap[contacts.soft == 0.0].min())
     assert np.max(np.diff(energies)) < 2e-3 * energies[0]
     assert energies[-1] < 0.2 * energies[0]  # it lies
     assert simulator.energy["kinetic"] < 1e-9
@@ -291,7 +291,7 @@ def test_points_of_bodies_that_rest_are_kept() -> None:
     kept, found = stepping(shipped("figure_falls"), 2e-3), stepping(shipped("figure_falls"), 2e-3)
     for simulator in (kept, found):
         simulator.advance(2.6)
-    assert found.flow.work.presses.gap == pytest.approx(kept.flow.work.presses.gap, abs=0.0)
+    assert found.flow.work.contacts.gap == pytest.approx(kept.flow.work.contacts.gap, abs=0.0)
     found.flow.work.posed[:] = 0.0
     both = []
     for simulator, again in ((kept, True), (found, False)):

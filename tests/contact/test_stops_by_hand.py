@@ -12,8 +12,8 @@ import pytest
 from sim.contact import stops
 from sim.contact.stops import Bounded
 from sim.kernels.shapes import OPEN, SLIP, STICK
+from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.finding import CLOSED
-from sim.mechanism.hold import Hold
 from sim.mechanism.joint_motion import ball_value
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -110,7 +110,7 @@ def test_rows_of_a_problem_are_those_that_hold_its_freedoms() -> None:
     mechanism = made()
     bounded = [Bounded(1, 1, 4.0), Bounded(0, -1, 1.0), Bounded(5, 0, 1.0, both=True), Bounded(0, 0, 1.0)]
     held = stops.everywhere(mechanism, bounded)
-    assert held == tuple(Hold(c, float(mechanism.work.coordinate[c]), -np.inf, np.inf) for c in (1, 0, 5, 6))
+    assert held == tuple(ActiveBound(c, float(mechanism.work.coordinate[c]), -np.inf, np.inf) for c in (1, 0, 5, 6))
     expected = np.zeros((12, 6))
     # Away from stops: down from an upper one; friction along both of its freedoms.  Row 5 is no hold.
     expected[0, 2], expected[3, 0], expected[7, 4], expected[8, 3], expected[10, 0] = -1.0, 1.0, 1.0, 1.0, 1.0
@@ -163,12 +163,13 @@ def test_what_holds_a_freedom_at_its_stop_and_by_friction_adds_up() -> None:
     grips = Bounded(1, 0, 4.0, resistance=2.0, mode=STICK, force=-0.5)
     both = Bounded(5, 0, 1.0, resistance=5.0, both=True, mode=STICK, force=1.0, beside=-2.0)
     away = [Bounded(0, 1, 1.0, mode=OPEN, force=7.0), Bounded(7, 0, 1.0, resistance=1.0, mode=SLIP, force=7.0)]
-    assert stops.holds_of(mechanism, away) == ()
+    assert stops.active_bounds(mechanism, away) == ()
     for order in ([upper, grips], [grips, upper]):
-        assert stops.holds_of(mechanism, order) == (Hold(1, 2.0, -np.inf, 8.0, -14.0),)
-    assert stops.holds_of(mechanism, [grips]) == (Hold(1, 1.5, -8.0, 8.0, -2.0),)
-    assert stops.holds_of(mechanism, [lower, both]) == (
-        Hold(0, -5.0, 0.0, np.inf, 2.0), Hold(5, 6.0, -5.0, 5.0, 1.0), Hold(6, 7.0, -5.0, 5.0, -2.0),
+        assert stops.active_bounds(mechanism, order) == (ActiveBound(1, 2.0, -np.inf, 8.0, -14.0),)
+    assert stops.active_bounds(mechanism, [grips]) == (ActiveBound(1, 1.5, -8.0, 8.0, -2.0),)
+    assert stops.active_bounds(mechanism, [lower, both]) == (
+        ActiveBound(0, -5.0, 0.0, np.inf, 2.0), ActiveBound(5, 6.0, -5.0, 5.0, 1.0), ActiveBound(6, 7.0, -5.0, 5.0,
+        -2.0),
     )  # fmt: skip
 
 
@@ -177,4 +178,4 @@ def test_friction_of_what_slides_is_told_by_columns() -> None:
         Bounded(1, 0, 4.0, mode=SLIP, force=-0.5), Bounded(5, 0, 2.0, both=True, mode=SLIP, force=1.0, beside=3.0),
         Bounded(0, 0, 1.0, mode=STICK, force=9.0), Bounded(7, 1, 1.0, mode=SLIP, force=9.0),
     ]  # fmt: skip
-    assert stops.rubbing(made().model, slides).tolist() == [0.0, -2.0, 0.0, 0.0, 0.0, 2.0, 6.0, 0.0]
+    assert stops.friction_of_moving(made().model, slides).tolist() == [0.0, -2.0, 0.0, 0.0, 0.0, 2.0, 6.0, 0.0]

@@ -16,11 +16,11 @@ from sim.kernels.stepper import FILLED
 from sim.kernels.system import PROJECT, START, WATCH
 from sim.kernels.watched import (
     GUARD_CONE,
+    GUARD_FRICTION,
     GUARD_GAP,
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_PULL,
-    GUARD_RUB,
     GUARD_SLIP,
     GUARD_STOP,
 )
@@ -75,7 +75,7 @@ def watched() -> sim.Simulator:
 
 
 PROGRAM, STOP, RUB, GAP, PULL, CONE, SLIPS, HOLD = (
-    GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_HOLD,
+    GUARD_PROGRAM, GUARD_STOP, GUARD_FRICTION, GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_HOLD,
 )  # fmt: skip
 # Conditions; stops of each joint, the lower first; joints with friction; gaps of pairs; closed points; what is held.
 WATCHED = [
@@ -131,7 +131,7 @@ def test_what_a_time_step_is_going_to_do_is_not_told_as_done() -> None:
     flow = simulator.flow
     assert flow.taken() == {} and len(flow.methods()) == 1 and flow.counts()["steps"] == 0
     flow.observe()
-    pressing = flow.work.contacts.force[:, 2]  # of the ball that lies and the one that slides; of the one on ice
+    pressing = flow.work.rules.force[:, 2]  # of the ball that lies and the one that slides; of the one on ice
     assert np.abs(pressing) == pytest.approx([2 * G0, G0], rel=1e-6)
     simulator.advance(0.001)
     assert list(flow.taken()) == ["taken_by_contacts"] and len(flow.methods()) == 2 and flow.counts()["steps"] == 1
@@ -149,7 +149,7 @@ def armed_with(simulator: sim.Simulator, values: np.ndarray, status: int = Statu
         return int(status)
 
     simulator.flow.ask = ask  # type: ignore[method-assign]
-    simulator.flow.arm(simulator.now.agenda)
+    simulator.flow.arm(simulator.now.scheduler)
     del simulator.flow.ask
     return asked
 
@@ -246,7 +246,7 @@ def test_conditions_that_fired_wait_until_they_are_clearly_false(watched: sim.Si
     assert [flow.watched(name) for name in ("high", "loaded", "now")] == [True, True, False]
     flow.wait_to_leave(["loaded"])
     assert [flow.watched(name) for name in ("high", "loaded", "now")] == [True, False, False]
-    flow.arm(watched.now.agenda)
+    flow.arm(watched.now.scheduler)
     assert not flow.watched("loaded")  # still
     flow.leave(np.array([-1.0, 3.0, -1.0]))
     assert table.peak[:3].tolist() == [0.0, 3.0, 0.0] and not flow.watched("loaded")
@@ -359,7 +359,7 @@ def test_rows_that_were_filled_are_taken_once_with_what_touches(solver: bool, to
         def contacts(self, rows: np.ndarray, structure: Any) -> dict[str, np.ndarray]:
             return {"row": rows[:, 0]}
 
-        def presses(self, time: np.ndarray, told: np.ndarray, structure: Any) -> dict[str, np.ndarray]:
+        def step_contacts(self, time: np.ndarray, told: np.ndarray, structure: Any) -> dict[str, np.ndarray]:
             assert time.tolist() == [0.0, 3.0]
             return {"row": told}
 

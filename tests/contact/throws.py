@@ -23,8 +23,8 @@ from scipy.spatial.transform import Rotation
 
 import sim
 from sim.scene.load import load_text
+from sim.simulation.journal import EventRecord
 from sim.simulation.state import State
-from sim.simulation.told import EventRecord
 from tests.contact.passing import (
     Flight,
     Path,

@@ -37,7 +37,7 @@ def forest() -> Mechanism:
     model = compile(load_text(FOREST))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism
 
 

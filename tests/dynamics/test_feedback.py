@@ -56,7 +56,7 @@ def test_a_torque_and_the_forces_that_it_reads_are_found_together(law: str) -> N
     flow = run.simulator.flow
     flow.observe()
     assert flow.work.torque[0] == pytest.approx(u, rel=1e-12)
-    assert flow.work.contacts.force[0, 2] == pytest.approx(FOOT * G0 + u, rel=1e-12)
+    assert flow.work.rules.force[0, 2] == pytest.approx(FOOT * G0 + u, rel=1e-12)
     run.to(1e-3)  # the acceleration is constant
     assert run.simulator.v[np.argmax(np.abs(run.simulator.v))] == pytest.approx((u / WEIGHT - G0) * 1e-3, rel=1e-9)
 
@@ -108,7 +108,7 @@ controllers: {push: {type: torque, torques: {slide: "force('sole')[2]/4 + 3 N"}}
     flow = Run(HOPPER.format(acts=acts, simulate="rtol: 1e-9")).to(0.0).simulator.flow
     flow.observe()
     pressing = (FOOT * G0 + 3.0) / (1.0 - 0.25)  # F = M g + u, whatever pushes the weight
-    assert flow.work.contacts.force[0, 2] == pytest.approx(pressing, rel=1e-12)
+    assert flow.work.rules.force[0, 2] == pytest.approx(pressing, rel=1e-12)
     assert flow.work.torque[0] == pytest.approx(pressing / 4.0 + 3.0, rel=1e-12)
     assert flow.work.forces.wrench[0, 5] == pytest.approx(-pressing / 2.0, rel=1e-12)
 

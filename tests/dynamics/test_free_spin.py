@@ -73,7 +73,7 @@ def test_a_tumbling_body_keeps_energy_spin_and_the_speed_of_its_centre(method: s
 
 
 def centre(run: sim.Simulator) -> np.ndarray:
-    run.flow.look()
+    run.flow.update()
     links, work = run.flow.structure.tables.links, run.flow.work.links
     b = run.flow.structure.link_of[run.model.body_names.index("body")]
     return np.asarray(work.x[b] + work.R[b].reshape(3, 3) @ links.com_K[b])

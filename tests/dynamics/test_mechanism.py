@@ -27,7 +27,7 @@ def mechanism_of(text: str, t: float = 0.0) -> tuple[Mechanism, np.ndarray, np.n
     begun = start(model)
     assert not begun.problems
     mechanism = Mechanism.of(model, begun.structure, None, t)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism, begun.q, begun.v
 
 
@@ -62,7 +62,7 @@ def test_motions_and_momenta_of_links_are_those_of_kernels_and_of_rigid_bodies(s
 @pytest.mark.parametrize("seed", range(4))
 def test_loops_open_as_their_jacobian_says(seed: int) -> None:
     mechanism, q, v = everywhere(seed)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     tables, work = mechanism.structure.tables, mechanism.work
     assert len(mechanism.structure.loops) == 2
     assert np.allclose(mechanism.jacobian() @ v, opening(mechanism), rtol=0.0, atol=1e-13 * np.abs(v).max() * 10)
@@ -86,7 +86,7 @@ def test_coordinates_and_rates_follow_from_how_bodies_stand_and_move(kind: str) 
     places = [(-1, "spherical"), (-1 if kind == "free" else 0, kind), (1, "fixed")]
     simulator = simulator_for(with_coordinates(rng, hang(rng, places)))
     flow = simulator.flow
-    flow.look()
+    flow.update()
     bodies = flow.work.bodies
     poses = tuple(Pose(p.copy(), R.reshape(3, 3).copy()) for p, R in zip(bodies.p_WB, bodies.R_WB, strict=True))
     for pose, other in zip(poses, flow.mechanism.poses(), strict=True):
@@ -130,7 +130,7 @@ def test_rows_are_told_apart_by_what_they_bind() -> None:
     model = compile(load_text(MASKS))
     mechanism = Mechanism.of(model, first_structure(model))
     q, v = state_from_bodies(model, mechanism.structure, model.frames, model.poses, np.zeros((4, 6)))
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     rows, blocks = mechanism.structure.tables.rows, mechanism.structure.tables.blocks
     of = [model.joint_names[int(blocks.joint[b])] for b in rows.block]
     assert of == ["tie"] * 3 + ["post"] * 6 + ["wheel"] + ["ball"] * 3 + ["bed"] + ["slide"]
@@ -159,7 +159,7 @@ def test_controls_at_rest() -> None:
     )
     columns = len(model.columns)
     assert {n: a.shape for n, a in control._asdict().items()} == {
-        "engaged": (0,), "enabled": (3,), "held": (columns,), "rubbing": (columns,), "wrench": (4, 6), "arms": (4, 9),
+        "engaged": (0,), "enabled": (3,), "held": (columns,), "friction": (columns,), "wrench": (4, 6), "arms": (4, 9),
         "turn": (columns,), "acts": (3,), "fed": (0,), "failed": (1,),
     }  # fmt: skip
     assert make_control(model).enabled.shape == (0,)
@@ -190,7 +190,7 @@ def test_points_that_stand_stay_with_both_bodies() -> None:
     link = {name: int(mechanism.structure.link_of[k]) for k, name in enumerate(mechanism.model.body_names)}
     pairs = {frozenset((a, b)) for a, b in zip(firm.a.tolist(), firm.b.tolist(), strict=True)}
     assert pairs == {frozenset((link["world"], link["foot"])), frozenset((link["foot"], link["lid"]))}
-    mechanism.look(q, np.zeros(len(mechanism.inertia())))
+    mechanism.update(q, np.zeros(len(mechanism.inertia())))
     assert np.allclose(firm.off(mechanism), 0.0, atol=1e-15)
     R = mechanism.work.links.R.reshape(-1, 3, 3)
     ways = np.einsum("nij,nj->ni", R[firm.a], firm.way_a).reshape(2, 3, 3)
@@ -202,10 +202,10 @@ def test_points_that_stand_stay_with_both_bodies() -> None:
     for k in range(n):
         ends = []
         for side in (1e-5, -1e-5):
-            mechanism.look(moved(mechanism, q, side * np.eye(n)[k]), np.zeros(n))
+            mechanism.update(moved(mechanism, q, side * np.eye(n)[k]), np.zeros(n))
             ends.append(firm.off(mechanism))
         assert np.allclose((ends[0] - ends[1]) / 2e-5, J[:, k], rtol=0.0, atol=1e-9)
-    mechanism.look(q, np.zeros(n))
+    mechanism.update(q, np.zeros(n))
     free = np.zeros(n, bool)
     foot = mechanism.structure.tables.links[link["lid"]]
     free[foot.v : foot.v + 6] = True

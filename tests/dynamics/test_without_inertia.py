@@ -23,7 +23,7 @@ def centre(simulator, body: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def energy(simulator) -> float:
-    simulator.flow.look()
+    simulator.flow.update()
     return simulator.flow.mechanism.energy()
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import sim
 from sim.mechanism.frames import Frames
+from sim.simulation.journal import Epoch, EventRecord, Jump, RowBlock
 from sim.simulation.jumps import decide
 from sim.simulation.plain_values import packed, to_plain, unpacked
 from sim.simulation.state import State
-from sim.simulation.told import Epoch, EventRecord, Jump, RowBlock
 from tests.contact.engine import SCENES
 
 # Scene, changes of how it is simulated, duration [s].
@@ -35,7 +35,7 @@ def model_of(name: str) -> tuple[Any, float]:
 
 def written(jump: Jump, state: State, path: Path) -> None:
     """Write what was told, and what a run is afterwards, as bytes."""
-    text, numbers = packed(*to_plain(jump.told, [RowBlock, Epoch, EventRecord, Frames]))
+    text, numbers = packed(*to_plain(jump.reports, [RowBlock, Epoch, EventRecord, Frames]))
     after = packed(*state.to_plain())
     for part, data in zip(("told.json", "told.bin", "after.json", "after.bin"), (text, numbers, *after), strict=True):
         path.with_suffix(f".{part}").write_bytes(data)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import sim
+from sim.simulation.journal import EventRecord, Jump
 from sim.simulation.jumps import serve
 from sim.simulation.plain_values import packed
-from sim.simulation.told import EventRecord, Jump
 from tests.events.decided_alone import RUNS, model_of, written
 
 MOST = 12  # instants of each run

@@ -19,7 +19,7 @@ from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
 from sim.scene.spec import Event
 from sim.simulation.joint_impulses import joint_impulses
-from sim.simulation.schedule import Agenda
+from sim.simulation.schedule import Scheduler
 from sim.simulation.structure_changes import engage, gap_of, generalised_impulse, impulse_solve, spring_energy
 from tests.support.mechanisms import random_mechanism
 from tests.support.scene_texts import scene_text
@@ -32,7 +32,7 @@ def mechanism_of(text: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
     begun = start(model)
     assert not begun.problems
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism, begun.q, begun.v
 
 
@@ -41,7 +41,7 @@ def tied(seed: int) -> tuple[Mechanism, np.ndarray, np.ndarray]:
     rng = np.random.default_rng([51, seed])
     mechanism, q, _ = mechanism_of(scene_text(random_mechanism(rng, 5, 2, driven=True)))
     v = rng.normal(size=mechanism.structure.sizes.v)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     return mechanism, q, v
 
 
@@ -82,7 +82,7 @@ bodies: {wheel: {mass: 1, com: [0, 0, 0], inertia: [0.5, 0.5, 0.5]}}
 joints: {hub: {type: rotational, parent: world, child: wheel, position: [0, 0, 0], axis: [0, 0, 1], motion: 3 rad/s*t}}
 """)
     v = np.array([-1.0])
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     blow = impulse_solve(mechanism, q, v)
     assert blow.v == pytest.approx([3.0]) and blow.impulse * mechanism.scale() == pytest.approx([2.0])
     assert blow.given == pytest.approx(6.0) and blow.lost == pytest.approx(
@@ -215,12 +215,12 @@ def test_soft_stops_that_are_touched_are_engaged() -> None:
     back, along = q.copy(), np.zeros(len(v))
     along[:5] = -0.2, 0.3, 0.0, -0.36, -0.48
     add_freedoms(mechanism.structure.tables.links, along, 1.0, back)
-    mechanism.look(back, v)
+    mechanism.update(back, v)
     engage(mechanism.model, mechanism.structure, mechanism, mechanism.control)
     assert mechanism.control.engaged.tolist() == [0, 0, 0, 0, 0]
     rigid = mechanism.model.stops.copy()
     rigid.rigid[1] = 1
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     engage(replace(mechanism.model, stops=rigid), mechanism.structure, mechanism, mechanism.control)
     assert mechanism.control.engaged.tolist() == [0, 0, 1, 0, 1]
 
@@ -247,26 +247,28 @@ EVENTS = """
 
 
 def test_events_are_due_at_their_times_after_others_by_keys_and_conditions() -> None:
-    agenda = Agenda.of(events_of(EVENTS))
+    scheduler = Scheduler.of(events_of(EVENTS))
 
     def names(t: float, crossed: tuple[str, ...] = ()) -> list[str]:
-        return [event.name for event in agenda.take(t, crossed)]
+        return [event.name for event in scheduler.take(t, crossed)]
 
-    assert agenda.next_time() == 0.1 and agenda.keys() == ("k", "j", "j")
+    assert scheduler.next_time() == 0.1 and scheduler.keys() == ("k", "j", "j")
     assert names(0.05) == [] and names(0.1) == ["first", "at_once"]
-    assert agenda.state.due["follows"] == [0.1 + 0.3] and agenda.next_time() == 0.2
-    assert agenda.state.fired == {"first": 1, "at_once": 1}
+    assert scheduler.state.due["follows"] == [0.1 + 0.3] and scheduler.next_time() == 0.2
+    assert scheduler.state.fired == {"first": 1, "at_once": 1}
     assert names(0.15, ("seen", "first")) == ["seen"]  # what was spent does not come again
     assert names(0.3) == ["second"] and names(0.4) == ["follows"]
     for count in (1, 2):
-        agenda.state.pressed += ["j", "k"]
+        scheduler.state.pressed += ["j", "k"]
         expected = ["again", "key", "both"] if count == 1 else ["again", "both"]
-        assert names(0.5) == expected and agenda.state.pressed == [] and agenda.state.fired["again"] == count
-    assert agenda.next_time() == 0.9 and names(1.0) == ["both"] and agenda.next_time() == float("inf")
-    by_name = {event.name: event for event in agenda.events}
-    assert [agenda.spent(by_name[name]) for name in ("first", "again", "key", "both")] == [True, False, True, False]
-    assert agenda.tell_once(by_name["first"], ["a", "b"]) == ["a", "b"]
-    assert agenda.tell_once(by_name["first"], ["b", "c"]) == ["c"] and agenda.tell_once(by_name["key"], ["a"]) == ["a"]
+        assert names(0.5) == expected and scheduler.state.pressed == [] and scheduler.state.fired["again"] == count
+    assert scheduler.next_time() == 0.9 and names(1.0) == ["both"] and scheduler.next_time() == float("inf")
+    by_name = {event.name: event for event in scheduler.events}
+    assert [scheduler.spent(by_name[name]) for name in ("first", "again", "key", "both")] == [True, False, True, False]
+    assert scheduler.tell_once(by_name["first"], ["a", "b"]) == ["a", "b"]
+    assert scheduler.tell_once(by_name["first"], ["b", "c"]) == ["c"] and scheduler.tell_once(
+        by_name["key"], ["a"]
+    ) == ["a"]
 
 
 def test_times_of_events_follow_those_of_others() -> None:

@@ -13,7 +13,7 @@ from sim.scene import library
 from sim.scene.load import load_text
 from sim.simulation import structure_changes
 from sim.simulation.joint_impulses import joint_impulses
-from sim.simulation.structure_changes import Blow, impulse_solve
+from sim.simulation.structure_changes import ImpulseSolution, impulse_solve
 
 pytestmark = pytest.mark.fast
 
@@ -23,7 +23,9 @@ NAMES = [
 ]  # fmt: skip
 
 
-def both(monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism, q: np.ndarray, *rest: np.ndarray) -> list[Blow]:
+def both(
+    monkeypatch: pytest.MonkeyPatch, mechanism: Mechanism, q: np.ndarray, *rest: np.ndarray
+) -> list[ImpulseSolution]:
     """Solve by dense matrices, and along the tree; the latter may not fall back to the former."""
     out = [impulse_solve(mechanism, q, *rest)]
     monkeypatch.setattr(structure_changes, "LARGE", -1)
@@ -38,7 +40,7 @@ def test_momentum_is_inertia_times_rates(name, parameters) -> None:
     model = compile(sim.load(library.find(name), set=parameters))
     begun = start(model)
     mechanism, v = Mechanism.of(model, begun.structure), np.random.default_rng(1).normal(size=len(begun.v))
-    mechanism.look(begun.q, v)
+    mechanism.update(begun.q, v)
     by_matrix = mechanism.inertia() @ v
     np.testing.assert_allclose(mechanism.momentum(v), by_matrix, rtol=0, atol=1e-12 * np.abs(by_matrix).max())
     np.testing.assert_allclose(mechanism.twists(v), mechanism.link_jacobians() @ v, rtol=0, atol=1e-11)
@@ -53,16 +55,16 @@ def test_impulses_are_those_of_dense_matrices(name, parameters, pushed, monkeypa
     rng, n = np.random.default_rng(7), len(begun.v)
     v, push = begun.v + rng.normal(size=n), rng.normal(size=n) if pushed else None
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, v)
+    mechanism.update(begun.q, v)
     dense, along = both(monkeypatch, mechanism, begun.q, v, *([push] if pushed else []))
     size = max(np.abs(dense.v).max(), 1.0)
-    mechanism.look(begun.q, v)
+    mechanism.update(begun.q, v)
     roundoff = np.finfo(float).eps * np.linalg.cond(mechanism.inertia())  # what dense matrices are worth
     np.testing.assert_allclose(along.v, dense.v, rtol=0, atol=max(1e-10, roundoff) * size)
     np.testing.assert_allclose(along.impulse, dense.impulse, rtol=0, atol=1e-9 * np.abs(dense.impulse).max(initial=1.0))
     assert along.lost == pytest.approx(dense.lost, rel=1e-9, abs=1e-9)
     assert along.given == pytest.approx(dense.given, rel=1e-9, abs=1e-9)
-    mechanism.look(begun.q, v)
+    mechanism.update(begun.q, v)
     through = [joint_impulses(mechanism, blow.v - v, blow.impulse) for blow in (dense, along)]
     np.testing.assert_allclose(*through, rtol=0, atol=1e-8 * max(np.abs(through[0]).max(), 1.0))
 

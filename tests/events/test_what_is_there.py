@@ -233,10 +233,10 @@ def test_a_mark_is_no_decision_on_contacts():
     """A box that slides on: nothing is solved anew at the marks, and friction goes on as it was."""
     simulator = simulator_of(SLIDING)
     simulator.advance(0.0)
-    decisions = len(simulator.now.touching.state.decisions)
+    decisions = len(simulator.now.contact_modes.state.decisions)
     simulator.advance(0.4)
     assert simulator.now.schedule.fired["mark"] == 12
-    assert len(simulator.now.touching.state.decisions) == decisions
+    assert len(simulator.now.contact_modes.state.decisions) == decisions
     speed = np.hypot(1.0, 0.5)
     way = np.array([1.0, 0.5, 0.0]) / speed
     assert simulator.velocity["box"] == pytest.approx((speed - 0.2 * 9.81 * 0.4) * way, abs=1e-8)

@@ -1,7 +1,7 @@
 """What every kernel of sim/kernels promises, read from its source.
 
 A kernel writes only to parameters whose names end in `_out` or `_work`, also through aliases,
-fields, slices and calls of other kernels; a story, which is handed the whole of them, may write to
+fields, slices and calls of other kernels; a driver, which is handed the whole of them, may write to
 the members of `work`, `stepper`, `control` and `guards`.  Of what is handed on in one piece, the member's name says
 the same.  Kernels allocate nothing, build no lists or
 dictionaries, have no defaults, say in a docstring what they do, and index a column of a record
@@ -14,8 +14,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-STORIES = {"story", "story_door", "unlocked_door", "chapter", "entry"}
-KERNELS = {"kernel", "part", "door"} | STORIES
+DRIVERS = {"driver", "python_driver", "unlocked_driver", "spliced", "entry"}
+KERNELS = {"kernel", "inlined", "python_kernel"} | DRIVERS
 WHOLES = {"work", "stepper", "control", "guards"}
 WRITABLE = ("_out", "_work")
 ALLOCATES = {
@@ -51,7 +51,7 @@ class Origin:
     """Where a local name comes from: a parameter, perhaps through a member of it."""
 
     parameter: str
-    whole: bool  # it is a story's `work`, `stepper`, `control` or `guards`, or a member of one
+    whole: bool  # it is a driver's `work`, `stepper`, `control` or `guards`, or a member of one
 
     @property
     def writable(self) -> bool:
@@ -63,8 +63,8 @@ class Reading:
 
     def __init__(self, function: ast.FunctionDef, known: Mapping[str, ast.FunctionDef]):
         self.function, self.known = function, known
-        self.story = decorator(function) in STORIES
-        self.origin = {a.arg: Origin(a.arg, self.story and a.arg in WHOLES) for a in function.args.args}
+        self.driver = decorator(function) in DRIVERS
+        self.origin = {a.arg: Origin(a.arg, self.driver and a.arg in WHOLES) for a in function.args.args}
 
     def breaches(self) -> Iterator[str]:
         """Yield a sentence for each broken promise."""
@@ -120,7 +120,7 @@ class Reading:
         origin = self.origin.get(root(node) or "")
         while origin is not None and isinstance(node, ast.Subscript | ast.Attribute):
             name = node.attr if isinstance(node, ast.Attribute) else ""
-            if name.endswith(WRITABLE) or (self.story and name in WHOLES):
+            if name.endswith(WRITABLE) or (self.driver and name in WHOLES):
                 return Origin(name, True)
             node = node.value
         return origin

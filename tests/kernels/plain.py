@@ -1,4 +1,4 @@
-"""Kernels as Python can call them: most have no door."""
+"""Kernels as Python can call them: most are compiled for other kernels only."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_friction_of_two_freedoms_turns_with_their_way(share: float) -> None:
         one = table(ONE_WORK, 1)
         one.put_in, one.dissipated, begun = 0.3, 0.7, np.arange(7.0)
         torque, rubs = begun.copy(), np.full(7, 9.0)
-        plain(forces.rubbing_torques)(columns, friction, rate, rubs, torque, one)
+        plain(forces.friction_torques)(columns, friction, rate, rubs, torque, one)
         start = -friction[1:3]
         on = way @ start
         gone = way if on >= 0 else way - 2 * on * start
@@ -265,7 +265,7 @@ def test_the_next_step_goes_on_with_the_friction_of_what_still_goes_on() -> None
     for rate_along, goes_on in ((-0.4, True), (-1.01 * STILL, True), (-0.99 * STILL, False), (0.4, False)):
         rate = np.array([1.0, 0.8 * rate_along, 0.6 * rate_along, 1.0, 1.0, 1.0, 1.0])
         kept = friction.copy()
-        plain(forces.go_on_rubbing)(columns, rate, rubs, kept)
+        plain(forces.keep_friction)(columns, rate, rubs, kept)
         expected = friction.copy()
         if goes_on:
             expected[1:3] = rubs[1:3]

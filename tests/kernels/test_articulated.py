@@ -27,7 +27,7 @@ def random_mechanism(seed: int, loops: bool = False) -> tuple[Mechanism, np.ndar
         drawn = with_coordinates(rng, random_tree(rng, int(rng.integers(1, 13)), driven=True))
     flow = simulator_for(drawn).flow
     mechanism = Mechanism.of(flow.model, flow.structure)
-    mechanism.look(flow.q, flow.v)
+    mechanism.update(flow.q, flow.v)
     return mechanism, flow.q.copy(), flow.v.copy()
 
 
@@ -89,7 +89,7 @@ def test_a_freedom_without_inertia_is_named() -> None:
         without[tables.links.parent] = False  # a leaf
         without[tables.freedoms.owner[tables.freedoms.armature > 0.0]] = False
         for link in np.flatnonzero(without):
-            mechanism.look(q, v)
+            mechanism.update(q, v)
             work.links.I[link] = 0.0
             status = plain(articulated.articulate)(*tree_of(mechanism))
             assert tables.freedoms.owner[status] == link

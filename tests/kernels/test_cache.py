@@ -166,14 +166,14 @@ DAMAGES = {"empty": lambda data: b"", "cut": cut, "garbage": lambda data: os.ura
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_damaged_file_is_deleted_and_compiled_anew(monkeypatch, tmp_path, damage, suffix):
     monkeypatch.setattr(jit, "_folder", tmp_path)
-    assert jit.door(twice)(2.0) == 4.0
+    assert jit.python_kernel(twice)(2.0) == 4.0
     (path,) = tmp_path.rglob(f"*{suffix}")
     whole = path.read_bytes()
     path.write_bytes(DAMAGES[damage](whole))
-    again = jit.door(twice)
+    again = jit.python_kernel(twice)
     assert again(2.0) == 4.0 and not again.stats.cache_hits
     assert path.read_bytes() != DAMAGES[damage](whole)
-    third = jit.door(twice)
+    third = jit.python_kernel(twice)
     assert third(2.0) == 4.0 and third.stats.cache_hits
 
 
@@ -183,12 +183,12 @@ def test_no_pickle_of_a_damaged_file_is_read(monkeypatch, tmp_path):
     import pickle
 
     monkeypatch.setattr(jit, "_folder", tmp_path)
-    jit.door(twice)(2.0)
+    jit.python_kernel(twice)(2.0)
     for path in tmp_path.rglob("*.nb?"):
         path.write_bytes(turned(path.read_bytes()))
     monkeypatch.setattr(pickle, "loads", lambda data: pytest.fail("a pickle was read"))
     monkeypatch.setattr(cache.pickle, "loads", lambda data: pytest.fail("a pickle was read"))
-    assert jit.door(twice)(2.0) == 4.0
+    assert jit.python_kernel(twice)(2.0) == 4.0
 
 
 def answer(work: int, task: int, t: float, y: object, out: object) -> int:
@@ -208,7 +208,7 @@ def test_entries_are_compiled_anew_too(monkeypatch, tmp_path):
 @COMPILED
 def test_a_kernel_that_cannot_be_kept_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(jit, "_folder", tmp_path)
-    kernel = jit.door(twice)
+    kernel = jit.python_kernel(twice)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

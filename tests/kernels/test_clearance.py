@@ -14,7 +14,7 @@ from sim.kernels.guards.spans import Moving, Stretch
 from sim.kernels.scratch import FREEDOM_WORK, LINK_WORK, ROW_WORK, SPAN, TOUCH_WORK
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
 from sim.kernels.tables import BLOCK, LINK, ROW, table
-from sim.kernels.unilateral import cones, contact_system, pressing
+from sim.kernels.unilateral import cones, contact_solver, contact_system
 from sim.kernels.watched import DISARMED, GUARD, GUARD_GAP, GUARD_PULL, GUARD_STOP
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import TRANSLATIONAL, lay_out
@@ -240,7 +240,7 @@ def test_columns_of_feedback_are_forces_of_points_that_slide() -> None:
     plain(contact_system.normal_forces)(one.touches, one.blocks, one.row_work, f)
     assert f.tolist() == [7.0, 3.0, 5.0]
     for column in range(3):
-        plain(contact_system.gather_column)(one.touches, one.blocks, one.row_work, column, S)
+        plain(contact_system.collect_column)(one.touches, one.blocks, one.row_work, column, S)
     assert (S[:3] == np.eye(3) - np.array([7.0, 3.0, 5.0])[:, None]).all() and not S[3].any()
 
 
@@ -375,17 +375,19 @@ def test_the_slope_off_the_line_is_that_of_differences(seed: int) -> None:
 
 def test_presses_of_a_step_are_one_problem() -> None:
     names = (
-        "presses", "press_support", "press_U", "press_R", "press_G", "press_d", "press_P", "press_z", "press_off",
-        "push", "press_tree", "press_chosen", "press_place", "press_awake", "press_at", "press_p", "press_best",
-        "press_matrix",
+        "contacts", "contact_support", "contact_U", "contact_R", "contact_G", "contact_d", "contact_P", "contact_z",
+        "contact_off",
+        "push", "contact_tree", "contact_chosen", "contact_place", "contact_awake", "contact_at", "contact_p",
+        "contact_best",
+        "contact_matrix",
     )  # fmt: skip
     work = SimpleNamespace(
-        **{name: name for name in names}, press_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"]
+        **{name: name for name in names}, contact_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"]
     )
-    made = plain(pressing.problem_of)(work)
-    assert (made.press, made.support, made.U, made.R, made.G) == names[:5]
+    made = plain(contact_solver.problem_of)(work)
+    assert (made.contact, made.support, made.U, made.R, made.G) == names[:5]
     assert (made.d, made.P, made.z, made.off, made.push, made.tree, made.chosen) == names[5:12]
     assert (made.place, made.awake, made.at, made.first, made.last, made.start) == (*names[12:15], "a", "b", "c")
     assert (made.tried, made.best, made.y, made.base, made.left, made.turn, made.matrix) == (
-        "press_p", "press_best", "d", "e", "f", "g", "press_matrix",
+        "contact_p", "contact_best", "d", "e", "f", "g", "contact_matrix",
     )  # fmt: skip

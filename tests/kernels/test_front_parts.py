@@ -169,7 +169,7 @@ def test_rows_are_handed_to_a_parent_who_adds_its_own() -> None:
     merged = Front(7, ())
     keeps = np.ones(ROWS, np.int64)
     keeps[6] = 0
-    p = plain(fronts.gather)(
+    p = plain(fronts.collect_front)(
         1, 0, 0, fronts.Tree(links, None, link_work, None), fronts.Loops(blocks, rows, fronts_of, entries, keeps),
         fronts.Notes(shared, block_work, work, one, ids, None), pile, merged.waiting._replace(at=shared.at),
     )  # fmt: skip

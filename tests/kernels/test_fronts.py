@@ -122,7 +122,7 @@ def dense(flow: Flow, y: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
     """Return vdot by least squares over all rows, their rank, and J."""
     tables, sizes = flow.structure.tables, flow.structure.sizes
     q, v = y[: sizes.q], y[sizes.q : sizes.q + sizes.v]
-    flow.mechanism.look(q, v)
+    flow.mechanism.update(q, v)
     J, M, gamma = flow.mechanism.jacobian(), flow.mechanism.inertia(), flow.work.rows.gamma.copy()
     accelerations = flow.mechanism.link_jacobians()
     push = np.zeros(sizes.v)

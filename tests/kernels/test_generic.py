@@ -138,7 +138,7 @@ joints: {pin: {type: rotational, parent: world, child: rod, position: [0, 0, 0],
     found = objects(control)
     found.held[0] = duals(np.ones(1), np.ones((1, 1)))[0]
     assert type(found) is type(control) and control.held.tolist() == [0.0]
-    assert type(found.acts[0]) is int and type(found.rubbing[0]) is float
+    assert type(found.acts[0]) is int and type(found.friction[0]) is float
     tables = objects(sim.Simulator(model).flow.structure.tables)
     assert (type(tables.links.parent[1]), tables.links.mass[1], tables.links.R_PF.shape) == (int, 2.0, (2, 9))
     assert any(array is tables.links.mass for array in arrays(tables)) and any(

@@ -19,7 +19,7 @@ def twice(x: float) -> float:
     return 2.0 * x
 
 
-MADE = (jit.kernel, jit.part, jit.door, jit.story, jit.story_door, jit.unlocked_door, jit.chapter)
+MADE = (jit.kernel, jit.inlined, jit.python_kernel, jit.driver, jit.python_driver, jit.unlocked_driver, jit.spliced)
 
 
 @pytest.fixture
@@ -140,8 +140,9 @@ USUAL = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastm
 @pytest.mark.parametrize(
     ("made", "level", "from_python", "inside", "unlocked"),
     [
-        (jit.kernel, 3, False, False, False), (jit.part, 3, False, True, False), (jit.door, 3, True, False, False),
-        (jit.story, 1, False, False, False), (jit.story_door, 1, True, False, False), (jit.unlocked_door, 1, True,
+        (jit.kernel, 3, False, False, False), (jit.inlined, 3, False, True, False), (jit.python_kernel, 3, True,
+        False, False),
+        (jit.driver, 1, False, False, False), (jit.python_driver, 1, True, False, False), (jit.unlocked_driver, 1, True,
             False, True),
     ],
 )  # fmt: skip
@@ -160,7 +161,7 @@ def test_each_kind_of_kernel_is_compiled_in_its_way(
     if from_python:
         assert not hasattr(found, "add_overload")
         return
-    with pytest.raises(TypeError, match=r"twice is called by other kernels only; give it a @door"):
+    with pytest.raises(TypeError, match=r"twice is called by other kernels only; @python_kernel lets Python"):
         found._compile_for_args(1.0)
     result = SimpleNamespace(signature=SimpleNamespace(args=["x", "y"]))
     found.add_overload(result)
@@ -168,7 +169,7 @@ def test_each_kind_of_kernel_is_compiled_in_its_way(
 
 
 def test_a_chapter_goes_into_its_callers(numba: ModuleType) -> None:
-    assert jit.chapter(twice).options == {"inline": "always"} | USUAL
+    assert jit.spliced(twice).options == {"inline": "always"} | USUAL
 
 
 def test_an_entry_is_compiled_once_and_when_it_is_asked_for(numba: ModuleType) -> None:

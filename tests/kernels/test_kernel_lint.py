@@ -20,7 +20,16 @@ def test_kernels_keep_their_promises() -> None:
 
 def test_every_decorator_is_in_use() -> None:
     found = {decorator(node) for text in SOURCES.values() for node in kernels_of(text).values()}
-    assert found == {"kernel", "part", "door", "story", "story_door", "unlocked_door", "chapter", "entry"}
+    assert found == {
+        "kernel",
+        "inlined",
+        "python_kernel",
+        "driver",
+        "python_driver",
+        "unlocked_driver",
+        "spliced",
+        "entry",
+    }
 
 
 def test_no_two_kernels_share_a_name() -> None:
@@ -46,9 +55,9 @@ def pass_on(notes, front_out):
     J_out[0] = row[0] = notes.link_work.V[0, 1] = 1.0
     fill(notes.links, notes.link_work, notes.x, front_out.K)
 
-@chapter
+@spliced
 def tell(tables, control, work, stepper):
-    """Write where a story may."""
+    """Write where a driver may."""
     y = stepper.y
     y[0] = 1.0
     work.links.V[0, 1] = control.turn[2] = 3.0
@@ -62,11 +71,11 @@ def test_a_good_kernel_passes() -> None:
 
 BAD = {
     "no docstring": "@kernel\ndef f(x_out):\n    x_out[0] = 1.0\n",
-    "defaults": "@door\ndef f(x_out, a=1.0):\n    'Doc.'\n    x_out[0] = a\n",
+    "defaults": "@python_kernel\ndef f(x_out, a=1.0):\n    'Doc.'\n    x_out[0] = a\n",
     "writes x, which is an input": "@kernel\ndef f(x):\n    'Doc.'\n    x[0] = 1.0\n",
     "writes links, which is an input": "@kernel\ndef f(links):\n    'Doc.'\n    p = links.parent\n    p[0] += 1\n",
     "writes work, which is an input": "@kernel\ndef f(work):\n    'Doc.'\n    work.rate[0] = 1.0\n",
-    "writes tables, which is an input": "@story\ndef f(tables, work):\n    'Doc.'\n    tables.one.acts[0] = 1\n",
+    "writes tables, which is an input": "@driver\ndef f(tables, work):\n    'Doc.'\n    tables.one.acts[0] = 1\n",
     "writes notes, which is an input": "@kernel\ndef f(notes):\n    'Doc.'\n    notes.rate[0] = 1.0\n",
     "lets h write notes, which is an input": (
         "@kernel\ndef h(y_out):\n    'Doc.'\n    y_out[0] = 1.0\n\n"
@@ -79,7 +88,7 @@ BAD = {
         "@kernel\ndef f(x):\n    'Doc.'\n    g(x[:2])\n"
     ),
     "zeros() allocates": "@kernel\ndef f(x_out):\n    'Doc.'\n    x_out[0] = np.zeros(3)[0]\n",
-    "copy() allocates": "@story_door\ndef f(work):\n    'Doc.'\n    work.rate[0] = work.torque.copy()[0]\n",
+    "copy() allocates": "@python_driver\ndef f(work):\n    'Doc.'\n    work.rate[0] = work.torque.copy()[0]\n",
     "builds a container": "@kernel\ndef f(x_out):\n    'Doc.'\n    a = [1.0, 2.0]\n    x_out[0] = a[0]\n",
     "row write": "@kernel\ndef f(body_work):\n    'Doc.'\n    b = body_work[0]\n    b.mass = 2.0\n",
 }  # fmt: skip

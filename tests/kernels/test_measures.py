@@ -16,8 +16,8 @@ from sim.kernels.watched import (
     ARMED,
     DISARMED,
     GUARD,
+    GUARD_FRICTION,
     GUARD_HOLD,
-    GUARD_RUB,
     HYSTERESIS,
     LEAST_HYSTERESIS,
     WAITING_TO_LEAVE,
@@ -200,7 +200,11 @@ def test_guards_are_armed_again_once_their_value_has_left() -> None:
 
 def test_a_freedom_that_has_come_to_move_is_allowed_nothing_more() -> None:
     guards = table(GUARD, 5)
-    guards.kind, guards.allowed, guards.armed = [GUARD_RUB, GUARD_RUB, GUARD_HOLD, GUARD_RUB, GUARD_RUB], 0.3, ARMED
+    guards.kind, guards.allowed, guards.armed = (
+        [GUARD_FRICTION, GUARD_FRICTION, GUARD_HOLD, GUARD_FRICTION, GUARD_FRICTION],
+        0.3,
+        ARMED,
+    )
     guards.value = [-3.01, -2.99, -5.0, 4.0, -10.0 * 0.3]
     plain(motion.arm_again)(guards)
     assert guards.allowed.tolist() == [0.0, 0.3, 0.3, 0.3, 0.3]

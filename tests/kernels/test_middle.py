@@ -60,7 +60,7 @@ def test_a_look_moves_links_rows_and_points_at_the_rates_that_are_given() -> Non
     assert np.abs(work.links.V - V).max() > 0.1
     assert np.abs(work.points.slip - begun["slip"]).max() > 0.01
     kept = work.keeps.astype(bool)
-    flow.mechanism.look(flow.q, other)
+    flow.mechanism.update(flow.q, other)
     J = flow.mechanism.jacobian()
     inertial.look(system, tables, work, other)
     np.testing.assert_allclose(work.rows.slip[kept], (J @ other)[kept], atol=1e-12)

@@ -34,7 +34,7 @@ def state() -> tuple[SimpleNamespace, SimpleNamespace]:
         links.R[b] = Rotation.random(random_state=b).as_matrix().ravel()
     work = SimpleNamespace(
         links=links, bodies=filled(BODY_WORK, 3, rng), joints=filled(JOINT_WORK, 3, rng), stack=np.full(9, 5.0),
-        contacts=filled(CONTACT_WORK, 2, rng), one=filled(ONE_WORK, 1, rng), coordinate=rng.normal(size=4),
+        rules=filled(CONTACT_WORK, 2, rng), one=filled(ONE_WORK, 1, rng), coordinate=rng.normal(size=4),
         rate=rng.normal(size=4), torque=rng.normal(size=4),
     )  # fmt: skip
     return SimpleNamespace(points=points, constants=np.array([2.5, -1.5, 7.0]), slots=np.array([-1, 1, 0])), work
@@ -81,7 +81,7 @@ def test_all_else_that_is_read(state: tuple) -> None:
     for code, array in (
         (op.ROTATION, work.bodies.R_WB),
         (op.FORCE, work.joints.force),
-        (op.PRESSING, work.contacts.force),
+        (op.PRESSING, work.rules.force),
     ):
         for k, expected in enumerate(array.ravel()):
             assert value(state, [(code, k)]) == expected

@@ -38,7 +38,7 @@ simulate: {duration: 1 s}
 @functools.cache
 def pendulum() -> sim.Simulator:
     simulator = simulator_of(PENDULUM)
-    simulator.flow.look()
+    simulator.flow.update()
     return simulator
 
 

@@ -83,7 +83,7 @@ def dense(flow: Flow, y: np.ndarray, t: float = 0.0) -> SimpleNamespace:
     q, v = parts(flow, y)
     mechanism = flow.mechanism
     mechanism.t = t
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     J, M = mechanism.jacobian(), mechanism.inertia()
     gamma, phi, slip = (flow.work.rows[name].copy() for name in ("gamma", "phi", "slip"))
     push, jacobians = np.zeros(len(v)), mechanism.link_jacobians()

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from sim.kernels import kinematics
 from sim.kernels.elimination import articulated
 from sim.kernels.integrators import stepping as kernels
-from sim.kernels.scratch import LINK_WORK, PRESS, SETTLED, STEPPED
+from sim.kernels.scratch import CONTACT_CONSTRAINT, LINK_WORK, SETTLED, STEPPED
 from sim.kernels.shapes import BALL, FACE, TOUCH
 from sim.kernels.status import Status
 from sim.kernels.stepper import REPLY
@@ -32,7 +32,7 @@ class Ended:
 
     def __init__(self, turned: float, faced: bool) -> None:
         rng = np.random.default_rng(7)
-        touches, links, press = table(TOUCH, 3), table(LINK_WORK, 3), table(PRESS, 3)
+        touches, links, contact = table(TOUCH, 3), table(LINK_WORK, 3), table(CONTACT_CONSTRAINT, 3)
         normal, base = np.array([2.0, -3.0, 6.0]) / 7.0, Rotation.random(rng=rng)
         across = np.cross(normal, rng.normal(size=3))
         across /= np.linalg.norm(across)
@@ -47,12 +47,14 @@ class Ended:
         out = turn.apply(touches.d[1, face])
         of_a = turn if faced else Rotation.from_matrix(links.R[2].reshape(3, 3))
         touches.n[1] = of_a.inv().apply(out if faced else -out)
-        press.axes[1, :3] = normal if faced else -normal
-        press.meeting, press.kept, press.gap = 4, -1, 0.125
-        press.shift[:, 0] = 0.5
+        contact.axes[1, :3] = normal if faced else -normal
+        contact.meeting, contact.kept, contact.gap = 4, -1, 0.125
+        contact.shift[:, 0] = 0.5
         self.places = [links.x[n] + links.R[n].reshape(3, 3) @ touches.p[1, side] for n, side in ((1, face), (2, ball))]
         self.gap = float(out @ (self.places[1] - self.places[0])) - 0.3
-        self.work = SimpleNamespace(presses=press, press_touch=touches, end_links=links, press_z=np.full((3, 3), 0.7))
+        self.work = SimpleNamespace(
+            contacts=contact, contact_touch=touches, end_links=links, contact_z=np.full((3, 3), 0.7)
+        )
 
     def found(self) -> float:
         return float(plain(kernels.gap_at_end)(self.work, 1, H))
@@ -72,7 +74,7 @@ def test_a_gap_at_the_end_is_that_of_the_same_features(turned: float, faced: boo
 def test_a_gap_follows_its_rate_where_bodies_rest_and_in_joints() -> None:
     for name, value in (("kept", 0), ("kept", 2), ("meeting", -1)):
         ended = Ended(0.2, True)
-        ended.work.presses[name][1] = value
+        ended.work.contacts[name][1] = value
         assert ended.found() == pytest.approx(RATED, abs=1e-15)
 
 
@@ -86,11 +88,11 @@ def test_a_gap_of_two_balls_at_the_end_is_between_their_surfaces() -> None:
     """Seen from either: the normal of the press says which of them is a."""
     for swapped in (False, True):
         ended = Ended(0.0, True)
-        touches, way = ended.work.press_touch, ended.places[1] - ended.places[0]
+        touches, way = ended.work.contact_touch, ended.places[1] - ended.places[0]
         touches.kind[1], touches.r[1] = BALL, [0.2, 0.3]
         n = way / np.linalg.norm(way)
         touches.n[1] = ended.work.end_links.R[1].reshape(3, 3).T @ n
-        ended.work.presses.axes[1, :3] = -n if swapped else n
+        ended.work.contacts.axes[1, :3] = -n if swapped else n
         assert ended.found() == pytest.approx(RATED if swapped else np.linalg.norm(way) - 0.5, abs=1e-13)
 
 
@@ -102,7 +104,7 @@ class Whole:
         flow = simulator_for(with_coordinates(rng, random_tree(rng, 3))).flow
         self.mechanism = mechanism = Mechanism.of(flow.model, flow.structure)
         self.q, self.v = flow.q.copy(), flow.v.copy()
-        mechanism.look(self.q, self.v)
+        mechanism.update(self.q, self.v)
         made, tables = mechanism.work, mechanism.structure.tables
         assert plain(articulated.articulate)(tables.links, tables.freedoms, made.links, made.freedoms) == -1
         self.tables = SimpleNamespace(
@@ -110,9 +112,10 @@ class Whole:
             one=SimpleNamespace(length=np.array([2.0])),
         )  # fmt: skip
         self.work = SimpleNamespace(
-            links=made.links, freedoms=made.freedoms, presses=table(PRESS, points), stepped=table(STEPPED, 1),
+            links=made.links, freedoms=made.freedoms, contacts=table(CONTACT_CONSTRAINT, points),
+            stepped=table(STEPPED, 1),
             push=rng.normal(size=len(made.freedoms)), moved=np.zeros(len(self.v)),
-            press_P=rng.normal(size=(points, 3)), press_support=None, press_U=None, press_R=None,
+            contact_P=rng.normal(size=(points, 3)), contact_support=None, contact_U=None, contact_R=None,
         )  # fmt: skip
 
     def unpack(self, system: object) -> tuple:
@@ -145,13 +148,13 @@ def test_presses_are_solved_to_a_share_of_the_largest_rate() -> None:
     """From their first impulses, all of them added up anew; the worst of all steps is kept."""
     for loops in (False, True):
         at = Whole(1, 4, loops)
-        P, free, added, asked = at.work.press_P.copy(), at.rng.normal(size=(4, 3)), [], []
-        at.work.presses.free = free
-        at.work.presses.free[1, 2], at.work.presses.free[3] = -8.0, 99.0
+        P, free, added, asked = at.work.contact_P.copy(), at.rng.normal(size=(4, 3)), [], []
+        at.work.contacts.free = free
+        at.work.contacts.free[1, 2], at.work.contacts.free[3] = -8.0, 99.0
         at.work.stepped.sweeps, at.work.stepped.residual = 5, 0.01
 
-        def add_push(looped, k, p0, p1, p2, presses, support, U, R, push, at=at, added=added, loops=loops):
-            assert looped == loops and presses is at.work.presses and push is at.work.push
+        def add_push(looped, k, p0, p1, p2, contacts, support, U, R, push, at=at, added=added, loops=loops):
+            assert looped == loops and contacts is at.work.contacts and push is at.work.push
             if not added:
                 assert not push.any()
             added.append((k, p0, p1, p2))
@@ -160,24 +163,34 @@ def test_presses_are_solved_to_a_share_of_the_largest_rate() -> None:
             asked.append((points, enough))
             return 7, 0.4
 
-        plain(kernels.press, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
+        plain(kernels.solve_contacts, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
         assert added == [(k, *P[k]) for k in range(3)]
         assert asked == [(3, pytest.approx(8e-7, rel=1e-14))]
         assert at.work.stepped.sweeps[0] == 12 and at.work.stepped.residual[0] == pytest.approx(0.05, rel=1e-14)
         at.work.stepped.residual = 0.3
-        plain(kernels.press, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
+        plain(kernels.solve_contacts, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
         assert at.work.stepped.residual[0] == 0.3 and at.work.stepped.sweeps[0] == 19
-        at.work.presses.free = 0.0
-        plain(kernels.press, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
+        at.work.contacts.free = 0.0
+        plain(kernels.solve_contacts, unpack=at.unpack, add_push=add_push, solve_presses=solve)(None, 3)
         assert asked[-1] == (3, 0.0) and at.work.stepped.residual[0] == 0.3
 
 
 def test_rates_before_and_without_impulses_are_those_of_the_wrenches() -> None:
     """Shifted as the law asks, but for soft stops, whose shift is there already; those known are left."""
     at = Whole(2, 4)
-    press, links = at.work.presses, at.work.links
-    press.rows, press.K, press.link = [3, 3, 1, 3], at.rng.normal(size=(4, 3, 12)), [[1, 2], [2, 0], [0, 3], [1, 3]]
-    press.gap, press.soft, press.shift, press.before, press.free = [0.1, 3.0, 0.2, 0.1], [0, 0, 0.5, 0], 9.0, 8.0, 7.0
+    contact, links = at.work.contacts, at.work.links
+    contact.rows, contact.K, contact.link = (
+        [3, 3, 1, 3],
+        at.rng.normal(size=(4, 3, 12)),
+        [[1, 2], [2, 0], [0, 3], [1, 3]],
+    )
+    contact.gap, contact.soft, contact.shift, contact.before, contact.free = (
+        [0.1, 3.0, 0.2, 0.1],
+        [0, 0, 0.5, 0],
+        9.0,
+        8.0,
+        7.0,
+    )
     at.work.stepped.points = 3
     J = at.mechanism.link_jacobians()
     old = links.V.copy()
@@ -185,29 +198,29 @@ def test_rates_before_and_without_impulses_are_those_of_the_wrenches() -> None:
     plain(kernels.state_targets)(at.tables, at.work, 1, new, H)
     assert pytest.approx(J @ new, abs=1e-12) == links.V
     for k in (1, 2):
-        a, b = press.link[k]
-        n = press.rows[k]
-        before, free = (press.K[k] @ np.append(V[b], V[a]) for V in (old, J @ new))
+        a, b = contact.link[k]
+        n = contact.rows[k]
+        before, free = (contact.K[k] @ np.append(V[b], V[a]) for V in (old, J @ new))
         before[n:] = free[n:] = 0.0
-        shift = np.array([press.gap[k] / H, 0.0, 0.0]) if k == 1 else np.full(3, 9.0)
-        assert press.before[k] == pytest.approx(before, abs=1e-12)
-        assert press.shift[k] == pytest.approx(shift, abs=1e-14)
-        assert press.free[k] == pytest.approx(free + shift, abs=1e-12)
+        shift = np.array([contact.gap[k] / H, 0.0, 0.0]) if k == 1 else np.full(3, 9.0)
+        assert contact.before[k] == pytest.approx(before, abs=1e-12)
+        assert contact.shift[k] == pytest.approx(shift, abs=1e-14)
+        assert contact.free[k] == pytest.approx(free + shift, abs=1e-12)
     for k in (0, 3):
-        assert (press.before[k] == 8.0).all() and (press.free[k] == 7.0).all() and (press.shift[k] == 9.0).all()
+        assert (contact.before[k] == 8.0).all() and (contact.free[k] == 7.0).all() and (contact.shift[k] == 9.0).all()
 
 
 def test_what_is_new_in_a_step_begins_with_nothing_and_the_first_with_the_last_step() -> None:
     at, asked = Whole(3, 4), []
-    at.work.pressed, at.work.stepped.points, at.work.stepped.before = "pressed", 3, 6
-    first = at.work.press_P.copy()
+    at.work.last_contacts, at.work.stepped.points, at.work.stepped.before = "pressed", 3, 6
+    first = at.work.contact_P.copy()
     start = plain(kernels.start_warm, warm=lambda *all_of: asked.append(all_of))
     start(at.tables, at.work, 1, H)
-    assert asked == [] and (at.work.press_P[[0, 3]] == first[[0, 3]]).all() and not at.work.press_P[1:3].any()
+    assert asked == [] and (at.work.contact_P[[0, 3]] == first[[0, 3]]).all() and not at.work.contact_P[1:3].any()
     start(at.tables, at.work, 0, H)
-    assert not at.work.press_P[:3].any() and (at.work.press_P[3] == first[3]).all()
+    assert not at.work.contact_P[:3].any() and (at.work.contact_P[3] == first[3]).all()
     assert len(asked) == 1 and asked[0][:5] == (6, 3, "pressed", H, 2.0)
-    assert asked[0][5] is at.work.presses and asked[0][6] is at.work.press_P
+    assert asked[0][5] is at.work.contacts and asked[0][6] is at.work.contact_P
 
 
 END = -1  # rates hardly change any more
@@ -233,7 +246,7 @@ class Pressing:
             self.at.work.stepped.points += self.rounds.pop(0)
             return self.status
 
-        def press(system, points):
+        def solve_contacts(system, points):
             self.log.append(("press", points))
             self.at.work.freedoms.vdot = float(points)
 
@@ -241,8 +254,9 @@ class Pressing:
             return lambda *given: self.log.append((name, *(x for x in given[1:] if isinstance(x, int | np.integer))))
 
         return plain(
-            kernels.press_on, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun, press=press,
-            press_rows=note("rows"), state_targets=note("targets"), start_warm=note("warm"),
+            kernels.step_contacts, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun,
+            solve_contacts=solve_contacts,
+            contact_rows=note("rows"), state_targets=note("targets"), start_warm=note("warm"),
             respond_to_push=note("respond"),
         )("system", "q", self.v, H, self.v_out)  # fmt: skip
 
@@ -287,7 +301,7 @@ class Apart:
         self.at, self.log, self.worst = Whole(5, 3, looped), [], worst
         work = self.at.work
         work.end_links, work.end_freedoms = table(LINK_WORK, len(work.links)), work.freedoms.copy()
-        work.stepped.overlap, work.press_chosen = 0.02, np.array([1, 0, 2])
+        work.stepped.overlap, work.contact_chosen = 0.02, np.array([1, 0, 2])
         self.visits: list[float] = []
         self.q = self.at.q.copy()
 
@@ -299,10 +313,10 @@ class Apart:
             assert (work.end_links.x == links.x).all() and (work.end_links.R == links.R).all()
             return 0.03, self.worst
 
-        def move_one(looped, k, presses, work):
+        def move_one(looped, k, contacts, work):
             if not self.visits:
                 assert not work.push.any()
-            assert looped == (len(self.at.tables.rows.block) > 0) and presses is work.presses
+            assert looped == (len(self.at.tables.rows.block) > 0) and contacts is work.contacts
             self.log.append(k)
             self.visits.append(0.5 ** (len(self.visits) // 2) * 1e-6 * (1.0 if k else 0.3))
             work.push[0] += 1.0
@@ -363,7 +377,7 @@ class Stops:
         tables.blocks = SimpleNamespace(rows=np.zeros(0))
         work.blocks = None
         work.coordinate, work.rate = np.array([0.4, 0.3, 0.6, 0.8]), np.array([0.41, -0.41, 0.39, 0.5])
-        work.presses.meeting, work.presses.key[0, 0], work.stepped.points = -1, 0, 1
+        work.contacts.meeting, work.contacts.key[0, 0], work.stepped.points = -1, 0, 1
         self.log: list = []
         self.new = self.at.v + 1.0
 
@@ -382,7 +396,7 @@ class Stops:
             return gathered
 
         return plain(
-            kernels.add_overrun, unpack=self.at.unpack, add_stop=add_stop, gather_reached=gather,
+            kernels.add_overrun, unpack=self.at.unpack, add_stop=add_stop, collect_reached=gather,
             columns=lambda system, q, v: self.log.append(("columns", q, v is self.new)),
             block_frames=lambda *given: self.log.append("frames"),
         )("system", "q", self.at.v, self.new, H)  # fmt: skip
@@ -421,7 +435,7 @@ class Flowing:
         self.at, self.log, self.failing = Whole(8, 3), [], failing
         work, tables = self.at.work, self.at.tables
         tables.one = SimpleNamespace(nq=np.array([2]), nv=np.array([3]))
-        tables.stops, tables.blocks, work.press_z = "stops", "blocks", "z"
+        tables.stops, tables.blocks, work.contact_z = "stops", "blocks", "z"
         work.one = SimpleNamespace(intact=np.array([SETTLED if settled else SETTLED + 1]))
         work.stepped.points = points
         self.y, self.slope = self.at.rng.normal(size=7), self.at.rng.normal(size=7)
@@ -445,12 +459,12 @@ class Flowing:
             v_out += 1.0
             return Status.CROWDED if self.failing == "turn_on" else Status.OK
 
-        def press_on(system, q, v, h, v_out):
-            log.append("press_on")
+        def step_contacts(system, q, v, h, v_out):
+            log.append("step_contacts")
             assert (q == y[:2]).all() and (v == y[2:5]).all() and h == H
             assert v_out == pytest.approx(start[2:5] + 1.0, rel=1e-14)
             v_out += 10.0
-            return Status.CROWDED if self.failing == "press_on" else Status.OK
+            return Status.CROWDED if self.failing == "step_contacts" else Status.OK
 
         def move_on(links, blocks, h, v, q):
             log.append("move_on")
@@ -462,13 +476,13 @@ class Flowing:
 
         points, work = int(self.at.work.stepped.points[0]), self.at.work
         return plain(
-            kernels.step_pressed, unpack=self.at.unpack, turn_on=turn_on, press_on=press_on, move_on=move_on,
+            kernels.step_pressed, unpack=self.at.unpack, turn_on=turn_on, step_contacts=step_contacts, move_on=move_on,
             follow=note("follow", lambda system, t: t == 1.5), move=note("move", is_state),
             apply_forces=note("forces", lambda system, t, q, v: t == 1.5 and is_state(system, q, v)),
             factorise=note("factorise", lambda system, choose: choose == 0), columns=note("columns", is_state),
-            gather_presses=note("gather_presses", lambda tables, w, h: w is work and h == H),
-            lost_in=note("lost_in", lambda stops, k, h, press, P, z: (stops, k, h, z) == ("stops", points, H, "z")
-                         and press is work.presses and P is work.press_P, 0.125),
+            collect_contacts=note("collect_contacts", lambda tables, w, h: w is work and h == H),
+            lost_in=note("lost_in", lambda stops, k, h, contact, P, z: (stops, k, h, z) == ("stops", points, H, "z")
+                         and contact is work.contacts and P is work.contact_P, 0.125),
             note_struck=note("note_struck", lambda w, k: w is work and k == points),
             move_apart=note("move_apart", lambda system, k, h, q: k == points and h == H
                             and q == pytest.approx(y[:2] + 3.0)),
@@ -476,7 +490,7 @@ class Flowing:
         )("system", 1.5, H, y, self.slope, out)  # fmt: skip
 
 
-ASKED = ["follow", "move", "forces", "factorise", "columns", "gather_presses", "turn_on", "press_on", "lost_in",
+ASKED = ["follow", "move", "forces", "factorise", "columns", "collect_contacts", "turn_on", "step_contacts", "lost_in",
          "note_struck", "move_on", "move_apart", "remember"]  # fmt: skip
 
 
@@ -496,7 +510,7 @@ def test_a_step_without_presses_takes_nothing() -> None:
     assert one.out[5:] == pytest.approx(one.y[5:] + H * one.slope[5:], rel=1e-14)
 
 
-@pytest.mark.parametrize("failing", ["factorise", "gather_presses", "turn_on", "press_on"])
+@pytest.mark.parametrize("failing", ["factorise", "collect_contacts", "turn_on", "step_contacts"])
 def test_a_step_ends_where_a_part_of_it_fails(failing: str) -> None:
     one = Flowing(failing=failing)
     assert one.run() == Status.CROWDED and one.log == ASKED[: ASKED.index(failing) + 1]

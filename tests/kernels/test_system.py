@@ -9,7 +9,7 @@ from sim.kernels import answers, system
 from sim.kernels.jit import interpreted
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
-from sim.kernels.scratch import CARRIED, PRESS
+from sim.kernels.scratch import CARRIED, CONTACT_CONSTRAINT
 from sim.kernels.shapes import MEETING
 from sim.kernels.tables import table
 from sim.kernels.watched import GUARD, Guards
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.fast
 
 BIRD = "schema: 1\nbodies: {bird: {mass: 0.4, com: [5, 1, 1], inertia: [0.02, 0.03, 0.04]}}\n"
 MOTION = ("START", "SLOPE", "SETTLE", "PROJECT", "TURNS", "NORM", "LEAP")
-CONTACT = ("PLACE", "ROWS", "RUB", "GO_ON", "PRESS", "GAPS")
+CONTACT = ("PLACE", "ROWS", "RUB", "GO_ON", "POINT_FORCES", "GAPS")
 
 
 def of(module: str, name: str) -> object:
     return getattr(__import__(f"sim.kernels.{module}", fromlist=[name]), name).address
 
 
-@pytest.mark.parametrize("extra", ["turning", "carried", "own", "presses", "table", "late", "meetings", None])
+@pytest.mark.parametrize("extra", ["turning", "carried", "own", "contacts", "table", "late", "meetings", None])
 def test_questions_are_answered_by_who_knows(extra: str | None) -> None:
     """Kernels of what a scene has no room for are not even loaded: its questions go to whom nobody asks them."""
     if not interpreted():
@@ -34,7 +34,12 @@ def test_questions_are_answered_by_who_knows(extra: str | None) -> None:
     flow = simulator_of(BIRD).flow
     tables, control, work = flow.structure.tables, flow.control, flow.work
     tables, guards = tables._replace(late=np.zeros(0, np.int64), meetings=table(MEETING, 0)), flow.guards
-    room = {"turning": np.zeros(0), "carried": np.zeros((0, 12)), "own": np.zeros((0, 5)), "presses": table(PRESS, 0)}
+    room = {
+        "turning": np.zeros(0),
+        "carried": np.zeros((0, 12)),
+        "own": np.zeros((0, 5)),
+        "contacts": table(CONTACT_CONSTRAINT, 0),
+    }
     work, guards = work._replace(**room), Guards(table(GUARD, 0), guards.forces, guards.layout)
     asked: dict[str, object] = dict.fromkeys(MOTION, motion.address)
     if extra in room:
@@ -43,7 +48,7 @@ def test_questions_are_answered_by_who_knows(extra: str | None) -> None:
         )
         name, module, count = {
             "turning": ("RADAU", "integrators.radau", 1), "carried": ("VARIATIONAL", "integrators.variational", 1),
-            "own": ("CLASSICAL", "integrators.classical", 1), "presses": ("STEPPING", "integrators.stepping", 3),
+            "own": ("CLASSICAL", "integrators.classical", 1), "contacts": ("STEPPING", "integrators.stepping", 3),
         }[extra]  # fmt: skip
         first = getattr(system, name)
         asked |= {key: of(module, module.partition(".")[2]) for key in _names(range(first, first + count))}
@@ -81,6 +86,6 @@ def test_numbers_of_questions_are_all_there_are() -> None:
     kinds = {name: (dtype, dimensions) for name, dtype, dimensions in system.fields()}
     assert kinds["by_q"] == (np.dtype("f8"), 2)
     assert kinds["carried"] == (CARRIED, 1)
-    assert kinds["press_G"] == (np.dtype("f8"), 3)
+    assert kinds["contact_G"] == (np.dtype("f8"), 3)
     assert kinds["pair_order"] == (np.dtype("i8"), 1)
     assert kinds["table"] == (GUARD, 1)

@@ -48,7 +48,7 @@ ARRAYS = {
     "CARRIED": "end:6 between:6",
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
-    "PRESS": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
+    "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
     "TOLD": "key:2 p:3 n:3 force:3",
     "BODY_WORK": "p_WB:3 R_WB:9 V_WB:6 com:3",
     "JOINT_WORK": "force:6 p_WJ:3 components:12",
@@ -59,9 +59,10 @@ CODES = {
     "NO_SIDE_SLIP KNIFE_EDGE ROLLING ROLLING_OPEN SAME_VELOCITY GEAR": range(1, 7),
     "PLANE SPHERE CAPSULE BOX CYLINDER ELLIPSOID MESH": range(7),
     "FACE LINE BALL ROUND": range(4),
-    "OPEN STICK SLIP CREEP": range(4),
+    "OPEN STICK SLIP SLOW_SLIP": range(4),
     "SPRING TORSION WRENCH DRAG": range(4),
-    "GUARD_PROGRAM GUARD_STOP GUARD_RUB GUARD_HOLD GUARD_GAP GUARD_PULL GUARD_CONE GUARD_SLIP GUARD_CREEP": range(9),
+    "GUARD_PROGRAM GUARD_STOP GUARD_FRICTION GUARD_HOLD": range(4),
+    "GUARD_GAP GUARD_PULL GUARD_CONE GUARD_SLIP GUARD_SLOW_SLIP": range(4, 9),
     "DISARMED ARMED WAITING_TO_LEAVE": range(3),
     "CLEAR WITHIN SAMPLED": range(3),
     "SPAN_SECONDS SPAN_AT SPAN_ARMED SPAN_HEADER": range(4),
@@ -167,8 +168,8 @@ def shapes(arrays: object) -> dict[str, tuple[int, ...]]:
 ALWAYS: dict[str, tuple[int, ...]] = {
     "links": (5,), "freedoms": (13,), "blocks": (3,), "rows": (7,), "touches": (0,), "points": (0,), "near": (0,),
     "near_points": (0,), "near_poses": (2, 12), "near_cores": (13, 3), "feedback": (1, 0), "feedback_order": (0,),
-    "bodies": (11,), "joints": (23,), "contacts": (29,), "forces": (2,), "one": (1,), "coordinate": (19,),
-    "rate": (19,), "torque": (19,), "control": (19,), "stopping": (19,), "rubbing": (19,), "J": (41,), "keeps": (7,),
+    "bodies": (11,), "joints": (23,), "rules": (29,), "forces": (2,), "one": (1,), "coordinate": (19,),
+    "rate": (19,), "torque": (19,), "control": (19,), "stopping": (19,), "friction": (19,), "J": (41,), "keeps": (7,),
     "G": (31, 31), "fronts": (5,), "ids": (43,), "pile": (47,), "K": (31, 6), "front": (31,), "rim_G": (37, 37),
     "rim_K": (37, 6), "rim": (37,), "basis": (8, 6), "N": (7, 7), "stack": (64,), "late": (2, 1), "late_order": (1,),
     "jets": (64, 3), "moved": (13,), "saved": (17,), "stage": (32,), "row": (101,), "reply": (1,), "spans": (5,),
@@ -179,9 +180,9 @@ EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
     "stages": (11, 0), "shape": (2, 0), "newton": (1,),
     "steps": (20, 0), "own": (0, 0), "laws": (0, 3), "boxes": (0, 6), "stepped": (1,),
-    "press_P": (0, 3), "press_z": (0, 3), "press_d": (0, 2), "press_G": (0, 3, 3), "press_support": (0, 0),
-    "press_R": (0, 0), "press_p": (0, 3), "press_best": (0, 3), "press_awake": (2, 0), "press_at": (0, 0),
-    "push_step": (4, 0), "press_shape": (3, 1),
+    "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
+    "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
+    "push_step": (4, 0), "contact_shape": (3, 1),
 }  # fmt: skip
 
 
@@ -234,24 +235,26 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     work = stepping_work(structure.tables, 10, 3, 12)
     width = 12
     assert shapes(work) == {
-        "laws": (0, 3), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "wandered": (5,),
-        "calm": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "press_touch": (10,),
-        "presses": (10,), "pressed": (10,), "told": (30,), "stepped": (1,), "press_P": (10, 3), "press_z": (10, 3),
-        "press_d": (10, 2), "press_G": (10, 3, 3), "press_support": (10, width), "press_U": (10 * 3 * width,),
-        "press_R": (30, 12), "press_p": (10, 3), "press_best": (10, 3), "press_off": (10,), "press_chosen": (10,),
-        "press_tree": (12,), "press_awake": (2, 12), "press_place": (12,), "press_at": (10, width),
-        "push_step": (4, 12), "press_shape": (3, 13), "press_matrix": (144,), "push": (12,),
+        "laws": (0, 3), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
+        "unchanged": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "contact_touch": (10,),
+        "contacts": (10,), "last_contacts": (10,), "told": (30,), "stepped": (1,), "contact_P": (10, 3),
+        "contact_z": (10, 3),
+        "contact_d": (10, 2), "contact_G": (10, 3, 3), "contact_support": (10, width), "contact_U": (10 * 3 * width,),
+        "contact_R": (30, 12), "contact_p": (10, 3), "contact_best": (10, 3), "contact_off": (10,),
+        "contact_chosen": (10,),
+        "contact_tree": (12,), "contact_awake": (2, 12), "contact_place": (12,), "contact_at": (10, width),
+        "push_step": (4, 12), "contact_shape": (3, 13), "contact_matrix": (144,), "push": (12,),
     }  # fmt: skip
-    assert work["press_tree"].tolist() == [0] * 6 + [6] * 6
+    assert work["contact_tree"].tolist() == [0] * 6 + [6] * 6
     assert work["end_links"].R[:2].tolist() == [np.eye(3).ravel().tolist(), [0.0] * 9]
     met = structure.tables._replace(
         meetings=model.table(model.MEETING, 4), shapes=model.table(model.SHAPE, 6), rows=structure.tables.rows[:0]
     )
     more = stepping_work(met, 2, 0, 12)
     assert more["laws"].shape == (4, 3) and more["boxes"].shape == (6, 6) and more["reach"].shape == (6,)
-    assert more["press_R"].shape == (6, 0) and more["told"].shape == (0,)
+    assert more["contact_R"].shape == (6, 0) and more["told"].shape == (0,)
     short = structure.tables._replace(links=structure.tables.links[:2])
-    assert stepping_work(short, 2, 0, 12)["press_support"].shape == (2, 4)  # both sides, two freedoms each
+    assert stepping_work(short, 2, 0, 12)["contact_support"].shape == (2, 4)  # both sides, two freedoms each
 
 
 def test_a_stepper_has_room_for_a_state_and_its_guards() -> None:

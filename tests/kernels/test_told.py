@@ -16,10 +16,10 @@ from sim.kernels.watched import (
     ARMED,
     DISARMED,
     GUARD,
+    GUARD_FRICTION,
     GUARD_GAP,
     GUARD_HOLD,
     GUARD_PROGRAM,
-    GUARD_RUB,
     GUARD_STOP,
     WAITING_TO_LEAVE,
 )
@@ -288,8 +288,8 @@ def test_drives_and_holds_give_torques_to_their_columns() -> None:
     rows.low, rows.high = (np.array(e, float) for e in zip(*ends, strict=True))
     coordinate = np.linspace(2.0, 3.0, 11)
     coordinate[8:] = 0.48, 0.6, -0.64
-    stopping, rubbing, torque = np.full(11, 0.1), np.full(11, 0.2), np.full(11, 0.3)
-    plain(observe.drive_torques)(rows, coordinate, work, stopping, rubbing, torque)
+    stopping, friction, torque = np.full(11, 0.1), np.full(11, 0.2), np.full(11, 0.3)
+    plain(observe.drive_torques)(rows, coordinate, work, stopping, friction, torque)
     given = 0.5 * np.array([0, 3.0, -4, 5, -6, 7, -8, 2, 0, 0, 0])
     turn = 0.75 * coordinate
     turn[:8] = 0.0
@@ -297,7 +297,7 @@ def test_drives_and_holds_give_torques_to_their_columns() -> None:
     stopped = np.isin(np.arange(11), [2, 5, 7])
     np.testing.assert_allclose(stopping, 0.1 + np.where(stopped, given, 0.0) + turn, rtol=1e-13)
     rubbed = np.isin(np.arange(11), [3, 4, 6])
-    np.testing.assert_allclose(rubbing, 0.2 + np.where(rubbed, given, 0.0), rtol=1e-13)
+    np.testing.assert_allclose(friction, 0.2 + np.where(rubbed, given, 0.0), rtol=1e-13)
 
 
 def test_a_row_holds_every_number_in_its_place() -> None:
@@ -315,10 +315,10 @@ def test_a_row_holds_every_number_in_its_place() -> None:
     y = rng.normal(size=6)
     layout = np.array([1, 33, 48, 92, 100, 116, 120])
     row = np.full(139, 99.0)
-    coordinate, rate, torque, stopping, rubbing = columns
+    coordinate, rate, torque, stopping, friction = columns
     work = SimpleNamespace(
         bodies=bodies, joints=joints, forces=f, points=points, one=one, coordinate=coordinate, rate=rate, torque=torque,
-        stopping=stopping, rubbing=rubbing,
+        stopping=stopping, friction=friction,
     )  # fmt: skip
     plain(observe.write_sample)(work, layout, 0.4, y, row)
     expected = [0.4]
@@ -345,7 +345,16 @@ def watched() -> tuple:
     guards, stops, columns, rows, row_work = table(GUARD, 8), table(STOP, 2), table(COLUMN, 3), table(ROW, 3), table(
         ROW_WORK, 3
     )  # fmt: skip
-    guards.kind = [GUARD_PROGRAM, GUARD_PROGRAM, GUARD_STOP, GUARD_RUB, GUARD_HOLD, GUARD_HOLD, GUARD_GAP, GUARD_STOP]
+    guards.kind = [
+        GUARD_PROGRAM,
+        GUARD_PROGRAM,
+        GUARD_STOP,
+        GUARD_FRICTION,
+        GUARD_HOLD,
+        GUARD_HOLD,
+        GUARD_GAP,
+        GUARD_STOP,
+    ]
     guards.owner, guards.direction = [0, 1, 1, 2, 0, 1, 0, 0], [1, -1, -1, 1, -1, 1, 1, 1]
     guards.allowed = [9.0, 9.0, 0.1, 0.2, 0.3, 0.4, 9.0, 0.05]
     guards.armed = [DISARMED, ARMED, ARMED, ARMED, ARMED, ARMED, ARMED, WAITING_TO_LEAVE]
@@ -358,9 +367,9 @@ def watched() -> tuple:
     )  # fmt: skip
     work = SimpleNamespace(
         coordinate=np.array([0.7, 0.8, 0.9]), rate=np.array([1.0, 2.0, -3.0]), rows=row_work, stack=np.zeros(4),
-        torque=None, links=None, bodies=None, joints=None, contacts=None, one=None,
+        torque=None, links=None, bodies=None, joints=None, rules=None, one=None,
     )  # fmt: skip
-    control = SimpleNamespace(rubbing=np.array([0.1, 0.2, -0.5]))
+    control = SimpleNamespace(friction=np.array([0.1, 0.2, -0.5]))
     expected = [-1.0, -0.25, 0.2 - 0.1, 3.0 - 0.2, -1.5 - 0.3, 2.0 - 0.4, math.nan, -1.0]
     return guards, tables, work, control, expected
 

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 
 from sim.kernels.rows import touches as kernels
 from sim.kernels.scratch import BLOCK_WORK, CONTACT_WORK, LINK_WORK, ROW_WORK, TOUCH_WORK
-from sim.kernels.shapes import BOX, CAPSULE, CREEP, CYLINDER, ELLIPSOID, MEETING, SLIP, SPHERE, STICK, TOUCH
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MEETING, SLIP, SLOW_SLIP, SPHERE, STICK, TOUCH
 from sim.kernels.tables import BLOCK, ROW, table
-from sim.kernels.watched import GUARD_CONE, GUARD_CREEP, GUARD_PULL, GUARD_SLIP
+from sim.kernels.watched import GUARD_CONE, GUARD_PULL, GUARD_SLIP, GUARD_SLOW_SLIP
 from tests.contact.solids import meet, random_pair
 from tests.kernels.moving import FRAMES
 from tests.kernels.plain import plain
@@ -36,7 +36,7 @@ class Rolling:
         self.touches = table(TOUCH, 4)
         for k in range(4):
             self.touches[k] = meeting.touches[0]
-        self.touches.mode, self.touches.block = [STICK, STICK, CREEP, SLIP], [2, -1, 3, 0]
+        self.touches.mode, self.touches.block = [STICK, STICK, SLOW_SLIP, SLIP], [2, -1, 3, 0]
         self.x, self.R = meeting.x, meeting.R.reshape(3, 3, 3)
         self.V, self.A = rng.normal(size=(2, 3, 6))
         self.V[0] = self.A[0] = 0.0
@@ -163,7 +163,7 @@ def test_sliding_goes_on_from_how_it_began(speed: float, angle: float) -> None:
 
 def test_directions_of_sliding_are_kept_where_something_slides() -> None:
     touches, points = table(TOUCH, 5), table(TOUCH_WORK, 5)
-    touches.mode = [SLIP, CREEP, SLIP, SLIP, STICK]
+    touches.mode = [SLIP, SLOW_SLIP, SLIP, SLIP, STICK]
     points.slip = unit(np.array([0.5, -0.3, 0.8]))
     points.u = np.array([1.01e-6, 1.0, 0.99e-6, -1.0, 2.0])[:, None] * points.slip
     plain(kernels.go_on_sliding)(touches, points)
@@ -178,7 +178,7 @@ def test_directions_of_sliding_are_kept_where_something_slides() -> None:
 class Rubbing:
     """Points on links of their own, with forces of rows, as the sums below write them out."""
 
-    modes = (SLIP, STICK, CREEP, SLIP)
+    modes = (SLIP, STICK, SLOW_SLIP, SLIP)
 
     def __init__(self, seed: int = 2):
         rng = np.random.default_rng(seed)
@@ -255,7 +255,7 @@ def test_points_that_creep_are_told_from_others() -> None:
     assert plain(kernels.creeps)(one.touches)
     one.touches.mode[2] = SLIP
     assert not plain(kernels.creeps)(one.touches)
-    one.touches.mode[:] = [CREEP, STICK, STICK, STICK]
+    one.touches.mode[:] = [SLOW_SLIP, STICK, STICK, STICK]
     assert plain(kernels.creeps)(one.touches)
 
 
@@ -312,4 +312,4 @@ def test_a_creep_ends_where_it_stops_is_fast_or_goes_another_way(speed: float, t
     t1, t2, n = one.points.t1[2], one.points.t2[2], one.points.n[2]
     one.points.u[2] = speed * t1 + 0.3 * t2 - 0.2 * n
     one.points.slip[2] = np.sqrt(1.0 - turned**2) * t1 + turned * t2
-    assert plain(kernels.touch_guard)(GUARD_CREEP, 2, one.touches, one.points) == pytest.approx(value, abs=1e-15)
+    assert plain(kernels.touch_guard)(GUARD_SLOW_SLIP, 2, one.touches, one.points) == pytest.approx(value, abs=1e-15)

@@ -30,13 +30,13 @@ def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx
         x[rest] = np.linalg.lstsq(rows[:, rest], aim - rows[:, free] @ x[free], rcond=1e-9)[0]
         return x
 
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     move = np.zeros(len(v))
     move[positions] = dx[: len(positions)]
     J = mechanism.jacobian()[mechanism.hard() & (structure.tables.rows.locked != RATES_ONLY)]
     add_freedoms(links, depends(J, positions, np.zeros(len(J)), move), 1.0, q)
     assert close_positions(mechanism, q, np.zeros(len(v), bool))
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     v[rates] += dx[len(positions) :]
     J = mechanism.jacobian()[mechanism.hard()]
     v = depends(J, rates, mechanism.wanted()[mechanism.hard()], v)

@@ -191,8 +191,8 @@ MISTAKES = (
     ),
     Mistake(
         "sim/kernels/forces.py",
-        "if most > 0.0 and backward(columns, rubbing, rate, c) < -STILL:",
-        "if most > 0.0 and backward(columns, rubbing, rate, c) > STILL:",
+        "if most > 0.0 and backward(columns, friction, rate, c) < -STILL:",
+        "if most > 0.0 and backward(columns, friction, rate, c) > STILL:",
         "friction keeps its first direction",
         ("tests/nonholonomic/test_thresholds.py::test_friction_follows_a_slip_that_goes_round",),
     ),
@@ -214,8 +214,8 @@ MISTAKES = (
     ),
     Mistake(
         "sim/kernels/integrators/stepping.py",
-        ">= (1.0 - SLIDES) * pressed.friction[k] * P[0]",
-        ">= (1.0 + SLIDES) * pressed.friction[k] * P[0]",
+        ">= (1.0 - SLIDES) * last_contacts.friction[k] * P[0]",
+        ">= (1.0 + SLIDES) * last_contacts.friction[k] * P[0]",
         "time steps tell that what slides sticks",
         ("tests/contact/test_told_in_steps.py::test_points_are_told_to_slide_where_they_do",),
     ),

@@ -276,7 +276,7 @@ def test_how_low_a_body_reaches_is_seen_at_points_of_its_shape(shape: str, size:
     model = compile(load_text(SHAPES.replace("SHAPE", f"{{{shape}}}")))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     rng = np.random.default_rng(7)
     unit = rng.normal(size=(200_000, 3))
     unit /= np.linalg.norm(unit, axis=1)[:, None]

@@ -157,7 +157,7 @@ def test_large_mechanisms_are_closed_as_small_ones_are(fixed: list[int], monkeyp
         assert np.array_equal(q[mask], off[mask])
         worst = np.abs(mechanism.work.rows.phi[mechanism.hard()]).max()
         assert (worst < 1e-11) == closed
-        mechanism.look(q, np.zeros(n))
+        mechanism.update(q, np.zeros(n))
         assert np.abs(mechanism.work.rows.phi[mechanism.hard()]).max() == worst
         ends.append(q)
     assert ends[0] == pytest.approx(ends[1], abs=2e-3)  # the same pose, but for what is nearest in two metrics

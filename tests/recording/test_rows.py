@@ -9,7 +9,7 @@ import pytest
 
 from sim.assembly.start import first_structure
 from sim.kernels.scratch import TOLD
-from sim.kernels.shapes import CREEP, SLIP, STICK
+from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
 from sim.kernels.tables import table
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
@@ -157,7 +157,8 @@ def test_points_of_contact_are_told_of_the_pairs_first_and_second_shape(model: M
     bodies = [tuple(model.solids[n].body for n in (pair.first, pair.second)) for pair in model.pairs]
     assert bodies == [(0, 1), (0, 2), (1, 2)]
     points = (
-        Point(0, (world, a), (3, 4), STICK, 1), Point(2, (b, a), (5, 6), CREEP, 0), Point(2, (a, b), (7, 8), SLIP, -1),
+        Point(0, (world, a), (3, 4), STICK, 1), Point(2, (b, a), (5, 6), SLOW_SLIP, 0), Point(2, (a, b), (7, 8),
+        SLIP, -1),
     )  # fmt: skip
     touching = replace(structure, touches=points)  # type: ignore[arg-type]
     maker = Rows(model)
@@ -191,7 +192,7 @@ def test_presses_of_time_steps_are_told_likewise(model: Model, structure: Struct
     told.slides[:], told.t[:] = (1, 0, 0), (0.2, 0.3, 0.1)
     rng = np.random.default_rng(3)
     told.p[:], told.n[:], told.force[:] = rng.normal(size=(3, 3, 3))
-    found = Rows(model).presses(np.array([0.1, 0.2, 0.3]), told, met)
+    found = Rows(model).contacts(np.array([0.1, 0.2, 0.3]), told, met)
     assert found["row"].tolist() == [1, 2, 0] and found["pair"].tolist() == [2, 2, 0]
     assert found["key"].tolist() == [[2, 1], [3, 4], [5, 6]] and found["mode"].tolist() == [SLIP, STICK, STICK]
     assert found["determinate"].tolist() == [-1] * 3

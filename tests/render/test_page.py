@@ -97,8 +97,8 @@ def test_many_events_are_ticks_and_counted(busy, tmp_path):
 
 
 def test_the_panels_of_a_busy_scene_are_as_high_as_those_of_a_calm_one(busy, tmp_path, drawn):
-    calm = busy.parent / "r.h5"
-    for recording in (calm, busy):
+    unchanged = busy.parent / "r.h5"
+    for recording in (unchanged, busy):
         plots.plot(recording, ["coordinate('axle')", "energy()"], tmp_path / "x.png")
     heights = [made.extent(made.axes[0]).height for made in drawn]
     assert heights[1] > 0.85 * heights[0] > 200

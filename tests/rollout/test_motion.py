@@ -187,7 +187,7 @@ def test_loops_stay_closed():
     mechanism = sim.Simulator(ensemble.model).flow.mechanism
     gaps = []
     for q, v in zip(found.q.reshape(-1, ensemble.nq), found.v.reshape(-1, ensemble.nv), strict=True):
-        mechanism.look(q, v)
+        mechanism.update(q, v)
         J = mechanism.jacobian()
         gaps.append((np.abs(mechanism.work.rows.phi).max(), np.abs(J @ v).max()))
     assert np.max(gaps, axis=0)[0] < 1e-12

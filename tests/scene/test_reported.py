@@ -101,7 +101,7 @@ def flat() -> tuple[Mechanism, np.ndarray]:
     model = compile(load_text(FLAT))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism, begun.q
 
 
@@ -167,7 +167,7 @@ def closed_by_random_joints(seed: int) -> tuple[Mechanism, np.ndarray]:
     model = compile(load_text(scene_text(random_mechanism(rng, 5, 2))))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     return mechanism, begun.q
 
 
@@ -178,7 +178,7 @@ def test_the_matrix_of_the_papers_and_its_drift_are_those_of_the_motion(seed: in
     model, structure = mechanism.model, mechanism.structure
     nv, rng = structure.sizes.v, np.random.default_rng([82, seed])
     v = rng.normal(size=nv)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     J, drift, weight = papers_matrix(mechanism)
     own = [np.arange(*model.columns_of(joint).indices(999)) for joint in structure.loops]
     rates = mechanism.work.rate[np.concatenate(own)].copy()
@@ -203,6 +203,6 @@ def test_the_matrix_of_the_papers_and_its_drift_are_those_of_the_motion(seed: in
     for side in (1e-6, -1e-6):
         near = q.copy()
         add_freedoms(structure.tables.links, v, side, near)
-        mechanism.look(near, v)
+        mechanism.update(near, v)
         ends.append(papers_matrix(mechanism)[0] @ whole)
     assert np.allclose((ends[0] - ends[1]) / 2e-6, drift, rtol=0.0, atol=1e-6 * max(1.0, np.abs(drift).max()))

@@ -165,7 +165,7 @@ def test_elimination_along_the_tree_counts_as_dense_matrices_do(name, parameters
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
     dense = redundancy.acting_by_loop(mechanism, begun.q)
-    mechanism.look(begun.q, np.zeros(len(begun.v)))
+    mechanism.update(begun.q, np.zeros(len(begun.v)))
     by_numpy = np.linalg.matrix_rank(mechanism.jacobian()[mechanism.locked()], tol=1e-8)
     monkeypatch.setattr(redundancy, "is_large", lambda _: True)
     along = redundancy.acting_by_loop(mechanism, begun.q)
@@ -200,7 +200,7 @@ joints:
     model = compile(load_text(text))
     begun = start(model)
     mechanism = Mechanism.of(model, begun.structure)
-    mechanism.look(begun.q, begun.v)
+    mechanism.update(begun.q, begun.v)
     hard, rng = mechanism.placed(), np.random.default_rng(2)
     _, _, Vt = np.linalg.svd(mechanism.jacobian()[hard])
     N, u = Vt[2:].T, np.array([1.0, 0.0, 0.0])
@@ -213,6 +213,6 @@ joints:
         for side in (1e-4, -1e-4):
             near = begun.q.copy()
             add_freedoms(mechanism.structure.tables.links, N @ z, side, near)
-            mechanism.look(near, begun.v)
+            mechanism.update(near, begun.v)
             total += float(u @ mechanism.work.rows.phi[hard]) / 1e-8
         assert z @ Q @ z == pytest.approx(total, rel=1e-3, abs=1e-5)

@@ -17,7 +17,7 @@ def link_jacobians(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
     n = mechanism.structure.sizes.v
     J = np.zeros((mechanism.structure.sizes.links, 6, n))
     for k in range(n):
-        mechanism.look(q, np.eye(n)[k])
+        mechanism.update(q, np.eye(n)[k])
         J[:, :, k] = mechanism.work.links.V
     return J
 
@@ -41,7 +41,7 @@ def inertia_and_bias(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> tupl
     Leaves the mechanism looked at in (q, v).
     """
     J = link_jacobians(mechanism, q)
-    mechanism.look(q, v)
+    mechanism.update(q, v)
     work, inertias = mechanism.work, link_inertias(mechanism)
     M, bias = np.diag(mechanism.structure.tables.freedoms.armature.astype(float)), np.zeros(len(v))
     for b in range(1, len(J)):

@@ -12,8 +12,8 @@ from sim.analysis.verification.rerun import Rerun, _direction, _Enough, _Memory,
 from sim.analysis.verification.verdict import Verdict
 from sim.mechanism.compiler import compile
 from sim.scene.load import load_text
+from sim.simulation.journal import EventRecord
 from sim.simulation.simulator import Simulator
-from sim.simulation.told import EventRecord
 
 
 def block(first: float, count: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:

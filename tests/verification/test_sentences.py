@@ -17,7 +17,7 @@ from sim.analysis.verification.missed import Missed
 from sim.analysis.verification.rerun import Rerun
 from sim.analysis.verification.verdict import Moment, Peak, Verdict
 from sim.recording import ColumnEntry, EventEntry, restoring
-from sim.simulation.told import EventRecord
+from sim.simulation.journal import EventRecord
 
 pytestmark = pytest.mark.fast
 

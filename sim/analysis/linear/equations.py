@@ -79,7 +79,7 @@ class Equations:
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
         """Return J (rows, nv) of all rows at q."""
-        self.mechanism.look(q, np.zeros(self.nv))
+        self.mechanism.update(q, np.zeros(self.nv))
         return self.mechanism.jacobian()
 
     def choose_rows(self, q: np.ndarray) -> None:

@@ -78,7 +78,7 @@ class Laws:
     def _at_state(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return (columns,) the torques at a real state; the controllers look at the run's own arrays."""
         self.flow.mechanism.t = self.flow.t
-        self.flow.mechanism.look(q, v)
+        self.flow.mechanism.update(q, v)
         out = np.zeros(len(self.flow.model.columns))
         for _, law in self.acting:
             law(self.flow.t, out)

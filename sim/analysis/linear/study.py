@@ -347,7 +347,7 @@ def _error(v: np.ndarray, frame: Frame, laws: Laws, steady: bool) -> float:
 def _pose(looker: Looker, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
     """Return the coordinates of the tree's freedoms by name."""
     links = looker.flow.structure.tables.links
-    looker.mechanism.look(q, v)
+    looker.mechanism.update(q, v)
     of = [int(c) + i for c, nv in zip(links.column[1:], links.nv[1:], strict=True) for i in range(nv)]
     return dict(zip(freedom_names(looker.flow), looker.mechanism.work.coordinate[of].tolist(), strict=True))
 
@@ -373,10 +373,10 @@ def _notes(simulator: Simulator, laws: Laws, engine: float) -> tuple[str, ...]:
         out.append(f"controller {name!r} is a function in Python: differentiated by central differences")
     for item in simulator.now.controllers.sampled:
         out.append(f"controller {item.use.name!r} is sampled: what it holds is held still")
-    if flow.structure.holds:
-        held = sorted({flow.model.column_names[hold.column] for hold in flow.structure.holds})
+    if flow.structure.bounds:
+        held = sorted({flow.model.column_names[hold.column] for hold in flow.structure.bounds})
         out.append(f"held by stops or friction, and still: {', '.join(held)}")
-    if np.any(flow.control.rubbing):
+    if np.any(flow.control.friction):
         out.append("friction of joints that move keeps its size and sense")
     return tuple(out)
 

@@ -1,6 +1,6 @@
 """Every number of a recording with its trust: reruns, ledgers, residuals and an oracle of its own.
 
-`sim.verify` is the door.  `oracle` and `joints` share nothing with the kernels: plain numpy over the
+`sim.verify` is where to begin.  `oracle` and `joints` share nothing with the kernels: plain numpy over the
 poses and velocities that a recording holds.
 """
 

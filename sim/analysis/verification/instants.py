@@ -95,8 +95,8 @@ class Witness:
             flow.stepper.y[:nq], flow.stepper.y[nq : nq + nv] = epoch.q[k], epoch.v[k]
             flow.stepper.clock[T] = self.seen.recording.time[row]
             flow.control.turn[:] = np.nan_to_num(self.seen.recording.array("joints/coordinate")[row])
-            rubs = np.flatnonzero(flow.control.rubbing)  # rows are told later: friction may have turned since
-            flow.control.rubbing[rubs] = self.seen.recording.array("joints/friction_torque")[row, rubs]
+            rubs = np.flatnonzero(flow.control.friction)  # rows are told later: friction may have turned since
+            flow.control.friction[rubs] = self.seen.recording.array("joints/friction_torque")[row, rubs]
             flow.observe()
             self.found.append(self._compare(row, flow))
         finally:

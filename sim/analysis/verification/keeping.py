@@ -10,7 +10,7 @@ class Kept:
 
     def __init__(self, flow: Flow):
         stepper, control = flow.stepper, flow.control
-        arrays = [stepper.y, stepper.clock, stepper.count, control.turn, control.rubbing, *flow.work]
+        arrays = [stepper.y, stepper.clock, stepper.count, control.turn, control.friction, *flow.work]
         self.pairs = [(array, array.copy()) for array in arrays if array.size]
 
     def restore(self) -> None:

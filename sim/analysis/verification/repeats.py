@@ -23,7 +23,7 @@ from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.verdict import Moment, Verdict
 from sim.recording import RecordingError
 from sim.recording.format import row_names
-from sim.simulation.told import EventRecord
+from sim.simulation.journal import EventRecord
 
 # A rerun that is not equal to the bit may be off by so many error bars, and by this of the largest value.
 BARS, REPEATED = 10.0, 1e-9
@@ -125,13 +125,13 @@ def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
                 changed.append("raw states")
                 break
     events = recording.events
-    again = [(h.time, h.name, h.kind, h.caption, h.lost, h.impulse, h.text) for h in same.happenings[: len(events)]]
+    again = [(h.time, h.name, h.kind, h.caption, h.lost, h.impulse, h.text) for h in same.events[: len(events)]]
     if again != [(e.time, e.name, e.kind, e.caption, e.energy_lost, e.impulse, e.text) for e in events]:
         changed.append("events")
     with contextlib.suppress(RecordingError):  # of a program that wrote no impulses
         recorded = recording.impulse.array
         none = np.zeros(recorded.shape[1:])
-        through = [none if h.through is None else h.through for h in same.happenings[: len(events)]]
+        through = [none if h.through is None else h.through for h in same.events[: len(events)]]
         if not all(np.array_equal(a, b) for a, b in zip(recorded, through, strict=False)):
             changed.append("impulses")
     touches = recording.touches
@@ -159,12 +159,12 @@ def compare_events(seen: Seen, verdict: Verdict, same: Rerun) -> EventRecord | N
     What happens after the recording's end does not count.
     """
     events, last = seen.recording.events, float(seen.recording.time[-1])
-    again = [happening for happening in same.happenings if happening.time <= last]
-    for k, happening in enumerate(again):
+    again = [record for record in same.events if record.time <= last]
+    for k, record in enumerate(again):
         event = events[k] if k < len(events) else None
-        if event is None or (event.name, event.kind) != (happening.name, happening.kind):
-            if event is None or happening.time < event.time - REPEATED:
-                return happening
+        if event is None or (event.name, event.kind) != (record.name, record.kind):
+            if event is None or record.time < event.time - REPEATED:
+                return record
             break
     else:
         k = len(again)
@@ -197,19 +197,19 @@ def tell_missed(seen: Seen, verdict: Verdict, same: Rerun, extra: EventRecord | 
     verdict.problems.append(f"missed: {at}")
 
 
-def _is_found(seen: Seen, happening: EventRecord) -> bool:
+def _is_found(seen: Seen, record: EventRecord) -> bool:
     """Tell whether something happens where a value crosses zero, not at a time or at a key."""
-    if happening.kind != "scene":
-        return happening.kind in ("impact", "mode")
-    return any(e.name == happening.name and e.when is not None for e in seen.model.scene.events)
+    if record.kind != "scene":
+        return record.kind in ("impact", "mode")
+    return any(e.name == record.name and e.when is not None for e in seen.model.scene.events)
 
 
 def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -> None:
     """Times of events in the recording beside those of the reruns."""
-    again = same.happenings
+    again = same.events
     later: dict[tuple[str, str], list[float]] = {}
-    for happening in tighter.happenings:
-        later.setdefault((happening.name, happening.kind), []).append(happening.time)
+    for record in tighter.events:
+        later.setdefault((record.name, record.kind), []).append(record.time)
     for k, event in enumerate(seen.recording.events):
         times = later.get((event.name, event.kind), [])
         at = times.pop(0) if times else np.nan

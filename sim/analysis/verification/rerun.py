@@ -12,11 +12,11 @@ from sim.analysis.verification.missed import Missed
 from sim.assembly.loop_closure import close_positions, close_velocities
 from sim.kernels.project import add_freedoms
 from sim.mechanism.model import Model
+from sim.simulation.journal import EventRecord
 from sim.simulation.recorded_runs import follow
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State
-from sim.simulation.told import EventRecord
 
 # What a look at one row finds: called with (row, flow) while the flow has the structure of that row.
 Look = Callable[[int, Simulator], None]
@@ -46,7 +46,7 @@ class Rerun:
     values: dict[str, np.ndarray] = field(default_factory=dict)
     states: list[tuple[int, np.ndarray, np.ndarray]] = field(default_factory=list)
     touches: dict[str, np.ndarray] = field(default_factory=dict)
-    happenings: list[EventRecord] = field(default_factory=list)
+    events: list[EventRecord] = field(default_factory=list)
     ended: str = ""
     missed: list[Missed] = field(default_factory=list)
     looks: int = 0
@@ -64,7 +64,7 @@ class _Memory:
         self.blocks: list[Mapping[str, np.ndarray]] = []
         self.states: list[tuple[int, np.ndarray, np.ndarray]] = []
         self.touches: list[dict[str, np.ndarray]] = []
-        self.happenings: list[EventRecord] = []
+        self.events: list[EventRecord] = []
         self.count, self.last, self.simulator = 0, last, None
         self.wanted, self.look = sorted(rows), look
 
@@ -87,9 +87,9 @@ class _Memory:
     def epoch(self, tree: list[str], loops: list[str], nq: int, nv: int) -> None:
         """Nothing: rows are compared by the names of bodies and joints."""
 
-    def event(self, happening: EventRecord) -> None:
+    def event(self, record: EventRecord) -> None:
         """Keep an event."""
-        self.happenings.append(happening)
+        self.events.append(record)
 
     def rest(self, take: Callable[[], State], finished: bool = False, stopped: bool = False) -> None:
         """Nothing: it is run to its end."""
@@ -132,7 +132,7 @@ def rerun(
     try:
         if start is not None:
             simulator.go_on()
-        follow(simulator, duration, triggers, tell, memory.happenings)
+        follow(simulator, duration, triggers, tell, memory.events)
     except (_Enough, Over):
         pass
     except SimulationError as error:
@@ -141,7 +141,7 @@ def rerun(
     out.values = {name: np.concatenate([block[name] for block in memory.blocks]) for name in names}
     touched = memory.touches[0] if memory.touches else ()
     out.touches = {name: np.concatenate([block[name] for block in memory.touches]) for name in touched}
-    out.states, out.happenings = memory.states, memory.happenings
+    out.states, out.events = memory.states, memory.events
     if looks is not None:
         out.missed, out.looks = looks.finish(), looks.count
     return out
@@ -158,7 +158,7 @@ def _push(simulator: Simulator, size: float) -> None:
     v += size * change
     close_velocities(mechanism, q, v, nowhere)
     flow.q[:], flow.v[:] = q, v
-    flow.look()
+    flow.update()
     flow.restart()
 
 

@@ -10,12 +10,12 @@ import math
 
 from sim.kernels.collision.features import speed_at
 from sim.kernels.collision.separation import axis_of, ball_of, half_axes_of, halves_of, place_shape
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import PLANE
 from sim.kernels.vectors import cross, dot, length, minus, three
 
 
-@door
+@python_kernel
 def sweep_boxes(shapes, link_x, link_R, link_V, margin, dt, box_out, pose_work):
     """World-axis boxes of all shapes, swept through dt [s] and widened by the margin [m]; planes have none.
 
@@ -107,7 +107,7 @@ def box_meets_plane(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_
     return dot(n, away) <= moved + margin
 
 
-@door
+@python_kernel
 def can_meet(shapes, i, j, link_x, link_R, link_V, box, margin, dt, pose_work):
     """Tell whether two shapes can be nearer than twice the margin within dt."""
     if shapes.kind[i] == PLANE:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import BALL, FACE, LINE, ROUND
 from sim.kernels.status import Status
 from sim.kernels.vectors import (
@@ -431,7 +431,7 @@ def put_touch(touches, k, gap, m, y1, y2, point_work):
         n[k, i] = side * m[i]
 
 
-@door
+@python_kernel
 def contact_points(touches, link_x, link_R, link_V, count, point_work):
     """Gap, point, normal, tangents and all their rates for the first `count` contact points.
 
@@ -482,7 +482,7 @@ def keep_start(k, x, R, n, p, touch_work):
                 d_out[k, side, i] = d[i]
 
 
-@door
+@python_kernel
 def remember_starts(link_x, link_R, point_work, count, touch_work):
     """Keep normals, and places on rims, as the start of the next iteration, after an accepted step."""
     for k in range(count):

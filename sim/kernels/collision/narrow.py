@@ -49,7 +49,7 @@ from sim.kernels.collision.sides import (
     put_point,
     put_rim_point,
 )
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import BALL, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND
 from sim.kernels.status import Status
 from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, three, times
@@ -474,7 +474,7 @@ def points_in_front(pair, sought, points):
     return edges_on_edges(pair, sought, count, points)
 
 
-@door
+@python_kernel
 def touching_points(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """Find where two shapes touch: up to eight points, all with a gap of at most `margin` [m].
 

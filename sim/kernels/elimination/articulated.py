@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.jit import kernel, part
+from sim.kernels.jit import inlined, kernel
 
 
 @kernel
@@ -33,7 +33,7 @@ def articulate(links, freedoms, link_work, freedom_work):
     return -1
 
 
-@part
+@inlined
 def release(b, links, freedoms, link_work, freedom_work):
     """Let the freedoms of link b give way and hand what is left of its inertia P up.  Returns as `articulate`."""
     P_out, k, t, above = link_work.P, links.v[b], links.ball[b], links.parent[b]
@@ -59,7 +59,7 @@ def release(b, links, freedoms, link_work, freedom_work):
     return -1
 
 
-@part
+@inlined
 def rigid(own, b, P_out):
     """Begin P of link b with its own inertia, given as (m, m c, J).
 
@@ -75,7 +75,7 @@ def rigid(own, b, P_out):
     P_out[b, 18], P_out[b, 19], P_out[b, 20] = 0.0, 0.0, 0.0
 
 
-@part
+@inlined
 def free_ball(P_out, b, t, g_out, root_out):
     """Let link b turn freely about its origin, world axes x, y, z one after the other; leaves a mass matrix.
 
@@ -118,7 +118,7 @@ def free_ball(P_out, b, t, g_out, root_out):
     return -1
 
 
-@part
+@inlined
 def free_one(P_out, b, k, linear, pitch, armature, axis, g_out, root_out):
     """Let freedom k of link b give way.  Returns whether it has inertia.
 
@@ -160,7 +160,7 @@ def free_one(P_out, b, k, linear, pitch, armature, axis, g_out, root_out):
     return True
 
 
-@part
+@inlined
 def add_square(P_out, b, sign, n0, n1, n2, f0, f1, f2):
     """P <- P + sign g g^T of link b, g = (n, f)."""
     P_out[b, 0] += sign * n0 * n0
@@ -186,7 +186,7 @@ def add_square(P_out, b, sign, n0, n1, n2, f0, f1, f2):
     P_out[b, 20] += sign * f1 * f2
 
 
-@part
+@inlined
 def hand_up(P_out, b, p, d):
     """Add the inertia of link b to that of its parent p, about the parent's origin."""
     dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
@@ -214,7 +214,7 @@ def hand_up(P_out, b, p, d):
         P_out[p, i] += P_out[b, i]
 
 
-@part
+@inlined
 def hand_up_mass(P_out, b, p, d):
     """Add the inertia of link b, of which a ball left a mass matrix, to that of its parent p."""
     dx, dy, dz = d[b, 0], d[b, 1], d[b, 2]
@@ -235,7 +235,7 @@ def hand_up_mass(P_out, b, p, d):
         P_out[p, i] += P_out[b, i]
 
 
-@part
+@inlined
 def crossed(P, b, dx, dy, dz):
     """Return d x (mass matrix of link b), column by column, as nine numbers by rows."""
     xx, yy, zz, xy, xz, yz = P[b, 15], P[b, 16], P[b, 17], P[b, 18], P[b, 19], P[b, 20]
@@ -246,7 +246,7 @@ def crossed(P, b, dx, dy, dz):
     )  # fmt: skip
 
 
-@part
+@inlined
 def add_turned(P_out, p, d, a):
     """Add Z + Z^T to the rotational inertia of link p, column j of Z being d x (row j of a)."""
     (dx, dy, dz), (a00, a01, a02, a10, a11, a12, a20, a21, a22) = d, a
@@ -265,7 +265,7 @@ def inward(links, freedoms, link_work, freedom_work):
         inward_at(b, links, freedoms, link_work, freedom_work)
 
 
-@part
+@inlined
 def inward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `inward` at link b."""
     parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
@@ -309,7 +309,7 @@ def inward_at(b, links, freedoms, link_work, freedom_work):
         F_out[p, 5] += f2
 
 
-@part
+@inlined
 def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
     """Carry a wrench K (moment about b's origin, force) from link b to its ancestor `top`, freedoms giving way.
 
@@ -358,7 +358,7 @@ def outward(links, freedoms, link_work, freedom_work):
         outward_at(b, links, freedoms, link_work, freedom_work)
 
 
-@part
+@inlined
 def outward_at(b, links, freedoms, link_work, freedom_work):
     """Make the step of `outward` at link b."""
     parent, vadr, nv, ball = links.parent, links.v, links.nv, links.ball
@@ -395,7 +395,7 @@ def outward_at(b, links, freedoms, link_work, freedom_work):
     B_out[b, 0], B_out[b, 1], B_out[b, 2], B_out[b, 3], B_out[b, 4], B_out[b, 5] = a0, a1, a2, e0, e1, e2
 
 
-@part
+@inlined
 def wrench_about(block_work, link_work, row, n, r, link):
     """Return the wrench of row r of block n about a link's origin: moment, force."""
     p, x = block_work.p_WM, link_work.x

@@ -36,7 +36,7 @@ from sim.kernels.elimination.pivots import (
     strongest,
     unfelt,
 )
-from sim.kernels.jit import kernel, part
+from sim.kernels.jit import inlined, kernel
 from sim.kernels.system import unpack
 
 
@@ -89,7 +89,7 @@ def eliminate_along(system, choose):
     for b in range(links.parent.size - 1, 0, -1):
         if links.leaf[b]:
             rigid(tree.link_work.I, b, tree.link_work.P)
-        p = gather(b, p, choose, tree, loops, notes, work.pile, front_out)
+        p = collect_front(b, p, choose, tree, loops, notes, work.pile, front_out)
         p = eliminate_at(b, p, choose, rows, length, floor, limit[b], tree.link_work, notes, front_out, work.basis)
         bad = release(b, links, tree.freedoms, tree.link_work, tree.freedom_work)
         if bad >= 0:
@@ -107,7 +107,7 @@ def eliminate_along(system, choose):
     return -1
 
 
-@part
+@inlined
 def open_rows(choose, loops, notes):
     """Start a pass: no row has entered a front; places are forgotten where they are chosen anew."""
     rows, block, a, b = loops.rows, loops.rows.block, loops.blocks.a, loops.blocks.b
@@ -125,7 +125,7 @@ def open_rows(choose, loops, notes):
         one_work.least_pivot[0] = one_work.largest_pivot[0] = 0.0
 
 
-@part
+@inlined
 def join(r, p, row_work, front_out):
     """Give row r a place in a front of p rows unless it has one; a row that comes twice is closed.  Returns p."""
     at_out, row_out, K_out, G_out = front_out.at, front_out.row, front_out.K, front_out.G
@@ -140,8 +140,8 @@ def join(r, p, row_work, front_out):
     return p + 1
 
 
-@part
-def gather(b, p, choose, tree, loops, notes, pile, front_out):
+@inlined
+def collect_front(b, p, choose, tree, loops, notes, pile, front_out):
     """Make the front of link b of what its children handed up and of rows that begin there.  Returns its size.
 
     p: rows that the child which is numbered next left in the front.
@@ -178,7 +178,7 @@ def gather(b, p, choose, tree, loops, notes, pile, front_out):
     return p
 
 
-@part
+@inlined
 def add_compliance(n, first, o, ids, pile, at, G_out):
     """Add n x n mutual compliances that stand in `pile` from o to a front's, lower triangles."""
     for s in range(n):
@@ -191,7 +191,7 @@ def add_compliance(n, first, o, ids, pile, at, G_out):
                 G_out[j, i] += pile[o + n * s + u]
 
 
-@part
+@inlined
 def remove(j, p, front_out):
     """Put row j of a front of p rows last and take it off; the others keep their compliances.  Returns p - 1."""
     q, at_out, row_out, K_out, G_out = p - 1, front_out.at, front_out.row, front_out.K, front_out.G
@@ -210,7 +210,7 @@ def remove(j, p, front_out):
     return q
 
 
-@part
+@inlined
 def eliminate(place, j, p, choose, rows, notes, front_out):
     """Eliminate row j of a front of p rows; k, l and who l belongs to are kept with the row.  Returns p - 1."""
     row_work, one_work, ids_out, J_out = notes.row_work, notes.one_work, notes.ids_out, notes.J_out
@@ -241,7 +241,7 @@ def eliminate(place, j, p, choose, rows, notes, front_out):
     return q
 
 
-@part
+@inlined
 def stiffen(b, r, row_work, P_out):
     """P <- P + k k^T for a row r that was eliminated at link b."""
     k = row_work.k
@@ -249,7 +249,7 @@ def stiffen(b, r, row_work, P_out):
     add_square(P_out, b, 1.0, n0, n1, n2, f0, f1, f2)
 
 
-@part
+@inlined
 def eliminate_at(b, p, choose, rows, length, floor, limit, link_work, notes, front_out, basis_work):
     """Eliminate what is ripe in the front of link b, or what was chosen there.  Returns the rows that wait on."""
     row_work, block_work, front_work, one_work = notes.row_work, notes.block_work, notes.front_work, notes.one_work
@@ -277,7 +277,7 @@ def eliminate_at(b, p, choose, rows, length, floor, limit, link_work, notes, fro
     return p
 
 
-@part
+@inlined
 def keep_own(p, rows, length, floor, row_work, block_work, front_out, basis_work):
     """Take closed rows off a front whose wrenches are sums of others', all without any pivot.  Returns its size.
 
@@ -293,7 +293,7 @@ def keep_own(p, rows, length, floor, row_work, block_work, front_out, basis_work
     return p
 
 
-@part
+@inlined
 def next_kept(place, front, row_work, one_work):
     """Return where the next row of the kept order stands in the front if it is eliminated at this place, or -1."""
     s = one_work.rank[0]
@@ -302,7 +302,7 @@ def next_kept(place, front, row_work, one_work):
     return -1
 
 
-@part
+@inlined
 def give_way(b, p, choose, tree, rows, notes, front_out):
     """Let the freedoms of link b give way under the p rows that wait: x into J, K and G to the parent's side."""
     links, row, K_out, G_out = tree.links, front_out.row, front_out.K, front_out.G
@@ -332,7 +332,7 @@ def give_way(b, p, choose, tree, rows, notes, front_out):
     one_work.filled[0], one_work.listed[0] = m + count * p, n + p
 
 
-@part
+@inlined
 def hand_on(b, p, notes, front_out, pile_out):
     """Put the rows that wait at link b on the pile for its parent."""
     front_work, one_work, row, at_out = notes.front_work, notes.one_work, front_out.row, front_out.at
@@ -352,7 +352,7 @@ def hand_on(b, p, notes, front_out, pile_out):
             pile_out[o + p * s + u] = front_out.G[s, u]
 
 
-@part
+@inlined
 def reach_rim(p, notes, front_out, rim_out):
     """Add the p rows that wait at a root to the rim."""
     row, G, at_out, G_out = front_out.row, front_out.G, front_out.at, rim_out.G
@@ -371,7 +371,7 @@ def reach_rim(p, notes, front_out, rim_out):
     notes.one_work.rim[0] = n
 
 
-@part
+@inlined
 def eliminate_rim(b, choose, rows, floor, limit, notes, rim_out):
     """Eliminate closed rows of the rim after root b was added, or at the end (b = 0) all that have a pivot."""
     row_work, block_work, front_work, one_work = notes.row_work, notes.block_work, notes.front_work, notes.one_work

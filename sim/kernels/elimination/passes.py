@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim.kernels.elimination.articulated import inward_at, outward_at
-from sim.kernels.jit import kernel, part
+from sim.kernels.jit import inlined, kernel
 
 
 @kernel
@@ -19,7 +19,7 @@ def inward_along(links, freedoms, link_work, freedom_work, row_work, front_work,
     answer_rows_of(0, front_work.rim_first[0], front_work.rim_end[0], row_work, ids, J, link_work.F)
 
 
-@part
+@inlined
 def answer_rows_of(b, first, end, row_work, ids, J, F_out):
     """Going inward, answer rows first ... end of the order, which were eliminated at link b (0: in the rim)."""
     order, ip, k, rhs_out = row_work.order, row_work.ip, row_work.k, row_work.rhs
@@ -33,7 +33,7 @@ def answer_rows_of(b, first, end, row_work, ids, J, F_out):
             rhs_out[ids[row_work.ids[r] + i]] -= J[row_work.l[r] + i] * z
 
 
-@part
+@inlined
 def shift_rows(k, count, b, front_work, y, ids, J, row_work):
     """Going inward, take what freedoms k ... of link b do out of the right-hand sides of the rows that wait."""
     p, m, n, rhs_out = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.rhs
@@ -57,7 +57,7 @@ def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work
         forces_of(b, front_work.first[b], front_work.end[b], link_work.B, ids, J, row_work)
 
 
-@part
+@inlined
 def forces_of(b, first, end, B, ids, J, row_work):
     """Going outward, find the forces of rows first ... end, eliminated at link b with acceleration B (0: the rim)."""
     order, k, force_out = row_work.order, row_work.k, row_work.force
@@ -71,7 +71,7 @@ def forces_of(b, first, end, B, ids, J, row_work):
         force_out[r] = row_work.ip[r] * z
 
 
-@part
+@inlined
 def push_freedoms(k, count, b, front_work, row_work, ids, J, y_out):
     """Going outward, add what the forces of the waiting rows do to freedoms k ... of link b."""
     p, m, n, force = front_work.pending[b], front_work.X[b], front_work.ids[b], row_work.force

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sim.kernels.jit import part
+from sim.kernels.jit import inlined
 
 # A closed row waits while its pivot is below this share of its joint's mobility, or of the compliance of the link that
 # it would lock.  Smaller: roundoff of weak rows is taken for rank in later ones.  Larger:
@@ -39,13 +39,13 @@ class Front(NamedTuple):
     G: Any  # (waiting rows, waiting rows) their mutual compliances; the lower triangle
 
 
-@part
+@inlined
 def lost(pivot, r, rows, block_work, floor):
     """Tell whether a pivot of row r is none."""
     return not pivot > max(CUT * block_work.whole[rows.block[r]], floor)
 
 
-@part
+@inlined
 def ripest(b, p, P, front, rows, row_work, block_work, floor):
     """Return the closed row of the front of link b whose pivot is best and good enough, or -1."""
     row, K, G = front.row, front.K, front.G
@@ -65,7 +65,7 @@ def ripest(b, p, P, front, rows, row_work, block_work, floor):
     return at
 
 
-@part
+@inlined
 def unfelt(p, front, rows, row_work, block_work, length, floor):
     """Return a closed row that neither its link nor the links below can answer, or -1."""
     row, K, G = front.row, front.K, front.G
@@ -79,7 +79,7 @@ def unfelt(p, front, rows, row_work, block_work, length, floor):
     return -1
 
 
-@part
+@inlined
 def own_wrenches(p, front, rows, row_work, block_work, length, floor, basis_work):
     """Find the closed rows without any pivot whose wrenches tell most: those of the others are their sums.
 
@@ -107,7 +107,7 @@ def own_wrenches(p, front, rows, row_work, block_work, length, floor, basis_work
     return count, lone
 
 
-@part
+@inlined
 def beside(count, j, K, length, basis_work):
     """Square of what is left of the wrench of row j beside those of a basis; 0 where it is their sum."""
     size = 0.0
@@ -118,7 +118,7 @@ def beside(count, j, K, length, basis_work):
     return left if left > REPEATED * size else 0.0
 
 
-@part
+@inlined
 def is_own(r, count, basis_work):
     """Tell whether row r is among the first of those that `own_wrenches` found."""
     among = False
@@ -127,7 +127,7 @@ def is_own(r, count, basis_work):
     return among
 
 
-@part
+@inlined
 def reduce(count, basis_work):
     """Take out of the last row of a basis what lies along its first ones; returns the square of what is left."""
     left = 0.0
@@ -143,7 +143,7 @@ def reduce(count, basis_work):
     return left
 
 
-@part
+@inlined
 def strongest(p, front, rows, row_work, block_work, floor, cut):
     """Return the closed row whose pivot is the largest share of its joint's mobility, if more than cut, or -1."""
     row, G = front.row, front.G
@@ -156,7 +156,7 @@ def strongest(p, front, rows, row_work, block_work, floor, cut):
     return at
 
 
-@part
+@inlined
 def spent(p, front, rows, row_work, block_work, floor):
     """Return a closed row of the rim whose pivot is lost to the rows before it, or -1."""
     row, G = front.row, front.G

@@ -28,7 +28,7 @@ from sim.kernels.guards.spans import (
     root_slides,
     root_slides_now,
 )
-from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.jit import entry, kernel, spliced
 from sim.kernels.shapes import CAPSULE, CYLINDER, PLANE, SPHERE
 from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
@@ -66,7 +66,7 @@ class Near(NamedTuple):
     core_work: Any
 
 
-@chapter
+@spliced
 def keep_apart(tables, work, m, allowed, stretch):
     """Tell whether two shapes, or what of them is open, keep apart through the span."""
     return keep_apart_in(

@@ -9,7 +9,7 @@ import math
 
 from sim.kernels.guards.curves import curve_of, restrict
 from sim.kernels.integrators.integrate import interpolate
-from sim.kernels.jit import chapter, kernel, story
+from sim.kernels.jit import driver, kernel, spliced
 from sim.kernels.stepper import LOOKS, STEP, T
 from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, WATCH, ask
 from sim.kernels.watched import LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
@@ -29,7 +29,7 @@ SHORTEST, MOST_LOOKS = 1e-12, 2000
 EPSILON = 2.220446049250313e-16  # spacing of floats at 1
 
 
-@chapter
+@spliced
 def state_at(answers, system, stepper, theta):
     """State inside the last step, brought to the constraints, into y_work.  Returns a status."""
     interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
@@ -59,7 +59,7 @@ def copy_numbers(values, values_out):
         values_out[i] = values[i]
 
 
-@story
+@driver
 def first_crossing(answers, system, stepper):
     """Fraction of the last step at which the first guard fires, and which; 2 and -1 without.
 
@@ -102,7 +102,7 @@ def first_crossing(answers, system, stepper):
     return 2.0, -1
 
 
-@story
+@driver
 def search(answers, system, stepper, low, high):
     """Look for the first crossing between two fractions of the step: (fraction, guard), or (2, -1) without.
 
@@ -160,7 +160,7 @@ def search(answers, system, stepper, low, high):
     return found, guard
 
 
-@chapter
+@spliced
 def sets_aside(stepper):
     """Tell whether guards without bounds may be left to the ends of a piece: none fires there."""
     old, new, fires = stepper.guard_old, stepper.guard_new, False
@@ -177,7 +177,7 @@ def set_aside(verdicts, values_out):
             values_out[g] = -1.0
 
 
-@chapter
+@spliced
 def glance_at(answers, system, stepper, theta, light, row, values_out):
     """Values of guards inside a span, on states that are not brought to the constraints.
 
@@ -189,7 +189,7 @@ def glance_at(answers, system, stepper, theta, light, row, values_out):
     glance(answers, system, stepper, t, light, row, values_out)
 
 
-@chapter
+@spliced
 def glance(answers, system, stepper, t, light, row, values_out):
     """See `glance_at`; of the state in y_work."""
     if light:
@@ -204,7 +204,7 @@ def want(verdicts, old, new, values_out):
         values_out[g] = math.nan if verdicts[g] == WITHIN or crosses(old[g], new[g]) else old[g]
 
 
-@chapter
+@spliced
 def unclear(answers, system, stepper, low, high, found, row):
     """Ask which guards are clear in a span; returns how many are not, and how many have no bounds.
 
@@ -231,7 +231,7 @@ def unclear(answers, system, stepper, low, high, found, row):
     return within, sampled
 
 
-@chapter
+@spliced
 def peaks(stepper):
     """Tell whether a guard without bounds may have crossed and returned within the last two pieces, by a parabola."""
     before, old, new = stepper.ahead[LEVELS], stepper.guard_old, stepper.guard_new
@@ -245,7 +245,7 @@ def peaks(stepper):
     return peak
 
 
-@chapter
+@spliced
 def look_for_peak(answers, system, stepper, low, high):
     """Sample the last two pieces more finely; (fraction, guard) of the first crossing in them, or (2, -1)."""
     width = high - low
@@ -269,7 +269,7 @@ def look_for_peak(answers, system, stepper, low, high):
     return theta, guard
 
 
-@chapter
+@spliced
 def sought_back(answers, system, stepper, high):
     """Look for a crossing that is undone before the first sample, by halving the time to that sample.
 
@@ -311,7 +311,7 @@ def sought_back(answers, system, stepper, high):
     return found, 2.0 * found, True
 
 
-@chapter
+@spliced
 def begins_to_cross(answers, system, stepper, high):
     """Tell whether a guard that starts at zero is beyond it at the first sample, or a near one rises toward it."""
     old, new, mid = stepper.guard_old, stepper.guard_new, stepper.guard_mid
@@ -328,14 +328,14 @@ def begins_to_cross(answers, system, stepper, high):
     return False
 
 
-@chapter
+@spliced
 def watch_at(answers, system, stepper, theta, values_out):
     """Values of all guards inside the last step, on states that are not brought to the constraints."""
     interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
     ask(answers, WATCH, system, stepper.clock[T] + theta * stepper.clock[STEP], stepper.y_work, values_out)
 
 
-@chapter
+@spliced
 def narrow(answers, system, stepper, low, high, light, row):
     """Bracket the earliest crossing between two fractions of the step; returns (fraction, guard).
 

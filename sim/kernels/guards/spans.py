@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sim.kernels.dynamics import body_poses, columns, move
 from sim.kernels.guards.curves import on_curve, range_on_curve, rate_between, rate_on_curve, rates_on_curve, shares_at
 from sim.kernels.guards.intervals import interval_of_one, interval_of_two
-from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.jit import entry, kernel, spliced
 from sim.kernels.programs import (
     COM,
     CONSTANT,
@@ -93,7 +93,7 @@ class Moving(NamedTuple):
     path_work: Any  # (links,) from one link to another it hangs on
 
 
-@chapter
+@spliced
 def moving_of(tables, work):
     """Return what `spans` has found of a motion."""
     return Moving(
@@ -412,7 +412,7 @@ def loop_ranges(
 # --- verdicts ---------------------------------------------------------------------------------------
 
 
-@chapter
+@spliced
 def judge(tables, work, guards_out, g, t, stretch, told_out):
     """Verdict on a guard; on gaps it is left to who knows shapes.  One that waits is armed where it has left."""
     kind = guards_out.kind[g]
@@ -474,7 +474,7 @@ def depth_interval(stops, guards, g, coordinate, ranges, seconds, at):
     return min(low, high) - guards.allowed[g], max(low, high) - guards.allowed[g], min(d0, d1), max(d0, d1)
 
 
-@chapter
+@spliced
 def run_on_span(tables, work, program, t, stretch):
     """Interval of a formula; not-a-number where it reads what has no bound.
 

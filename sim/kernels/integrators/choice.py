@@ -19,7 +19,7 @@ import math
 
 from sim.kernels.integrators.dop853 import A
 from sim.kernels.integrators.integrate import DOP853, RADAU_IIA, combine
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import kernel, spliced
 from sim.kernels.stepper import (
     AUTO,
     CALM,
@@ -57,21 +57,21 @@ def rate_of_stages(y_new, before, slope_new, slope_before):
     return math.sqrt(up / down) if down > 0.0 else 0.0
 
 
-@chapter
+@spliced
 def note_rate(stepper, h):
     """Find the rate that the last explicit step met; k[11] is the slope at its last stage, k[12] at its end."""
     combine(stepper.y, h, A[11], 11, stepper.k, stepper.error)
     stepper.clock[RADIUS] = rate_of_stages(stepper.y_new, stepper.error, stepper.k[12], stepper.k[11])
 
 
-@chapter
+@spliced
 def note_cost(stepper, cost):
     """Add what a trial step has cost."""
     stepper.clock[WINDOW_COST] += cost
     stepper.clock[SPENT] += cost
 
 
-@chapter
+@spliced
 def change(stepper, method, t):
     """Let another method step from here on."""
     clock, count = stepper.clock, stepper.count
@@ -79,7 +79,7 @@ def change(stepper, method, t):
     clock[WINDOW], clock[WINDOW_COST], clock[SPENT], clock[H_BEFORE] = t, 0.0, 0.0, 0.0
 
 
-@chapter
+@spliced
 def watch_explicit(stepper, t, h):
     """Tell whether Radau IIA is to be tried from t, the end of an explicit step."""
     clock, count = stepper.clock, stepper.count
@@ -98,7 +98,7 @@ def watch_explicit(stepper, t, h):
     return True
 
 
-@chapter
+@spliced
 def watch_implicit(stepper, t):
     """Tell whether explicit steps are to go on from t, the end of an implicit step."""
     clock, count = stepper.clock, stepper.count
@@ -122,7 +122,7 @@ def watch_implicit(stepper, t):
     return False
 
 
-@chapter
+@spliced
 def choose(stepper, t, h):
     """Choose the method of the next step, after an accepted one of length h that ended at t; True where it changes."""
     if stepper.count[AUTO] == 0:

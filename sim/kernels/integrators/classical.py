@@ -19,7 +19,7 @@ import math
 
 from sim.kernels.accelerations import act, respond
 from sim.kernels.dynamics import drive_power, follow, rows_now
-from sim.kernels.jit import chapter, entry, kernel
+from sim.kernels.jit import entry, kernel, spliced
 from sim.kernels.motion import write_slope
 from sim.kernels.project import bring_near, bring_rates
 from sim.kernels.spatial import rotation_of, turn_x, turn_z
@@ -110,7 +110,7 @@ def slopes_into_child(links, freedoms, q, v, slope_out):
             put_linear(links, freedoms, minus(along, cross(w, u)), b, slope_out)
 
 
-@chapter
+@spliced
 def stage_slope(system, t, y_out, slope_out):
     """Slope at a stage, whose rates are brought to the constraints first.  Returns a status."""
     tables, control, work, _ = unpack(system)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.integrators.dop853 import E3, E5, A, B, C, D
-from sim.kernels.jit import chapter, kernel
+from sim.kernels.jit import kernel, spliced
 from sim.kernels.status import Status
 from sim.kernels.stepper import FOLLOWS, RTOL, T
 from sim.kernels.system import LEAP, NORM, RADAU, SLOPE, VARIATIONAL, ask
@@ -37,7 +37,7 @@ def combine(y, h, weights, count, k, y_out):
         y_out[i] = y[i] + h * y_out[i]
 
 
-@chapter
+@spliced
 def dop853_step(answers, system, t, h, stepper):
     """Stages 1 to 11 and the step into y_new; k[0] is the slope at the start.  Returns a status."""
     y, k, y_new = stepper.y, stepper.k, stepper.y_new
@@ -60,7 +60,7 @@ def weigh(weights, count, k, e_out):
         e_out[i] = s
 
 
-@chapter
+@spliced
 def dop853_error(answers, system, reply, h, stepper):
     """Error in units of size: the third- and fifth-order estimates combined, of a step without its end slope."""
     weigh(E5, 12, stepper.k, stepper.error)
@@ -74,7 +74,7 @@ def dop853_error(answers, system, reply, h, stepper):
     return abs(h) * five / math.sqrt(five + 0.01 * three)
 
 
-@chapter
+@spliced
 def dop853_dense(answers, system, t, h, stepper):
     """Three more stages, then the coefficients of the interpolant; k[12] is the slope at the end."""
     y, k, dense = stepper.y, stepper.k, stepper.dense
@@ -114,7 +114,7 @@ def interpolate(y, dense, theta, y_out):
         y_out[i] = y[i] + s
 
 
-@chapter
+@spliced
 def rk4_step(answers, system, t, h, stepper):
     """Classical Runge-Kutta step into y_new; k[0] is the slope at the start.  Returns a status."""
     y, k, y_new = stepper.y, stepper.k, stepper.y_new
@@ -131,7 +131,7 @@ def rk4_step(answers, system, t, h, stepper):
     return Status.OK
 
 
-@chapter
+@spliced
 def asked_step(answers, question, system, reply_out, t, h, stepper):
     """Ask for a step of a method that is solved behind an address, into y_new; k[0] is the slope at the start.
 
@@ -144,13 +144,13 @@ def asked_step(answers, question, system, reply_out, t, h, stepper):
     return status
 
 
-@chapter
+@spliced
 def semi_implicit_step(answers, system, reply_out, h, stepper):
     """v+ = v + h a, then q+ = q (+) h v+ (structure-varying-1999, eq. (25)-(29)); see `inertial`."""
     return asked_step(answers, LEAP, system, reply_out, stepper.clock[T], h, stepper)
 
 
-@chapter
+@spliced
 def rattle_step(answers, system, reply_out, t, h, stepper):
     """Solve a variational step into y_new; k[0] is the slope at the start.  Returns a status."""
     n = stepper.y.size
@@ -182,7 +182,7 @@ def trapezoid(h, y, k, y_out):
         y_out[i] = y[i] + 0.5 * h * (k[0, i] + k[12, i])
 
 
-@chapter
+@spliced
 def radau_step(answers, system, reply_out, t, h, stepper):
     """Solve the stages, and make the step into y_new.  Returns (status, error in units of size)."""
     reply_out.h[0], reply_out.follows[0], reply_out.rtol[0] = h, stepper.count[FOLLOWS], stepper.clock[RTOL]

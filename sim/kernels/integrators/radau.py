@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from sim.kernels.integrators.newton import add_product, lengthwise, newton_matrix, spectral_radius, tangent, turn_back
-from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.kinematics import qdot
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.motion import error_norm
@@ -99,7 +99,7 @@ def start_values(h, h_old, old, w_out):
             w_out[s, i] = T_INVERSE[s][0] * a + T_INVERSE[s][1] * b + T_INVERSE[s][2] * c
 
 
-@story
+@driver
 def linearise(system, t, y, base):
     """Derivatives of accelerations and powers at y by differences; base: slope there.  Returns a status."""
     tables, _, work, _ = unpack(system)
@@ -139,7 +139,7 @@ def linearise(system, t, y, base):
     return Status.OK
 
 
-@story
+@driver
 def factorise_pair(system, h):
     """Factors of both Newton matrices for a step.  Returns a status."""
     tables, _, work, _ = unpack(system)
@@ -153,7 +153,7 @@ def factorise_pair(system, h):
     return Status.NOT_SOLVED
 
 
-@story
+@driver
 def solve_real(system, y, r_out):
     """r_out <- (GAMMA / h - J)^-1 r_out at the state y."""
     tables, _, work, _ = unpack(system)
@@ -183,7 +183,7 @@ def solve_real(system, y, r_out):
         r_out[nq + row] = x / s
 
 
-@story
+@driver
 def solve_pair(system, y, first_out, second_out):
     """(first, second) <- ((ALPHA + i BETA) / h - J)^-1 (first + i second) at the state y."""
     tables, _, work, _ = unpack(system)
@@ -218,7 +218,7 @@ def solve_pair(system, y, first_out, second_out):
         first_out[nq + row], second_out[nq + row] = x.real, x.imag
 
 
-@story
+@driver
 def correction(system, t, h, y, k):
     """Slopes at the stages k[1] to k[3], then the correction of the transformed stages into work.stages.
 
@@ -246,7 +246,7 @@ def correction(system, t, h, y, k):
     return Status.OK
 
 
-@chapter
+@spliced
 def size_of(tables, y, three):
     """Root mean square of three rows of numbers, in units of size."""
     total = 0.0
@@ -256,7 +256,7 @@ def size_of(tables, y, three):
     return math.sqrt(total / 3.0)
 
 
-@story
+@driver
 def iterate(system, t, h, y, k_out, rtol):
     """Newton's iteration for the stages k_out[1] to k_out[3].  Returns (status, iterations)."""
     tables, _, work, _ = unpack(system)
@@ -296,7 +296,7 @@ def iterate(system, t, h, y, k_out, rtol):
     return Status.NOT_SOLVED, ITERATIONS
 
 
-@story
+@driver
 def estimate(system, t, h, y, k_out, first):
     """Filtered error of the step into k_out[4]; filtered twice where no step went before.  Returns a status."""
     _, _, work, _ = unpack(system)
@@ -318,7 +318,7 @@ def estimate(system, t, h, y, k_out, first):
     return status
 
 
-@chapter
+@spliced
 def take_over(follows, newton_work, n, k, old_out):
     """Note what the last trial has become: the step before this one, a rejected one, or nothing."""
     newton_work.evaluations[0] = newton_work.factors[0] = newton_work.solves[0] = 0

@@ -11,7 +11,7 @@ open for the share s = gap / (h |u_n*|) of the step, and slides freely for it: f
 One that would close faster than its rest speed gets Newton's restitution of its speed before the step instead.
 Overlaps are taken back by moving the bodies, not by speeds: no energy comes from them.  Joints at rigid stops press
 like frictionless points; soft stops and friction of joints are rows of the same problem, see
-`sim.kernels.unilateral.gathering`.
+`sim.kernels.unilateral.constraint_collection`.
 Loops and constraints hold throughout: they answer impulses, and turn the velocity in two halves.
 """
 
@@ -24,22 +24,29 @@ from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.elimination.articulated import outward
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.inertial import move_on, turn_on
-from sim.kernels.jit import chapter, entry, kernel, part, story
+from sim.kernels.jit import driver, entry, inlined, kernel, spliced
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
 from sim.kernels.scratch import SETTLED
 from sim.kernels.status import Status
 from sim.kernels.system import PUSH, TELL, unpack, vector
-from sim.kernels.unilateral.augmented import bounded
-from sim.kernels.unilateral.gathering import add_stop, block_of, gather_presses, gather_reached, goes_on, rate_of
-from sim.kernels.unilateral.pressing import (
+from sim.kernels.unilateral.augmented_lagrangian import bounded
+from sim.kernels.unilateral.constraint_collection import (
+    add_stop,
+    block_of,
+    collect_contacts,
+    collect_reached,
+    goes_on,
+    rate_of,
+)
+from sim.kernels.unilateral.contact_solver import (
     add_push,
     answer_of,
     choose_all,
     choose_off,
+    contact_rows,
     let_sleep,
-    press_rows,
     problem_of,
     solve_presses,
     wake,
@@ -75,7 +82,7 @@ def stepping(question, system, t, a, b):
     return step_pressed(system, t, work.reply.h[0], vector(a, n), rows[:n], rows[n : 2 * n])
 
 
-@story
+@driver
 def step_pressed(system, t, h, y, slope, y_out):
     """One step of h from y with its slope, into y_out.  Returns a status."""
     tables, _, work, _ = unpack(system)
@@ -90,7 +97,7 @@ def step_pressed(system, t, h, y, slope, y_out):
             return status
     work.one.intact[0] = 0
     columns(system, q, v)
-    status = gather_presses(tables, work, h)
+    status = collect_contacts(tables, work, h)
     if status != Status.OK:
         return status
     for i in range(nq):
@@ -101,12 +108,12 @@ def step_pressed(system, t, h, y, slope, y_out):
     status = turn_on(system, v, h, v_out)
     if status != Status.OK:
         return status
-    status = press_on(system, q, v, h, v_out)
+    status = step_contacts(system, q, v, h, v_out)
     if status != Status.OK:
         return status
     points = work.stepped.points[0]
     if points > 0:
-        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.presses, work.press_P, work.press_z)
+        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.contacts, work.contact_P, work.contact_z)
     note_struck(work, points)
     move_on(tables.links, tables.blocks, h, v_out, y_out[:nq])
     if points > 0:
@@ -115,8 +122,8 @@ def step_pressed(system, t, h, y, slope, y_out):
     return Status.OK
 
 
-@story
-def press_on(system, q, v, h, v_out):
+@driver
+def step_contacts(system, q, v, h, v_out):
     """Add to v_out what all presses change; what is reached by that change only presses, too.  Returns a status."""
     tables, _, work, _ = unpack(system)
     known, v_new = 0, work.moved
@@ -125,10 +132,10 @@ def press_on(system, q, v, h, v_out):
     for _ in range(ROUNDS):
         points = work.stepped.points[0]
         if points > known:
-            press_rows(system, known)
+            contact_rows(system, known)
             state_targets(tables, work, known, v_out, h)
             start_warm(tables, work, known, h)
-            press(system, points)
+            solve_contacts(system, points)
             respond_to_push(system)
             known = points
             for i in range(v.size):
@@ -145,7 +152,7 @@ def press_on(system, q, v, h, v_out):
     return Status.OK
 
 
-@story
+@driver
 def add_overrun(system, q, v, v_new, h):
     """Add what v_new takes bodies and joints beyond and does not press yet; then velocities are those of v again.
 
@@ -155,7 +162,7 @@ def add_overrun(system, q, v, v_new, h):
     stops, points = tables.stops, work.stepped.points[0]
     velocities(tables.links, tables.freedoms, v_new, work.links, work.freedoms)
     if tables.meetings.a.size > 0:
-        status = gather_reached(tables, work, h)
+        status = collect_reached(tables, work, h)
         if status != Status.OK:
             return status
     if stops.joint.size > 0:
@@ -164,7 +171,7 @@ def add_overrun(system, q, v, v_new, h):
         columns(system, q, v_new)
     for s in range(stops.joint.size):
         depth = stop_depth(stops, work.coordinate, s) + h * closing_rate(stops, work.coordinate, work.rate, s)
-        if depth > 0.0 and not is_pressed(work.presses, points, s) and not add_stop(tables, work, s, h):
+        if depth > 0.0 and not is_pressed(work.contacts, points, s) and not add_stop(tables, work, s, h):
             return Status.CROWDED
     if work.stepped.points[0] > points:
         velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
@@ -172,122 +179,129 @@ def add_overrun(system, q, v, v_new, h):
 
 
 @kernel
-def is_pressed(press, points, s):
+def is_pressed(contact, points, s):
     """Tell whether stop s is among the first presses."""
     found = False
     for k in range(points):
-        found = found or (press.meeting[k] < 0 and press.key[k, 0] == s)
+        found = found or (contact.meeting[k] < 0 and contact.key[k, 0] == s)
     return found
 
 
-@chapter
+@spliced
 def state_targets(tables, work, first, v_free, h):
     """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of."""
-    points, press = work.stepped.points[0], work.presses
+    points, contact = work.stepped.points[0], work.contacts
     for k in range(first, points):
         for r in range(3):
-            press.before[k, r] = rate_of(press, k, r, work.links.V)
+            contact.before[k, r] = rate_of(contact, k, r, work.links.V)
     velocities(tables.links, tables.freedoms, v_free, work.links, work.freedoms)
     for k in range(first, points):
         for r in range(3):
-            press.free[k, r] = rate_of(press, k, r, work.links.V)
-        if press.soft[k] == 0.0:
-            shift_open(press, k, h)
+            contact.free[k, r] = rate_of(contact, k, r, work.links.V)
+        if contact.soft[k] == 0.0:
+            shift_open(contact, k, h)
         for r in range(3):
-            press.free[k, r] += press.shift[k, r]
+            contact.free[k, r] += contact.shift[k, r]
 
 
 @kernel
-def shift_open(press_out, k, h):
+def shift_open(contact_out, k, h):
     """Say what the law asks of the rates of press k, whose gap closes within the step at most.
 
     One that comes with speed slides for the share of the step that is over by then: its friction stops the rest.
     """
-    gap, free, before, shift = max(press_out.gap[k], 0.0), press_out.free[k, 0], press_out.before[k, 0], press_out.shift
-    closes = press_out.gap[k] + h * free < 0.0
+    gap, free, before, shift = (
+        max(contact_out.gap[k], 0.0),
+        contact_out.free[k, 0],
+        contact_out.before[k, 0],
+        contact_out.shift,
+    )
+    closes = contact_out.gap[k] + h * free < 0.0
     shift[k, 0] = gap / h
     share = gap / (h * -free) if closes and before < OWN * free else 0.0
-    shift[k, 1], shift[k, 2] = -share * press_out.free[k, 1], -share * press_out.free[k, 2]
-    if closes and press_out.restitution[k] > 0.0 and before < -press_out.rest_speed[k]:
-        shift[k, 0], shift[k, 1], shift[k, 2] = press_out.restitution[k] * before, 0.0, 0.0
+    shift[k, 1], shift[k, 2] = -share * contact_out.free[k, 1], -share * contact_out.free[k, 2]
+    if closes and contact_out.restitution[k] > 0.0 and before < -contact_out.rest_speed[k]:
+        shift[k, 0], shift[k, 1], shift[k, 2] = contact_out.restitution[k] * before, 0.0, 0.0
 
 
-@chapter
+@spliced
 def start_warm(tables, work, known, h):
     """Begin with the forces of the last step, or of what was known to press in this one."""
-    stepped, P = work.stepped, work.press_P
+    stepped, P = work.stepped, work.contact_P
     for k in range(known, stepped.points[0]):
         P[k, 0] = P[k, 1] = P[k, 2] = 0.0
     if known == 0:
-        warm(stepped.before[0], stepped.points[0], work.pressed, h, tables.one.length[0], work.presses, P)
+        warm(stepped.before[0], stepped.points[0], work.last_contacts, h, tables.one.length[0], work.contacts, P)
 
 
 @kernel
-def warm(before, points, pressed_out, h, length, press, P_out):
+def warm(before, points, last_contacts_out, h, length, contact, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
-        if press.kept[k] >= 0:
-            for r in range(press.rows[k]):
-                P_out[k, r] = press.impulse[k, r] * h / press.h[k]
+        if contact.kept[k] >= 0:
+            for r in range(contact.rows[k]):
+                P_out[k, r] = contact.impulse[k, r] * h / contact.h[k]
             continue
         nearest, best = (SAME_POINT * length) ** 2, -1
-        while first < before and 0 <= pressed_out.meeting[first] < press.meeting[k]:  # joints, of -1, stay ahead
+        while (
+            first < before and 0 <= last_contacts_out.meeting[first] < contact.meeting[k]
+        ):  # joints, of -1, stay ahead
             first += 1
         for j in range(first, before):
-            if pressed_out.meeting[j] != press.meeting[k]:
-                if press.meeting[k] >= 0:
+            if last_contacts_out.meeting[j] != contact.meeting[k]:
+                if contact.meeting[k] >= 0:
                     break
                 continue
-            if press.meeting[k] < 0 and pressed_out.key[j, 0] != press.key[k, 0]:
+            if contact.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact.key[k, 0]:
                 continue
             away = 0.0
             for i in range(3):
-                away += (pressed_out.p[j, i] - press.p[k, i]) ** 2
-            if press.meeting[k] < 0:
+                away += (last_contacts_out.p[j, i] - contact.p[k, i]) ** 2
+            if contact.meeting[k] < 0:
                 away = 0.0
-            if away < nearest and pressed_out.count[j] > 0:
+            if away < nearest and last_contacts_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
-            for r in range(press.rows[k]):
-                for s in range(pressed_out.rows[best]):
+            for r in range(contact.rows[k]):
+                for s in range(last_contacts_out.rows[best]):
                     for i in range(3):
-                        share = press.axes[k, 3 * r + i] * pressed_out.axes[best, 3 * s + i]
-                        P_out[k, r] += share * pressed_out.impulse[best, s] * h / pressed_out.h[best]
-            keep_in_law(press, P_out, k)
-            pressed_out.count[best] = 0
+                        share = contact.axes[k, 3 * r + i] * last_contacts_out.axes[best, 3 * s + i]
+                        P_out[k, r] += share * last_contacts_out.impulse[best, s] * h / last_contacts_out.h[best]
+            keep_in_law(contact, P_out, k)
+            last_contacts_out.count[best] = 0
 
 
 @kernel
-def keep_in_law(press, P_out, k):
+def keep_in_law(contact, P_out, k):
     """Let impulse k be within its bounds, with the friction that this allows."""
-    P_out[k, 0] = bounded(press, k, P_out[k, 0])
-    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), press.friction[k] * P_out[k, 0]
+    P_out[k, 0] = bounded(contact, k, P_out[k, 0])
+    size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), contact.friction[k] * P_out[k, 0]
     if size > most:
         P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
 
-@chapter
-def press(system, points):
+@spliced
+def solve_contacts(system, points):
     """Find the impulses of all presses, and what they do together."""
     tables, _, work, _ = unpack(system)
     looped = tables.rows.block.size > 0
-    presses, P, stepped = work.presses, work.press_P, work.stepped
+    contacts, P, stepped = work.contacts, work.contact_P, work.stepped
     for i in range(work.push.size):
         work.push[i] = 0.0
     fastest = 0.0
     for k in range(points):
-        add_push(looped, k, P[k, 0], P[k, 1], P[k, 2], presses, work.press_support, work.press_U, work.press_R,
+        add_push(looped, k, P[k, 0], P[k, 1], P[k, 2], contacts, work.contact_support, work.contact_U, work.contact_R,
                  work.push)  # fmt: skip
         for r in range(3):
-            fastest = max(fastest, abs(presses.free[k, r]))
+            fastest = max(fastest, abs(contacts.free[k, r]))
     made, worst = solve_presses(system, points, ENOUGH * fastest)
     stepped.sweeps[0] += made
     if fastest > 0.0:
         stepped.residual[0] = max(stepped.residual[0], worst / fastest)
 
 
-@chapter
+@spliced
 def respond_to_push(system):
     """vdot: the change of v by the impulses in work.push."""
     tables, _, work, _ = unpack(system)
@@ -301,24 +315,24 @@ def respond_to_push(system):
 
 
 @kernel
-def lost_in(stops, points, h, press, P, z):
+def lost_in(stops, points, h, contact, P, z):
     """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
 
     z holds the shift, and what soft stops give way, too.  These keep what springs do.
     """
     lost = 0.0
     for k in range(points):
-        rate = z[k, 0] - press.shift[k, 0] - press.soft[k] * P[k, 0]
-        lost -= 0.5 * P[k, 0] * (press.before[k, 0] + rate)
-        for r in range(1, press.rows[k]):
-            lost -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r] - press.shift[k, r])
-        if press.soft[k] > 0.0:
-            old, new = min(press.gap[k], 0.0), min(press.gap[k] + h * rate, 0.0)
-            lost -= 0.5 * stops.stiffness[press.key[k, 0]] * (new * new - old * old)
+        rate = z[k, 0] - contact.shift[k, 0] - contact.soft[k] * P[k, 0]
+        lost -= 0.5 * P[k, 0] * (contact.before[k, 0] + rate)
+        for r in range(1, contact.rows[k]):
+            lost -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
+        if contact.soft[k] > 0.0:
+            old, new = min(contact.gap[k], 0.0), min(contact.gap[k] + h * rate, 0.0)
+            lost -= 0.5 * stops.stiffness[contact.key[k, 0]] * (new * new - old * old)
     return lost
 
 
-@chapter
+@spliced
 def note_struck(work, points):
     """Note whether bodies came together in this step, and what contacts took that neither did so nor slid.
 
@@ -327,44 +341,44 @@ def note_struck(work, points):
     stepped = work.stepped
     stepped.struck[0] = 0
     for k in range(points):
-        work.presses.struck[k] = 0
-        if not (work.press_P[k, 0] > 0.0 and work.presses.soft[k] == 0.0 and work.presses.low[k] == 0.0):
+        work.contacts.struck[k] = 0
+        if not (work.contact_P[k, 0] > 0.0 and work.contacts.soft[k] == 0.0 and work.contacts.low[k] == 0.0):
             continue
-        if comes(work.presses, k) and not rolls_on(work.pressed, stepped.before[0], work.presses, k):
-            work.presses.struck[k] = stepped.struck[0] = 1
+        if comes(work.contacts, k) and not rolls_on(work.last_contacts, stepped.before[0], work.contacts, k):
+            work.contacts.struck[k] = stepped.struck[0] = 1
         else:
-            stepped.taken[0] += taken_at(work.presses, work.press_P, work.press_z, k)
+            stepped.taken[0] += taken_at(work.contacts, work.contact_P, work.contact_z, k)
     work.reply.struck[0] = stepped.struck[0]
 
 
 @kernel
-def comes(press, k):
+def comes(contact, k):
     """Tell whether the bodies of press k come together with a speed of their own, not that of this step's forces."""
-    return press.before[k, 0] < OWN * min(press.free[k, 0] - press.shift[k, 0], 0.0)
+    return contact.before[k, 0] < OWN * min(contact.free[k, 0] - contact.shift[k, 0], 0.0)
 
 
 @kernel
-def rolls_on(pressed, before, press, k):
+def rolls_on(last_contacts, before, contact, k):
     """Tell whether press k pressed in the step before, too, and no collision began there: this one would end it."""
     on = False
     for j in range(before):
-        same = pressed.key[j, 0] == press.key[k, 0] and pressed.key[j, 1] == press.key[k, 1]
-        same = same and pressed.meeting[j] == press.meeting[k]
-        on = on or (same and pressed.impulse[j, 0] > 0.0 and pressed.struck[j] == 0)
+        same = last_contacts.key[j, 0] == contact.key[k, 0] and last_contacts.key[j, 1] == contact.key[k, 1]
+        same = same and last_contacts.meeting[j] == contact.meeting[k]
+        on = on or (same and last_contacts.impulse[j, 0] > 0.0 and last_contacts.struck[j] == 0)
     return on
 
 
 @kernel
-def taken_at(press, P, z, k):
+def taken_at(contact, P, z, k):
     """Energy that press k takes [J] where its law takes none: along its normal; where it sticks, across it, too."""
-    taken = -0.5 * P[k, 0] * (press.before[k, 0] + z[k, 0] - press.shift[k, 0])
-    sticks = math.sqrt(P[k, 1] ** 2 + P[k, 2] ** 2) < (1.0 - SLIDES) * press.friction[k] * P[k, 0]
-    for r in range(1, press.rows[k] if sticks else 1):
-        taken -= 0.5 * P[k, r] * (press.before[k, r] + z[k, r] - press.shift[k, r])
+    taken = -0.5 * P[k, 0] * (contact.before[k, 0] + z[k, 0] - contact.shift[k, 0])
+    sticks = math.sqrt(P[k, 1] ** 2 + P[k, 2] ** 2) < (1.0 - SLIDES) * contact.friction[k] * P[k, 0]
+    for r in range(1, contact.rows[k] if sticks else 1):
+        taken -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
     return taken
 
 
-@chapter
+@spliced
 def move_apart(system, points, h, q_out):
     """Take back overlaps by moving the bodies, normal impulses without speeds.
 
@@ -390,7 +404,7 @@ def move_apart(system, points, h, q_out):
     for _ in range(MOVING_SWEEPS):
         worst = 0.0
         for n in range(count):
-            worst = max(worst, move_one(looped, work.press_chosen[n], work.presses, work))
+            worst = max(worst, move_one(looped, work.contact_chosen[n], work.contacts, work))
         if worst <= 0.1 * LEFT:
             break
     respond_to_push(system)
@@ -405,38 +419,38 @@ def overlaps(step_work, points, h):
 
     Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
-    presses, deepest, worst = step_work.presses, 0.0, 0.0
+    contacts, deepest, worst = step_work.contacts, 0.0, 0.0
     for k in range(points):
-        if presses.meeting[k] >= 0:
-            deepest = max(deepest, -presses.gap[k])
-        there = (1.0 - TAKEN_BACK) * min(presses.gap[k] + LEFT, 0.0)
-        gives = presses.soft[k] > 0.0 or presses.low[k] < 0.0
-        presses.before[k, 0] = math.inf if gives else gap_at_end(step_work, k, h) + LEFT - there
-        step_work.press_off[k], step_work.press_d[k, 0] = -presses.before[k, 0], 0.0
-        worst = max(worst, step_work.press_off[k])
+        if contacts.meeting[k] >= 0:
+            deepest = max(deepest, -contacts.gap[k])
+        there = (1.0 - TAKEN_BACK) * min(contacts.gap[k] + LEFT, 0.0)
+        gives = contacts.soft[k] > 0.0 or contacts.low[k] < 0.0
+        contacts.before[k, 0] = math.inf if gives else gap_at_end(step_work, k, h) + LEFT - there
+        step_work.contact_off[k], step_work.contact_d[k, 0] = -contacts.before[k, 0], 0.0
+        worst = max(worst, step_work.contact_off[k])
     return deepest, worst
 
 
-@part
+@inlined
 def gap_at_end(work, k, h):
     """Gap of press k at the end of the step, of the same features; by its rate where bodies rest."""
-    presses, touches, end = work.presses, work.press_touch, work.end_links
-    if presses.meeting[k] >= 0 and presses.kept[k] < 0:
+    contacts, touches, end = work.contacts, work.contact_touch, work.end_links
+    if contacts.meeting[k] >= 0 and contacts.kept[k] < 0:
         status, gap, m, _, _ = place_touch(touches, k, end.x, end.R)
         side = 1.0 if touches.kind[k, 0] <= touches.kind[k, 1] else -1.0
-        if status == Status.OK and side * dot(m, three(presses.axes, k)) > SAME_WAY:
+        if status == Status.OK and side * dot(m, three(contacts.axes, k)) > SAME_WAY:
             return gap
-    return presses.gap[k] + h * (work.press_z[k, 0] - presses.shift[k, 0])
+    return contacts.gap[k] + h * (work.contact_z[k, 0] - contacts.shift[k, 0])
 
 
 @kernel
-def move_one(looped, k, presses, step_work):
+def move_one(looped, k, contacts, step_work):
     """Visit one press; press_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
-    if not step_work.press_G[k, 0, 0] > 0.0:
+    if not step_work.contact_G[k, 0, 0] > 0.0:
         return 0.0
-    old = step_work.press_d[k, 0]
-    gap = presses.before[k, 0] + answer_of(k, presses, step_work.press_support, step_work.press_U, step_work.push)
-    new = max(old - gap / step_work.press_G[k, 0, 0], 0.0)
+    old = step_work.contact_d[k, 0]
+    gap = contacts.before[k, 0] + answer_of(k, contacts, step_work.contact_support, step_work.contact_U, step_work.push)
+    new = max(old - gap / step_work.contact_G[k, 0, 0], 0.0)
     if new != old:
         add_push(
             looped,
@@ -444,94 +458,96 @@ def move_one(looped, k, presses, step_work):
             new - old,
             0.0,
             0.0,
-            presses,
-            step_work.press_support,
-            step_work.press_U,
-            step_work.press_R,
+            contacts,
+            step_work.contact_support,
+            step_work.contact_U,
+            step_work.contact_R,
             step_work.push,
         )
-        step_work.press_d[k, 0] = new
+        step_work.contact_d[k, 0] = new
     return -gap
 
 
-@chapter
+@spliced
 def remember(work, points, h):
     """Keep what pressed, for the next step and for what is recorded of this one."""
-    stepped, before, now = work.stepped, work.pressed, work.presses
+    stepped, before, now = work.stepped, work.last_contacts, work.contacts
     stepped.before[0] = points
     stepped.most[0] = max(stepped.most[0], points)
     stepped.steps[0] += 1
     for k in range(points):
         for i in range(3):
-            now.impulse[k, i] = work.press_P[k, i]
+            now.impulse[k, i] = work.contact_P[k, i]
         now.h[k] = h
         before[k] = now[k]
 
 
-@chapter
+@spliced
 def push_links(tables, work):
     """Add the forces of the last step's presses to wrenches of links and rules; those of joints to torques."""
-    pressed, meetings, contact_out = work.pressed, tables.meetings, work.contacts
+    last_contacts, meetings, contact_out = work.last_contacts, tables.meetings, work.rules
     for k in range(work.stepped.before[0]):
-        a, b = pressed.link[k, 0], pressed.link[k, 1]
-        if pressed.meeting[k] < 0 and push_joint(tables, work, k):
+        a, b = last_contacts.link[k, 0], last_contacts.link[k, 1]
+        if last_contacts.meeting[k] < 0 and push_joint(tables, work, k):
             continue
-        for r in range(pressed.rows[k]):
-            f = pressed.impulse[k, r] / pressed.h[k]
+        for r in range(last_contacts.rows[k]):
+            f = last_contacts.impulse[k, r] / last_contacts.h[k]
             for i in range(6):
-                work.links.wrench[b, i] += f * pressed.K[k, r, i]
-                work.links.wrench[a, i] += f * pressed.K[k, r, 6 + i]
-            m = pressed.meeting[k]
+                work.links.wrench[b, i] += f * last_contacts.K[k, r, i]
+                work.links.wrench[a, i] += f * last_contacts.K[k, r, 6 + i]
+            m = last_contacts.meeting[k]
             if m >= 0:
                 sign = 1.0 if b == meetings.named[m] else -1.0
                 for i in range(3):
-                    contact_out.force[meetings.rule[m], i] += sign * f * pressed.axes[k, 3 * r + i]
+                    contact_out.force[meetings.rule[m], i] += sign * f * last_contacts.axes[k, 3 * r + i]
 
 
 @kernel
 def push_joint(tables, step_work, k):
     """Add the force of press k, a stop or friction, to the torques of its columns; tells whether that is all."""
-    pressed, stops = step_work.pressed, tables.stops
-    s, f = pressed.key[k, 0], pressed.impulse[k, 0] / pressed.h[k]
+    last_contacts, stops = step_work.last_contacts, tables.stops
+    s, f = last_contacts.key[k, 0], last_contacts.impulse[k, 0] / last_contacts.h[k]
     stopped = s < stops.joint.size
     c = stops.column[s] if stopped else s - stops.joint.size
     angle = stopped and stops.angle[s] != 0
     for i in range(3 if angle else 1):
-        torque = f * pressed.axes[k, 3 + i]
+        torque = f * last_contacts.axes[k, 3 + i]
         step_work.torque[c + i] += torque
         if stopped:
             step_work.stopping[c + i] += torque
         else:
-            step_work.rubbing[c + i] += torque
+            step_work.friction[c + i] += torque
     block = block_of(tables.blocks, tables.columns.joint[c])
     first = 3 if tables.columns.linear[c] == 1 and not angle else 0
     for i in range(3 if block >= 0 else 0):
-        step_work.blocks.own[block, first + i] += f * pressed.axes[k, i]
+        step_work.blocks.own[block, first + i] += f * last_contacts.axes[k, i]
     return block < 0
 
 
-@chapter
+@spliced
 def tell(work, t):
     """Keep the points that pressed in the last step for a row of time t."""
-    stepped, pressed, told = work.stepped, work.pressed, work.told
+    stepped, last_contacts, told = work.stepped, work.last_contacts, work.told
     for k in range(stepped.before[0]):
         i = stepped.told[0]
-        if pressed.meeting[k] >= 0 and pressed.impulse[k, 0] > 0.0 and i < told.t.size:
-            put_told(pressed, k, t, told, i)
+        if last_contacts.meeting[k] >= 0 and last_contacts.impulse[k, 0] > 0.0 and i < told.t.size:
+            put_told(last_contacts, k, t, told, i)
             stepped.told[0] += 1
 
 
 @kernel
-def put_told(pressed, k, t, told_out, i):
+def put_told(last_contacts, k, t, told_out, i):
     """Write press k as point i of what rows tell."""
-    told_out.meeting[i], told_out.side[i], told_out.t[i] = pressed.meeting[k], pressed.link[k, 1], t
-    told_out.key[i, 0], told_out.key[i, 1] = pressed.key[k, 0], pressed.key[k, 1]
-    P = three(pressed.impulse, k)
-    told_out.slides[i] = math.sqrt(P[1] ** 2 + P[2] ** 2) >= (1.0 - SLIDES) * pressed.friction[k] * P[0]
+    told_out.meeting[i], told_out.side[i], told_out.t[i] = last_contacts.meeting[k], last_contacts.link[k, 1], t
+    told_out.key[i, 0], told_out.key[i, 1] = last_contacts.key[k, 0], last_contacts.key[k, 1]
+    P = three(last_contacts.impulse, k)
+    told_out.slides[i] = math.sqrt(P[1] ** 2 + P[2] ** 2) >= (1.0 - SLIDES) * last_contacts.friction[k] * P[0]
     for j in range(3):
-        told_out.p[i, j], told_out.n[i, j] = pressed.p[k, j], pressed.axes[k, j]
-        along = P[0] * pressed.axes[k, j] + P[1] * pressed.axes[k, 3 + j] + P[2] * pressed.axes[k, 6 + j]
-        told_out.force[i, j] = along / pressed.h[k]
+        told_out.p[i, j], told_out.n[i, j] = last_contacts.p[k, j], last_contacts.axes[k, j]
+        along = (
+            P[0] * last_contacts.axes[k, j] + P[1] * last_contacts.axes[k, 3 + j] + P[2] * last_contacts.axes[k, 6 + j]
+        )
+        told_out.force[i, j] = along / last_contacts.h[k]
 
 
 __all__ = ["stepping"]

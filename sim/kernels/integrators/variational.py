@@ -41,7 +41,7 @@ import math
 
 from sim.kernels.dynamics import apply_forces, columns, factorise, follow, go_inward, move, solve_loops
 from sim.kernels.forces import loop_columns, tree_columns
-from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.kinematics import poses
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames, residuals, slips
@@ -257,7 +257,7 @@ def largest_of(freedoms, length, change, v):
     return worst
 
 
-@chapter
+@spliced
 def add_torques(tables, control, work, half):
     """Add what the joints' torques give in a time `half` [s] to work.pushed.end."""
     if tables.one.acts[0] or control.acts[0]:
@@ -267,7 +267,7 @@ def add_torques(tables, control, work, half):
                 work.pushed.end[k + i] += half * work.torque[c + i]
 
 
-@story
+@driver
 def leave(system, t, h, q, v):
     """Note the momenta at the start with half a step's impulse: carried.end, pushed.end, rotors.end.
 
@@ -293,7 +293,7 @@ def leave(system, t, h, q, v):
     return status
 
 
-@story
+@driver
 def look_ahead(system, h, q0, q1, v):
     """Find the momenta from q0 to q1, and how far the loops are open there."""
     tables, control, work, _ = unpack(system)
@@ -320,7 +320,7 @@ def closes(rows, length, row_work, one_work):
     return Status.OK
 
 
-@story
+@driver
 def go(system, h, q0, q1_out, v):
     """Iterate for the end of the step from the guess q1_out; needs `leave`, and what drives want at the end.
 
@@ -351,7 +351,7 @@ def go(system, h, q0, q1_out, v):
     return Status.NOT_SOLVED, ITERATIONS
 
 
-@story
+@driver
 def keep_momenta(system):
     """Let carried.between, pushed.end and rotors.end be the momenta that reach the end of the step."""
     tables, _, work, _ = unpack(system)
@@ -362,7 +362,7 @@ def keep_momenta(system):
         work.rotors.end[r] -= work.rows.force[r]
 
 
-@story
+@driver
 def arrive(system, t, h, q, v_out):
     """Iterate for the speeds at the end from the guess v_out; needs `keep_momenta`.  Returns (status, iterations)."""
     tables, control, work, _ = unpack(system)

@@ -15,7 +15,7 @@ import math
 
 from sim.kernels.elimination.articulated import climb, wrench_about
 from sim.kernels.elimination.pivots import CUT, NOTHING
-from sim.kernels.jit import door, kernel, part
+from sim.kernels.jit import inlined, kernel, python_kernel
 from sim.kernels.shapes import CYLINDER, PLANE
 from sim.kernels.spatial import multiply, relative_rotation, swing_of, twist_of
 from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, SWING_ROW, TWIST_ROW, UNIVERSAL_ROW
@@ -25,7 +25,7 @@ from sim.kernels.vectors import across, axis_at, beyond, cross, dot, length, min
 SLOW = 1e-3
 
 
-@door
+@python_kernel
 def block_frames(blocks, link_work, block_work):
     """Joint frames of every loop and their relative motion, into block_work.
 
@@ -157,7 +157,7 @@ def stretched(blocks, n, M, u):
     return out
 
 
-@door
+@python_kernel
 def direction(code, block_work, n):
     """Unit direction of a row, by its code; see `sim.kernels.tables`."""
     F, M = block_work.R_WF, block_work.R_WM
@@ -174,14 +174,14 @@ def direction(code, block_work, n):
     return axis_at(F, n, code % 3)
 
 
-@part
+@inlined
 def tilted_axes(code, block_work, n):
     """Return the axis of F and that of M whose swing or twist a row is about, world axes."""
     k = (code - SWING_ROW) % 3
     return axis_at(block_work.R_WF, n, k), axis_at(block_work.R_WM, n, k)
 
 
-@part
+@inlined
 def tilting(code, block_work, n):
     """Return the direction whose product with the relative angular velocity is the rate of a swing or a twist.
 
@@ -218,7 +218,7 @@ def tilt(code, block_work, n):
     return twist_of(x, y, z, k)
 
 
-@part
+@inlined
 def sideways(code, block_work, n):
     """Direction in the plane z_F in which a wheel with axle y_M, or a blade along x_M, does not slip; not a unit."""
     z = axis_at(block_work.R_WF, n, 2)
@@ -246,7 +246,7 @@ def sideways_rate(code, block_work, n, w_a, w_b):
     return times(1.0 / size, beyond(turning, -dot(e, turning), e))
 
 
-@door
+@python_kernel
 def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of every row, or of those that were kept.
 
@@ -280,13 +280,13 @@ def build_rows(blocks, rows, every, keeps, link_work, block_work, row_work):
             slip_out[r], gamma_out[r] = slip_out[r] + s * rate, gamma_out[r] - s * drift
 
 
-@part
+@inlined
 def pushes(code):
     """Tell whether a direction is of a force, by its code; else of a moment."""
     return code < 3 or AXLE_ROW <= code <= EDGE_ROW
 
 
-@part
+@inlined
 def point(r, code, size, e, row_out):
     """Fill the unit wrench of row r: a force or a moment along e."""
     for i in range(6):
@@ -295,7 +295,7 @@ def point(r, code, size, e, row_out):
     row_out[r, i], row_out[r, i + 1], row_out[r, i + 2] = size * e[0], size * e[1], size * e[2]
 
 
-@part
+@inlined
 def along_row(n, c, blocks, link_work, block_work):
     """Direction in block n by a row's code, the rate along it, and what this rate's derivative is with zero vdot."""
     V, A, x, a, b = link_work.V, link_work.A, link_work.x, blocks.a[n], blocks.b[n]
@@ -383,7 +383,7 @@ def cross_rate(block_work, n, wa0, wa1, wa2, wb0, wb1, wb2):
     )
 
 
-@door
+@python_kernel
 def slips(blocks, rows, block_work, row_work):
     """J v of all rows less the wanted rate, from relative velocities of frames and unit wrenches in `row`."""
     want, slip_out, block = row_work.want, row_work.slip, rows.block
@@ -396,7 +396,7 @@ def slips(blocks, rows, block_work, row_work):
             slip_out[r] -= rows.scale[r] * want[r, 1]
 
 
-@part
+@inlined
 def power(row, r, block_work, n):
     """Return what the wrench of row r does in the relative motion of block n."""
     w, u = block_work.w_FM, block_work.u
@@ -406,7 +406,7 @@ def power(row, r, block_work, n):
     )  # fmt: skip
 
 
-@door
+@python_kernel
 def residuals(blocks, rows, coordinate, block_work, row_work):
     """Position residual of all rows [m]; zero for rows that bind rates only.
 
@@ -613,7 +613,7 @@ def mismatch(blocks, rows, link_work, block_work, row_work):
     return worst / size, at
 
 
-@part
+@inlined
 def answered(n, r, row, blocks, link_work, block_work):
     """Return what the links of block n do along the wrench of row r, and the largest that it could be."""
     A, B, a, b = link_work.A, link_work.B, blocks.a[n], blocks.b[n]

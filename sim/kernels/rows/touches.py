@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 
 from sim.kernels.collision.features import contact_points
-from sim.kernels.jit import door, kernel
-from sim.kernels.shapes import CREEP, SLIP
+from sim.kernels.jit import kernel, python_kernel
+from sim.kernels.shapes import SLIP, SLOW_SLIP
 from sim.kernels.vectors import across, beyond, cross, dot, length, plus, three, times, unit
-from sim.kernels.watched import GUARD_CONE, GUARD_CREEP, GUARD_PULL
+from sim.kernels.watched import GUARD_CONE, GUARD_PULL, GUARD_SLOW_SLIP
 
 # m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
 # that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
@@ -27,7 +27,7 @@ STILL, CLEAR = 1e-6, 8e-6
 FAST, TURNED, STRAIGHT = 1e-4, 0.05, 1e-10
 
 
-@door
+@python_kernel
 def touch_frames(touches, link_work, point_work, block_work):
     """Place every point, and fill the frames of its block: two tangents and the normal, the position off by the gap."""
     x, V, F_out, M_out = link_work.x, link_work.V, block_work.R_WF, block_work.R_WM
@@ -41,7 +41,7 @@ def touch_frames(touches, link_work, point_work, block_work):
         u_out[k, 0] = V[b, 3] + V[b, 1] * r2 - V[b, 2] * r1 - (V[a, 3] + V[a, 1] * s2 - V[a, 2] * s1)
         u_out[k, 1] = V[b, 4] + V[b, 2] * r0 - V[b, 0] * r2 - (V[a, 4] + V[a, 2] * s0 - V[a, 0] * s2)
         u_out[k, 2] = V[b, 5] + V[b, 0] * r1 - V[b, 1] * r0 - (V[a, 5] + V[a, 0] * s1 - V[a, 1] * s0)
-        if touches.mode[k] == CREEP:
+        if touches.mode[k] == SLOW_SLIP:
             frame_of_way(k, point_work)
         else:
             slip_direction(k, point_work)
@@ -120,12 +120,12 @@ def go_on_sliding(touches, point_work):
     """Let the next step begin with the directions of sliding that are now."""
     for k in range(touches.mode.size):
         u, slip = point_work.u, point_work.slip
-        if touches.mode[k] != CREEP and u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
+        if touches.mode[k] != SLOW_SLIP and u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
             for i in range(3):
                 point_work.start[k, i] = slip[k, i]
 
 
-@door
+@python_kernel
 def touch_rows(touches, blocks, rows, every, keeps, link_work, row_work, point_work):
     """Unit wrenches, J v and the wanted J vdot = -Jdot v of rows of contacts, as `constraints.build_rows`.
 
@@ -211,17 +211,17 @@ def rub_all(touches, sign, f, link_work, point_work):
 @kernel
 def creeps(touches):
     """Tell whether any point creeps."""
-    any_creeps = False
+    any_slow_slip = False
     for k in range(touches.mode.size):
-        any_creeps = any_creeps or touches.mode[k] == CREEP
-    return any_creeps
+        any_slow_slip = any_slow_slip or touches.mode[k] == SLOW_SLIP
+    return any_slow_slip
 
 
 @kernel
 def held_across(blocks, touches, row_work):
     """Tell whether points that creep are held across their ways by more than their friction."""
     for k in range(touches.mode.size):
-        if touches.mode[k] == CREEP:
+        if touches.mode[k] == SLOW_SLIP:
             r = blocks.row[touches.block[k]]
             f, beside = row_work.force[r], row_work.force[r + 1]
             if f > 0.0 and abs(beside) > STRAIGHT * touches.friction[k] * f:
@@ -234,7 +234,7 @@ def turn_friction(blocks, touches, row_work, point_work):
     """Turn the friction of points that creep to where it and the force across their ways point together."""
     slip_out, t2 = point_work.slip, point_work.t2
     for k in range(touches.mode.size):
-        if touches.mode[k] == CREEP:
+        if touches.mode[k] == SLOW_SLIP:
             r = blocks.row[touches.block[k]]
             f, beside = row_work.force[r], row_work.force[r + 1]
             share = beside / (touches.friction[k] * f) if f > 0.0 else 0.0
@@ -300,7 +300,7 @@ def touch_guard(kind, k, touches, point_work):
     if kind == GUARD_CONE:
         return point_work.holding[k] - touches.friction[k] * point_work.pressing[k]
     u, start = point_work.u, point_work.start
-    if kind == GUARD_CREEP:
+    if kind == GUARD_SLOW_SLIP:
         return creep_ends(k, point_work)
     return -(u[k, 0] * start[k, 0] + u[k, 1] * start[k, 1] + u[k, 2] * start[k, 2])
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sim.kernels.jit import door, kernel
+from sim.kernels.jit import kernel, python_kernel
 
 # A point's own block counts as singular where a pivot is below this share of its trace; it then moves against an
 # inertia of that share beside, which changes the way to the answer but not the answer.
@@ -68,7 +68,7 @@ class Alone(NamedTuple):
     least: Any
 
 
-@door
+@python_kernel
 def sweep_cones(answers, laws, P_out, z_out, reply_out, sweeps, enough, rate):
     """Visit all points in turn until the residual is small enough, or for a number of sweeps.
 

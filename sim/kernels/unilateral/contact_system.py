@@ -12,7 +12,7 @@ from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
 from sim.kernels.collision.narrow import touching_points
 from sim.kernels.dynamics import free_response, go_inward, solve_loops
-from sim.kernels.jit import chapter, entry, kernel, story
+from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.rows.touches import (
     creeps,
@@ -30,7 +30,7 @@ from sim.kernels.rows.touches import (
 )
 from sim.kernels.shapes import PLANE, SLIP, SPHERE
 from sim.kernels.status import Status
-from sim.kernels.system import GO_ON, PLACE, PRESS, ROWS, RUB, unpack, vector
+from sim.kernels.system import GO_ON, PLACE, POINT_FORCES, ROWS, RUB, unpack, vector
 from sim.kernels.watched import DISARMED, GUARD_GAP
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
@@ -54,15 +54,15 @@ def contact(question, system, t, a, b):
     elif question == GO_ON:
         go_on_sliding(work.touches, work.points)
         remember_starts(work.links.x, work.links.R, work.points, work.touches.mode.size, work.touches)
-    elif question == PRESS:
+    elif question == POINT_FORCES:
         touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
-        sum_forces(work.touches, tables.meetings, work.points, work.contacts)
+        sum_forces(work.touches, tables.meetings, work.points, work.rules)
     else:
         contact_guards(tables, work, guards.table, vector(b, guards.table.kind.size))
     return Status.OK
 
 
-@chapter
+@spliced
 def contact_guards(tables, work, guards, values_out):
     """Values of guards of contacts that are not-a-number yet, at the state that `work` holds; positive: they fired."""
     for g in range(guards.kind.size):
@@ -76,7 +76,7 @@ def contact_guards(tables, work, guards, values_out):
                 values_out[g] = value - guards.allowed[g]
 
 
-@chapter
+@spliced
 def open_gap(m, tables, work):
     """Smallest gap [m] of two shapes beside their closed points; -1 where one of these has left its features."""
     return open_gap_of(
@@ -149,7 +149,7 @@ def is_closed(near, i, touches, m):
     return False
 
 
-@story
+@driver
 def slide_points(system):
     """`respond` where points of contact slide: their friction follows their normal forces, which it changes.
 
@@ -172,7 +172,7 @@ def slide_points(system):
     return status
 
 
-@story
+@driver
 def slide_as_they_are(system, spare):
     """See `slide_points`, each friction along its present direction.
 
@@ -192,7 +192,7 @@ def slide_as_they_are(system, spare):
         if touches.mode[k] >= SLIP:
             lone_friction(system, k)
             least_norm(work.N, spare, work.rows)
-            gather_column(touches, blocks, work.rows, i, S)
+            collect_column(touches, blocks, work.rows, i, S)
             i += 1
     if not factorise_lu(S[:n], work.feedback_order):
         return Status.JAMMED
@@ -216,7 +216,7 @@ def normal_forces(touches, blocks, row_work, f_out):
 
 
 @kernel
-def gather_column(touches, blocks, row_work, column, S_out):
+def collect_column(touches, blocks, row_work, column, S_out):
     """Column of 1 - S from the forces of rows."""
     i = 0
     for k in range(touches.mode.size):
@@ -225,7 +225,7 @@ def gather_column(touches, blocks, row_work, column, S_out):
             i += 1
 
 
-@story
+@driver
 def lone_friction(system, k):
     """Forces of rows to the friction of a unit normal force at sliding point k, and nothing else."""
     tables, _, work, _ = unpack(system)

@@ -63,16 +63,16 @@ class Jump:
     """What happened at an instant, in the order of telling; where nobody listens, rows are not kept."""
 
     listened: bool = True
-    told: list[RowBlock | Epoch | EventRecord] = field(default_factory=list)
+    reports: list[RowBlock | Epoch | EventRecord] = field(default_factory=list)
 
     @property
     def events(self) -> list[EventRecord]:
         """The events among it."""
-        return [one for one in self.told if isinstance(one, EventRecord)]
+        return [one for one in self.reports if isinstance(one, EventRecord)]
 
     def tell(self, journal: Journal) -> None:
         """Tell somebody of all of it."""
-        for one in self.told:
+        for one in self.reports:
             if isinstance(one, RowBlock):
                 if one.touches:
                     journal.contacts(one.touches)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sim.kernels.jit import kernel, part
+from sim.kernels.jit import inlined, kernel
 from sim.kernels.unilateral.cones import off_law
 
 # Stiffness of a press against its own mass, over the step: at first, and where the answer is near; least and most, and
@@ -38,7 +38,7 @@ NEARER, FINER = 0.5, 0.05
 class Problem(NamedTuple):
     """What the laws of a step's presses are asked of, and scratch; shapes as in Work."""
 
-    press: Any
+    contact: Any
     support: Any
     U: Any
     R: Any
@@ -65,13 +65,13 @@ class Problem(NamedTuple):
     matrix: Any
 
 
-@part
+@inlined
 def rates(problem_work, at, y, k):
     """Fill the rates of press k: what is free, and U y, y being indexed by `at`."""
-    U, z0, z1, z2 = problem_work.U, problem_work.press.soft[k] * problem_work.P[k, 0], 0.0, 0.0
-    width, free = at.shape[1], problem_work.press.free
+    U, z0, z1, z2 = problem_work.U, problem_work.contact.soft[k] * problem_work.P[k, 0], 0.0, 0.0
+    width, free = at.shape[1], problem_work.contact.free
     n, s, t = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
-    for i in range(problem_work.press.count[k]):
+    for i in range(problem_work.contact.count[k]):
         v = y[at[k, i]]
         z0 += U[n + i] * v
         z1 += U[s + i] * v
@@ -79,21 +79,21 @@ def rates(problem_work, at, y, k):
     problem_work.z[k, 0], problem_work.z[k, 1], problem_work.z[k, 2] = free[k, 0] + z0, free[k, 1] + z1, free[k, 2] + z2
 
 
-@part
+@inlined
 def off_by(problem_work, at, y, k):
     """Fill the rates of press k and return how far it is from its law [m/s]."""
     rates(problem_work, at, y, k)
-    press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
-    if press.rows[k] == 3:
-        return off_law(G, k, press.friction[k], 0.0, 0, problem_work.d, P, z, k)
+    contact, G, P, z = problem_work.contact, problem_work.G, problem_work.P, problem_work.z
+    if contact.rows[k] == 3:
+        return off_law(G, k, contact.friction[k], 0.0, 0, problem_work.d, P, z, k)
     own = G[k, 0, 0]
-    return abs(P[k, 0] - bounded(press, k, P[k, 0] - z[k, 0] / own)) * own if own > 0.0 else 0.0
+    return abs(P[k, 0] - bounded(contact, k, P[k, 0] - z[k, 0] / own)) * own if own > 0.0 else 0.0
 
 
-@part
-def bounded(press, k, impulse):
+@inlined
+def bounded(contact, k, impulse):
     """Return a normal impulse of press k within its bounds."""
-    return min(max(impulse, press.low[k]), press.high[k])
+    return min(max(impulse, contact.low[k]), contact.high[k])
 
 
 @kernel
@@ -192,13 +192,13 @@ def begin_at_push(problem_work, count):
         take_away(problem_work, k, problem_work.P[k, 0], problem_work.P[k, 1], problem_work.P[k, 2], base)
 
 
-@part
+@inlined
 def take_away(problem_work, k, P0, P1, P2, y_out):
     """y <- y - P U for press k, over the freedoms reached."""
     at, U = problem_work.at, problem_work.U
     width = at.shape[1]
     n, s, t = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
-    for i in range(problem_work.press.count[k]):
+    for i in range(problem_work.contact.count[k]):
         y_out[at[k, i]] -= P0 * U[n + i] + P1 * U[s + i] + P2 * U[t + i]
 
 
@@ -267,15 +267,15 @@ def try_share(problem_work, count, size, rho, share):
 @kernel
 def answer_all(problem_work, count, size, rho):
     """Fill p(y) from the rates, and what is left of y = y0 + sum p(y) U; returns its length."""
-    press, G, P, z = problem_work.press, problem_work.G, problem_work.P, problem_work.z
+    contact, G, P, z = problem_work.contact, problem_work.G, problem_work.P, problem_work.z
     p, y, base, left = problem_work.tried, problem_work.y, problem_work.base, problem_work.left
     for i in range(size):
         left[i] = y[i] - base[i]
     for n in range(count):
         k = problem_work.chosen[n]
-        stiffness = stiffness_of(press, rho, G, k)
-        p[k, 0] = bounded(press, k, P[k, 0] - stiffness * z[k, 0])
-        a, b, length, most = friction_asked(press, stiffness, P, z, p[k, 0], k)
+        stiffness = stiffness_of(contact, rho, G, k)
+        p[k, 0] = bounded(contact, k, P[k, 0] - stiffness * z[k, 0])
+        a, b, length, most = friction_asked(contact, stiffness, P, z, p[k, 0], k)
         share = most / length if length > most else 1.0
         p[k, 1], p[k, 2] = share * a, share * b
         if p[k, 0] != 0.0:
@@ -286,20 +286,20 @@ def answer_all(problem_work, count, size, rho):
     return math.sqrt(square)
 
 
-@part
-def stiffness_of(press, rho, G, k):
+@inlined
+def stiffness_of(contact, rho, G, k):
     """Stiffness of press k, a soft stop in line with it; none where nothing moves it."""
     trace = G[k, 0, 0] + G[k, 1, 1] + G[k, 2, 2]
-    return rho / (trace + (rho - 1.0) * press.soft[k]) if trace > 0.0 else 0.0
+    return rho / (trace + (rho - 1.0) * contact.soft[k]) if trace > 0.0 else 0.0
 
 
-@part
-def friction_asked(press, stiffness, P, z, pressing, k):
+@inlined
+def friction_asked(contact, stiffness, P, z, pressing, k):
     """Friction of press k if nothing bounded it, its size, and its bound."""
-    if press.rows[k] < 3:
+    if contact.rows[k] < 3:
         return 0.0, 0.0, 0.0, 0.0
     x, y = P[k, 1] - stiffness * z[k, 1], P[k, 2] - stiffness * z[k, 2]
-    return x, y, math.sqrt(x * x + y * y), press.friction[k] * pressing
+    return x, y, math.sqrt(x * x + y * y), contact.friction[k] * pressing
 
 
 @kernel
@@ -313,8 +313,8 @@ def add_stiffness(problem_work, count, size, rho):
     for n in range(count):
         k = problem_work.chosen[n]
         nn, xn, yn, xx, xy, yy = slopes_of_law(
-            problem_work.press,
-            stiffness_of(problem_work.press, rho, problem_work.G, k),
+            problem_work.contact,
+            stiffness_of(problem_work.contact, rho, problem_work.G, k),
             problem_work.P,
             problem_work.z,
             k,
@@ -323,27 +323,27 @@ def add_stiffness(problem_work, count, size, rho):
             add_press(problem_work, k, nn, xn, yn, xx, xy, yy)
 
 
-@part
-def slopes_of_law(press, stiffness, P, z, k):
+@inlined
+def slopes_of_law(contact, stiffness, P, z, k):
     """Return C of press k, with the sign changed: nn, xn, yn, xx, xy, yy; xn: of friction x by the normal rate."""
     pressing = P[k, 0] - stiffness * z[k, 0]
-    x, y, length, most = friction_asked(press, stiffness, P, z, max(pressing, 0.0), k)
-    nn = stiffness if press.low[k] < pressing < press.high[k] else 0.0
-    if press.rows[k] < 3 or length == 0.0:
-        sticks = stiffness if press.rows[k] == 3 and most > 0.0 else 0.0
+    x, y, length, most = friction_asked(contact, stiffness, P, z, max(pressing, 0.0), k)
+    nn = stiffness if contact.low[k] < pressing < contact.high[k] else 0.0
+    if contact.rows[k] < 3 or length == 0.0:
+        sticks = stiffness if contact.rows[k] == 3 and most > 0.0 else 0.0
         return nn, 0.0, 0.0, sticks, 0.0, sticks
     if length <= most:
         return nn, 0.0, 0.0, stiffness, 0.0, stiffness
     e, f, turn = x / length, y / length, stiffness * most / length
-    rubs = press.friction[k] * nn
+    rubs = contact.friction[k] * nn
     return nn, rubs * e, rubs * f, turn * f * f, -turn * e * f, turn * e * e
 
 
-@part
+@inlined
 def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
     """Add U^T C U of press k to Newton's matrix, three columns at a time where they stand side by side."""
     at, U, start, matrix = problem_work.at, problem_work.U, problem_work.start, problem_work.matrix
-    width, count = at.shape[1], problem_work.press.count[k]
+    width, count = at.shape[1], problem_work.contact.count[k]
     first_n, first_x, first_y = 3 * k * width, (3 * k + 1) * width, (3 * k + 2) * width
     i = 0
     while i < count:

@@ -20,7 +20,7 @@ from sim.kernels.collision.features import speed_at, tangents_of
 from sim.kernels.collision.narrow import points_within
 from sim.kernels.collision.separation import ball_of, half_axes_of, halves_of
 from sim.kernels.forces import closing_rate, deepening, stop_depth
-from sim.kernels.jit import chapter, kernel, part, story
+from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.rows.constraints import direction
 from sim.kernels.shapes import PLANE
 from sim.kernels.status import Status
@@ -34,27 +34,27 @@ WANDERED, TINY = 1e-6, 1e-12
 RESTING = 3.0  # margins that two shapes may reach, beside 2 where they do not move, and keep their points
 
 
-@story
-def gather_presses(tables, work, h):
+@driver
+def collect_contacts(tables, work, h):
     """Fill work.presses with what may press within h [s]; needs `move` and coordinates.  Returns a status."""
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     length = tables.one.length[0]
     margin = MARGIN * length
     sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
     reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
-    wander(links.x, links.R, length, work.posed, work.wandered)
-    find_calm(tables.links, work.freedoms.root, work.wandered, work.rooted, work.calm)
+    drift(links.x, links.R, length, work.posed, work.drifted)
+    find_unchanged(tables.links, work.freedoms.root, work.drifted, work.rooted, work.unchanged)
     count, before, known = 0, 0, work.stepped.before[0]
     for m in range(meetings.a.size):
         i, j = meetings.a[m], meetings.b[m]
-        while before < known and work.pressed.meeting[before] < m:
+        while before < known and work.last_contacts.meeting[before] < m:
             before += 1
         reach = work.reach[i] + work.reach[j]
-        if known > 0 and reach < RESTING * margin and rests(work.wandered, shapes.link[i], shapes.link[j]):
-            while before < known and work.pressed.meeting[before] == m:
-                if count == work.press_P.shape[0]:
+        if known > 0 and reach < RESTING * margin and rests(work.drifted, shapes.link[i], shapes.link[j]):
+            while before < known and work.last_contacts.meeting[before] == m:
+                if count == work.contact_P.shape[0]:
                     return Status.CROWDED
-                keep_press(work.pressed, before, links.x, links.R, work.posed, work.presses, count)
+                keep_press(work.last_contacts, before, links.x, links.R, work.posed, work.contacts, count)
                 count, before = count + 1, before + 1
             continue
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
@@ -63,12 +63,12 @@ def gather_presses(tables, work, h):
             shapes, tables.hulls, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses,
             work.near_cores,
         )  # fmt: skip
-        if count + found > work.press_P.shape[0]:
+        if count + found > work.contact_P.shape[0]:
             return Status.CROWDED
         for f in range(found):
             if work.near_points.gap[f] <= reach:
-                put_press(work.near, work.near_points, f, m, work.laws, links.x, work.presses, count)
-                work.press_touch[count] = work.near[f]
+                put_press(work.near, work.near_points, f, m, work.laws, links.x, work.contacts, count)
+                work.contact_touch[count] = work.near[f]
                 count += 1
     work.stepped.points[0] = count
     for s in range(tables.stops.joint.size):
@@ -81,14 +81,14 @@ def gather_presses(tables, work, h):
     return Status.OK
 
 
-@story
-def gather_reached(tables, work, h):
+@driver
+def collect_reached(tables, work, h):
     """Add points that the links' velocities close within h, which are not those they were gathered for.
 
     A limb that is struck, or thrown by a stop, goes further in the step than its speed before told.  Returns a status.
     """
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
-    margin, presses = MARGIN * tables.one.length[0], work.presses
+    margin, contacts = MARGIN * tables.one.length[0], work.contacts
     reaches(shapes, links.x, links.R, links.V, h, margin, work.reached)
     spare = margin + h * h * length(three(tables.one.gravity_W, 0))
     if not further(work.reach, work.reached, spare):
@@ -108,13 +108,13 @@ def gather_reached(tables, work, h):
         )  # fmt: skip
         for f in range(found):
             k = work.stepped.points[0]
-            if k == work.press_P.shape[0]:
+            if k == work.contact_P.shape[0]:
                 return Status.CROWDED
-            if is_known(presses, known, m, work.near.key, f):
+            if is_known(contacts, known, m, work.near.key, f):
                 continue
-            put_press(work.near, work.near_points, f, m, work.laws, links.x, presses, k)
-            if presses.gap[k] + h * rate_of(presses, k, 0, links.V) < 0.0:
-                work.press_touch[k] = work.near[f]
+            put_press(work.near, work.near_points, f, m, work.laws, links.x, contacts, k)
+            if contacts.gap[k] + h * rate_of(contacts, k, 0, links.V) < 0.0:
+                work.contact_touch[k] = work.near[f]
                 work.stepped.points[0] += 1
     for i in range(work.reach.size):
         work.reach[i] = max(work.reach[i], work.reached[i])
@@ -140,27 +140,27 @@ def further(reach, reached, spare):
 
 
 @kernel
-def is_known(press, count, m, key, f):
+def is_known(contact, count, m, key, f):
     """Tell whether point f of meeting m, of these features, is among the first presses."""
     for k in range(count):
-        if press.meeting[k] == m and press.key[k, 0] == key[f, 0] and press.key[k, 1] == key[f, 1]:
+        if contact.meeting[k] == m and contact.key[k, 0] == key[f, 0] and contact.key[k, 1] == key[f, 1]:
             return True
     return False
 
 
 @kernel
-def rate_of(press, k, r, V):
+def rate_of(contact, k, r, V):
     """Rate of row r of press k at the links' velocities V."""
-    if r >= press.rows[k]:
+    if r >= contact.rows[k]:
         return 0.0
-    a, b, K, s = press.link[k, 0], press.link[k, 1], press.K, 0.0
+    a, b, K, s = contact.link[k, 0], contact.link[k, 1], contact.K, 0.0
     for i in range(6):
         s += K[k, r, i] * V[b, i] + K[k, r, 6 + i] * V[a, i]
     return s
 
 
 @kernel
-def wander(x, R, length, posed, wandered_out):
+def drift(x, R, length, posed, wandered_out):
     """How far each link has gone since its points were last looked for [m]; 0: they are looked for now."""
     for b in range(x.shape[0]):
         step = TINY * length
@@ -174,32 +174,32 @@ def wander(x, R, length, posed, wandered_out):
 
 
 @kernel
-def find_calm(links, root, wandered, rooted_out, calm_out):
+def find_unchanged(links, root, drifted, rooted_out, unchanged_out):
     """Find the trees that answer as they did: no link's points are looked for now, and no inertia has changed.
 
     rooted_out: the roots of the inertias that freedoms met when their tree was last not so.
     """
-    calm_out[0] = 1
-    for b in range(1, wandered.size):
-        calm_out[b] = 1 if wandered[b] > 0.0 else 0
+    unchanged_out[0] = 1
+    for b in range(1, drifted.size):
+        unchanged_out[b] = 1 if drifted[b] > 0.0 else 0
         for i in range(links.v[b], links.v[b] + links.nv[b]):
             if not abs(root[i] - rooted_out[i]) <= WANDERED * root[i]:
-                calm_out[b] = 0
-    for b in range(wandered.size - 1, 0, -1):
-        if links.parent[b] > 0 and not calm_out[b]:
-            calm_out[links.parent[b]] = 0
-    for b in range(1, wandered.size):
+                unchanged_out[b] = 0
+    for b in range(drifted.size - 1, 0, -1):
+        if links.parent[b] > 0 and not unchanged_out[b]:
+            unchanged_out[links.parent[b]] = 0
+    for b in range(1, drifted.size):
         if links.parent[b] > 0:
-            calm_out[b] = calm_out[links.parent[b]]
-        if not calm_out[b]:
+            unchanged_out[b] = unchanged_out[links.parent[b]]
+        if not unchanged_out[b]:
             for i in range(links.v[b], links.v[b] + links.nv[b]):
                 rooted_out[i] = root[i]
 
 
-@part
-def rests(wandered, a, b):
+@inlined
+def rests(drifted, a, b):
     """Tell whether two links have not gone far enough to look for their points again."""
-    return wandered[a] > 0.0 and wandered[b] > 0.0
+    return drifted[a] > 0.0 and drifted[b] > 0.0
 
 
 @kernel
@@ -213,16 +213,16 @@ def remember_poses(x, R, posed_out):
 
 
 @kernel
-def keep_press(pressed, i, x, R, posed, press_out, k):
+def keep_press(last_contacts, i, x, R, posed, contact_out, k):
     """Take press i of the last step as press k, moved with its links, which hardly moved."""
-    press_out[k] = pressed[i]
-    a, b = pressed.link[i, 0], pressed.link[i, 1]
-    p, n = three(pressed.p, i), three(pressed.axes, i)
+    contact_out[k] = last_contacts[i]
+    a, b = last_contacts.link[i, 0], last_contacts.link[i, 1]
+    p, n = three(last_contacts.p, i), three(last_contacts.axes, i)
     on_a, on_b = carried(p, x, R, posed, a), carried(p, x, R, posed, b)
-    press_out.gap[k] += dot(n, minus(on_b, on_a))
+    contact_out.gap[k] += dot(n, minus(on_b, on_a))
     for m in range(3):
-        press_out.p[k, m] = 0.5 * (on_a[m] + on_b[m])
-    press_out.kept[k] = i
+        contact_out.p[k, m] = 0.5 * (on_a[m] + on_b[m])
+    contact_out.kept[k] = i
 
 
 @kernel
@@ -232,7 +232,7 @@ def carried(p, x, R, posed, link):
     return plus(three(x, link), outward_axes(R, link, own))
 
 
-@chapter
+@spliced
 def reaches(shapes, x, R, V, h, margin, reach_out):
     """How far any point of each shape may move within h, from its speeds."""
     for i in range(shapes.kind.size):
@@ -247,41 +247,41 @@ def reaches(shapes, x, R, V, h, margin, reach_out):
 
 
 @kernel
-def put_press(near, near_point, f, m, laws, x, press_out, k):
+def put_press(near, near_point, f, m, laws, x, contact_out, k):
     """Write point f of meeting m as press k."""
-    press_out.meeting[k], press_out.gap[k], press_out.kept[k] = m, near_point.gap[f], -1
-    press_out.key[k, 0], press_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
+    contact_out.meeting[k], contact_out.gap[k], contact_out.kept[k] = m, near_point.gap[f], -1
+    contact_out.key[k, 0], contact_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
     a, b = near.link[f, 0], near.link[f, 1]
-    press_out.link[k, 0], press_out.link[k, 1] = a, b
-    press_out.friction[k], press_out.restitution[k], press_out.rest_speed[k] = laws[m, 0], laws[m, 1], laws[m, 2]
-    press_out.rows[k] = 3 if laws[m, 0] > 0.0 else 1
-    press_out.low[k], press_out.high[k], press_out.soft[k] = 0.0, math.inf, 0.0
+    contact_out.link[k, 0], contact_out.link[k, 1] = a, b
+    contact_out.friction[k], contact_out.restitution[k], contact_out.rest_speed[k] = laws[m, 0], laws[m, 1], laws[m, 2]
+    contact_out.rows[k] = 3 if laws[m, 0] > 0.0 else 1
+    contact_out.low[k], contact_out.high[k], contact_out.soft[k] = 0.0, math.inf, 0.0
     p, n = three(near_point.p, f), three(near_point.n, f)
     t1, t2 = tangents_of(n)
-    put_axis(press_out, k, 0, n)
-    put_axis(press_out, k, 1, t1)
-    put_axis(press_out, k, 2, t2)
+    put_axis(contact_out, k, 0, n)
+    put_axis(contact_out, k, 1, t1)
+    put_axis(contact_out, k, 2, t2)
     for i in range(3):
-        press_out.p[k, i] = p[i]
+        contact_out.p[k, i] = p[i]
     to_b, to_a = minus(p, three(x, b)), minus(p, three(x, a))
-    put_wrench(press_out, k, 0, cross(to_b, n), n, times(-1.0, cross(to_a, n)), times(-1.0, n))
-    put_wrench(press_out, k, 1, cross(to_b, t1), t1, times(-1.0, cross(to_a, t1)), times(-1.0, t1))
-    put_wrench(press_out, k, 2, cross(to_b, t2), t2, times(-1.0, cross(to_a, t2)), times(-1.0, t2))
+    put_wrench(contact_out, k, 0, cross(to_b, n), n, times(-1.0, cross(to_a, n)), times(-1.0, n))
+    put_wrench(contact_out, k, 1, cross(to_b, t1), t1, times(-1.0, cross(to_a, t1)), times(-1.0, t1))
+    put_wrench(contact_out, k, 2, cross(to_b, t2), t2, times(-1.0, cross(to_a, t2)), times(-1.0, t2))
 
 
 @kernel
-def put_axis(press_out, k, r, e):
+def put_axis(contact_out, k, r, e):
     """Write axis r of press k."""
     for i in range(3):
-        press_out.axes[k, 3 * r + i] = e[i]
+        contact_out.axes[k, 3 * r + i] = e[i]
 
 
 @kernel
-def put_wrench(press_out, k, r, moment_b, force_b, moment_a, force_a):
+def put_wrench(contact_out, k, r, moment_b, force_b, moment_a, force_a):
     """Write the unit wrenches of row r of press k on its two links, each about the link's origin."""
     for i in range(3):
-        press_out.K[k, r, i], press_out.K[k, r, 3 + i] = moment_b[i], force_b[i]
-        press_out.K[k, r, 6 + i], press_out.K[k, r, 9 + i] = moment_a[i], force_a[i]
+        contact_out.K[k, r, i], contact_out.K[k, r, 3 + i] = moment_b[i], force_b[i]
+        contact_out.K[k, r, 6 + i], contact_out.K[k, r, 9 + i] = moment_a[i], force_a[i]
 
 
 @kernel
@@ -310,45 +310,50 @@ def near_stop(stops, coordinate, rate, s, h):
     )
 
 
-@chapter
+@spliced
 def add_stop(tables, work, s, h):
     """Add stop s to what presses within h, if its joint is there.  Tells whether there was room."""
-    stops, press, k = tables.stops, work.presses, work.stepped.points[0]
-    if k == work.press_P.shape[0]:
+    stops, contact, k = tables.stops, work.contacts, work.stepped.points[0]
+    if k == work.contact_P.shape[0]:
         return False
     inward = times(-1.0, deepening(stops, work.coordinate, s))
     if put_joint(tables, work, stops.joint[s], stops.column[s], stops.angle[s], inward, k):
         depth = stop_depth(stops, work.coordinate, s)
-        press.key[k, 0], press.gap[k], press.low[k], press.high[k] = s, -depth, 0.0, math.inf
-        press.restitution[k], press.rest_speed[k], press.soft[k] = stops.restitution[s], stops.rest_speed[s], 0.0
+        contact.key[k, 0], contact.gap[k], contact.low[k], contact.high[k] = s, -depth, 0.0, math.inf
+        contact.restitution[k], contact.rest_speed[k], contact.soft[k] = stops.restitution[s], stops.rest_speed[s], 0.0
         if not stops.rigid[s]:
             span = h + stops.dissipation[s] * max(depth, 0.0)
-            press.soft[k], press.shift[k, 0] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
+            contact.soft[k], contact.shift[k, 0] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
         work.stepped.points[0] += 1
     return True
 
 
-@chapter
+@spliced
 def add_friction(tables, work, c, h):
     """Add the friction of column c to what presses within h, if its joint is there.  Tells whether there was room."""
-    columns, press, k = tables.columns, work.presses, work.stepped.points[0]
-    if k == work.press_P.shape[0]:
+    columns, contact, k = tables.columns, work.contacts, work.stepped.points[0]
+    if k == work.contact_P.shape[0]:
         return False
     if put_joint(tables, work, columns.joint[c], c, 0, (1.0, 0.0, 0.0), k):
         most = h * columns.friction[c]
-        press.key[k, 0], press.gap[k], press.low[k], press.high[k] = tables.stops.joint.size + c, 0.0, -most, most
-        press.restitution[k], press.rest_speed[k], press.soft[k] = 0.0, 0.0, 0.0
+        contact.key[k, 0], contact.gap[k], contact.low[k], contact.high[k] = (
+            tables.stops.joint.size + c,
+            0.0,
+            -most,
+            most,
+        )
+        contact.restitution[k], contact.rest_speed[k], contact.soft[k] = 0.0, 0.0, 0.0
         work.stepped.points[0] += 1
     return True
 
 
-@chapter
+@spliced
 def put_joint(tables, work, joint, c, angle, n, k):
     """Write a joint as press k of one row: of column c, or where `angle` is not 0 of the turn along n; tells if it is.
 
     n: what columns get of the impulse.
     """
-    links, blocks, press = tables.links, tables.blocks, work.presses
+    links, blocks, contact = tables.links, tables.blocks, work.contacts
     b, block, e = link_of(links, joint), block_of(blocks, joint), (0.0, 0.0, 0.0)
     if b > 0:
         a, at, i = links.parent[b], three(work.links.x, b), links.v[b] + c - links.column[b]
@@ -362,19 +367,19 @@ def put_joint(tables, work, joint, c, angle, n, k):
             e = beyond(e, n[j], direction(tables.columns.code[c + j], work.blocks, block))
     else:
         return False
-    press.meeting[k], press.kept[k], press.key[k, 1] = -1, -1, 0
-    press.link[k, 0], press.link[k, 1], press.rows[k], press.friction[k] = a, b, 1, 0.0
-    press.shift[k, 1] = press.shift[k, 2] = 0.0
-    put_axis(press, k, 0, e)
-    put_axis(press, k, 1, n)
+    contact.meeting[k], contact.kept[k], contact.key[k, 1] = -1, -1, 0
+    contact.link[k, 0], contact.link[k, 1], contact.rows[k], contact.friction[k] = a, b, 1, 0.0
+    contact.shift[k, 1] = contact.shift[k, 2] = 0.0
+    put_axis(contact, k, 0, e)
+    put_axis(contact, k, 1, n)
     for i in range(3):
-        press.p[k, i] = at[i]
+        contact.p[k, i] = at[i]
     to_b, to_a = minus(at, three(work.links.x, b)), minus(at, three(work.links.x, a))
     if slides:
-        put_wrench(press, k, 0, cross(to_b, e), e, times(-1.0, cross(to_a, e)), times(-1.0, e))
+        put_wrench(contact, k, 0, cross(to_b, e), e, times(-1.0, cross(to_a, e)), times(-1.0, e))
     else:
-        put_wrench(press, k, 0, e, (0.0, 0.0, 0.0), times(-1.0, e), (0.0, 0.0, 0.0))
+        put_wrench(contact, k, 0, e, (0.0, 0.0, 0.0), times(-1.0, e), (0.0, 0.0, 0.0))
     return True
 
 
-__all__ = ["add_stop", "block_of", "gather_presses", "gather_reached", "goes_on", "rate_of"]
+__all__ = ["add_stop", "block_of", "collect_contacts", "collect_reached", "goes_on", "rate_of"]

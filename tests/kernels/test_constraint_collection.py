@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.scratch import BLOCK_WORK, FREEDOM_WORK, LINK_WORK, POSE, PRESS, STEPPED, TOUCH_WORK
+from sim.kernels.scratch import BLOCK_WORK, CONTACT_CONSTRAINT, FREEDOM_WORK, LINK_WORK, POSE, STEPPED, TOUCH_WORK
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
 from sim.kernels.tables import BLOCK, FREEDOM, LINK, STOP, table
-from sim.kernels.unilateral import gathering
+from sim.kernels.unilateral import constraint_collection
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import CYLINDRICAL, SPHERICAL, columns_of
 from tests.kernels.plain import plain
@@ -29,42 +29,42 @@ def test_a_step_is_solved_again_where_rates_change_by_what_shows() -> None:
     for change, same in (([1e-3, 0, -1.9e-3], True), ([1e-3, 0, -2.1e-3], False), ([0, 2e-3, 2e-3], False)):
         for sign in (1.0, -1.0):
             v_new[:] = v + sign * np.array(change)
-            assert plain(gathering.goes_on)(v, v_new, 1e-3, 2.95) == same
+            assert plain(constraint_collection.goes_on)(v, v_new, 1e-3, 2.95) == same
 
 
 def test_a_shape_reaches_further_by_more_than_half_of_what_may_be() -> None:
     reach = np.array([1.0, 2.0, 3.0])
     for k in range(3):
         for more, further in ((0.049, False), (0.051, True)):
-            assert plain(gathering.further)(reach, reach + more * (np.arange(3) == k), 0.1) == further
-    assert not plain(gathering.further)(reach, reach - 1.0, 0.1)
+            assert plain(constraint_collection.further)(reach, reach + more * (np.arange(3) == k), 0.1) == further
+    assert not plain(constraint_collection.further)(reach, reach - 1.0, 0.1)
 
 
 def test_points_are_known_by_their_shapes_and_both_features() -> None:
-    press, key = table(PRESS, 3), np.array([[1, 2], [4, 5], [9, 9]])
-    press.meeting, press.key = [7, 7, 7], [[4, 6], [3, 5], [4, 5]]
-    assert plain(gathering.is_known)(press, 3, 7, key, 1)
-    assert not plain(gathering.is_known)(press, 2, 7, key, 1)  # the third is not asked
-    assert not plain(gathering.is_known)(press, 3, 6, key, 1)
-    assert not plain(gathering.is_known)(press, 3, 7, key, 0)
+    contact, key = table(CONTACT_CONSTRAINT, 3), np.array([[1, 2], [4, 5], [9, 9]])
+    contact.meeting, contact.key = [7, 7, 7], [[4, 6], [3, 5], [4, 5]]
+    assert plain(constraint_collection.is_known)(contact, 3, 7, key, 1)
+    assert not plain(constraint_collection.is_known)(contact, 2, 7, key, 1)  # the third is not asked
+    assert not plain(constraint_collection.is_known)(contact, 3, 6, key, 1)
+    assert not plain(constraint_collection.is_known)(contact, 3, 7, key, 0)
 
 
 def test_rates_of_rows_are_wrenches_times_velocities() -> None:
-    rng, press = np.random.default_rng(1), table(PRESS, 2)
-    press.K, press.link, press.rows, V = rng.normal(size=(2, 3, 12)), [2, 1], [1, 2], rng.normal(size=(3, 6))
+    rng, contact = np.random.default_rng(1), table(CONTACT_CONSTRAINT, 2)
+    contact.K, contact.link, contact.rows, V = rng.normal(size=(2, 3, 12)), [2, 1], [1, 2], rng.normal(size=(3, 6))
     for k in range(2):
         for r in range(3):
-            wanted = press.K[k, r] @ np.append(V[1], V[2]) if r < press.rows[k] else 0.0
-            assert plain(gathering.rate_of)(press, k, r, V) == pytest.approx(wanted, rel=1e-13)
+            wanted = contact.K[k, r] @ np.append(V[1], V[2]) if r < contact.rows[k] else 0.0
+            assert plain(constraint_collection.rate_of)(contact, k, r, V) == pytest.approx(wanted, rel=1e-13)
 
 
 def test_links_wander_until_their_points_are_looked_for_again() -> None:
     """Sums of what origins and axes go, in a mechanism of 2 m: until 2e-6 m, beside 2e-12 m for each step."""
     x, R, posed = np.zeros((5, 3)), np.zeros((5, 9)), table(POSE, 5)
     x[1], R[2, 4], posed.x[3, 2], posed.R[4, 8] = [1e-7, -2e-7, 3e-7], 4e-7, 5e-7, 6e-7
-    wandered = np.array([1e-6, 1e-6, 1e-6, 1e-6, 1.2e-6])
-    plain(gathering.wander)(x, R, 2.0, posed, wandered)
-    assert wandered == pytest.approx([2e-12, 1.6e-6 + 2e-12, 1.8e-6 + 2e-12, 1.5e-6 + 2e-12, 0.0], rel=1e-9, abs=0.0)
+    drifted = np.array([1e-6, 1e-6, 1e-6, 1e-6, 1.2e-6])
+    plain(constraint_collection.drift)(x, R, 2.0, posed, drifted)
+    assert drifted == pytest.approx([2e-12, 1.6e-6 + 2e-12, 1.8e-6 + 2e-12, 1.5e-6 + 2e-12, 0.0], rel=1e-9, abs=0.0)
 
 
 class Calm:
@@ -75,58 +75,62 @@ class Calm:
         self.links.parent, self.links.nv = [0, 0, 1, 2, 1, 0, 5, 0], [0, 1, 1, 2, 1, 1, 0, 1]
         self.links.v = [0, 0, 1, 2, 4, 5, 6, 6]
         self.root, self.rooted = np.arange(2.0, 9.0), np.arange(2.0, 9.0)
-        self.wandered, self.calm = np.full(8, 1e-9), np.full(8, 9)
+        self.drifted, self.unchanged = np.full(8, 1e-9), np.full(8, 9)
 
     def find(self) -> list[int]:
-        plain(gathering.find_calm)(self.links, self.root, self.wandered, self.rooted, self.calm)
-        return self.calm.tolist()
+        plain(constraint_collection.find_unchanged)(self.links, self.root, self.drifted, self.rooted, self.unchanged)
+        return self.unchanged.tolist()
 
 
 def test_all_trees_are_calm_where_nothing_has_changed() -> None:
-    calm = Calm()
-    calm.rooted = calm.root * (1.0 - 0.9e-6 * (-1.0) ** np.arange(7))
-    before = calm.rooted.copy()
-    assert calm.find() == [1] * 8
-    assert (calm.rooted == before).all()
+    unchanged = Calm()
+    unchanged.rooted = unchanged.root * (1.0 - 0.9e-6 * (-1.0) ** np.arange(7))
+    before = unchanged.rooted.copy()
+    assert unchanged.find() == [1] * 8
+    assert (unchanged.rooted == before).all()
 
 
 @pytest.mark.parametrize(
     ("link", "tree"), [(1, [1, 2, 3, 4]), (3, [1, 2, 3, 4]), (4, [1, 2, 3, 4]), (6, [5, 6]), (7, [7])]
 )
 def test_a_tree_is_not_calm_where_one_of_its_links_is_looked_at(link: int, tree: list[int]) -> None:
-    calm = Calm()
-    calm.wandered[link], calm.rooted[:] = 0.0, calm.root * (1.0 + 0.5e-6)
-    kept = calm.rooted.copy()
-    assert calm.find() == [int(b not in tree) for b in range(8)]
+    unchanged = Calm()
+    unchanged.drifted[link], unchanged.rooted[:] = 0.0, unchanged.root * (1.0 + 0.5e-6)
+    kept = unchanged.rooted.copy()
+    assert unchanged.find() == [int(b not in tree) for b in range(8)]
     mine = np.isin([1, 2, 3, 3, 4, 5, 7], tree)
-    assert (calm.rooted == np.where(mine, calm.root, kept)).all()
+    assert (unchanged.rooted == np.where(mine, unchanged.root, kept)).all()
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("freedom", "tree"), [(0, [1, 2, 3, 4]), (3, [1, 2, 3, 4]), (5, [5, 6]), (6, [7])])
 def test_a_tree_is_not_calm_where_an_inertia_has_changed(freedom: int, tree: list[int], sign: float) -> None:
-    calm = Calm()
-    calm.rooted[freedom] = calm.root[freedom] * (1.0 + sign * 1.1e-6)
-    assert calm.find() == [int(b not in tree) for b in range(8)]
-    assert (calm.rooted == calm.root).all()
-    calm.rooted[freedom] = np.nan  # never looked at
-    assert calm.find() == [int(b not in tree) for b in range(8)]
-    calm.wandered[0] = 0.0  # the world is calm
-    assert calm.find()[0] == 1
+    unchanged = Calm()
+    unchanged.rooted[freedom] = unchanged.root[freedom] * (1.0 + sign * 1.1e-6)
+    assert unchanged.find() == [int(b not in tree) for b in range(8)]
+    assert (unchanged.rooted == unchanged.root).all()
+    unchanged.rooted[freedom] = np.nan  # never looked at
+    assert unchanged.find() == [int(b not in tree) for b in range(8)]
+    unchanged.drifted[0] = 0.0  # the world is calm
+    assert unchanged.find()[0] == 1
 
 
 def test_points_are_kept_where_both_links_have_not_gone() -> None:
-    wandered = np.array([0.0, 1e-9, 2e-9])
-    assert [plain(gathering.rests)(wandered, a, b) for a, b in ((1, 2), (0, 1), (2, 0))] == [True, False, False]
+    drifted = np.array([0.0, 1e-9, 2e-9])
+    assert [plain(constraint_collection.rests)(drifted, a, b) for a, b in ((1, 2), (0, 1), (2, 0))] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_press_that_is_kept_moves_with_its_links() -> None:
     """Its point goes with both materials: half-way between, and the gap by what they part along the normal."""
     rng = np.random.default_rng(2)
-    old, new = table(PRESS, 3), table(PRESS, 3)
+    old, new = table(CONTACT_CONSTRAINT, 3), table(CONTACT_CONSTRAINT, 3)
     posed, x, R = table(POSE, 4), rng.normal(size=(4, 3)), turns(4, rng)
     before, was = rng.normal(size=(4, 3)), turns(4, rng)
-    plain(gathering.remember_poses)(before, was.reshape(4, 9), posed)
+    plain(constraint_collection.remember_poses)(before, was.reshape(4, 9), posed)
     assert (posed.x == before).all() and (was.reshape(4, 9) == posed.R).all()
     old.link[1], old.p[1], old.axes[1], old.gap[1], old.meeting[1] = (
         [3, 2],
@@ -136,7 +140,7 @@ def test_a_press_that_is_kept_moves_with_its_links() -> None:
         8,
     )
     old.impulse[1], new.kept = [1.0, 2.0, 3.0], 7
-    plain(gathering.keep_press)(old, 1, x, R.reshape(4, 9), posed, new, 2)
+    plain(constraint_collection.keep_press)(old, 1, x, R.reshape(4, 9), posed, new, 2)
     on_a, on_b = (x[b] + R[b] @ was[b].T @ (old.p[1] - before[b]) for b in (3, 2))
     assert new.p[2] == pytest.approx(0.5 * (on_a + on_b), abs=1e-13)
     assert new.gap[2] == pytest.approx(0.3 + old.axes[1, :3] @ (on_b - on_a), abs=1e-13)
@@ -155,7 +159,7 @@ def test_shapes_reach_as_far_as_their_speeds_carry_them() -> None:
     ]
     shapes, x, R = shape_table(solids, rng)
     V, reach = rng.normal(size=(7, 6)), np.full(6, np.nan)
-    plain(gathering.reaches)(shapes, x, R, V, 0.25, 0.01, reach)
+    plain(constraint_collection.reaches)(shapes, x, R, V, 0.25, 0.01, reach)
     for n, (solid, ball) in enumerate(zip(solids, sizes.values(), strict=True)):
         w, v = V[n + 1, :3], V[n + 1, 3:]
         speed = np.linalg.norm(v + np.cross(w, solid.x - x[n + 1]))
@@ -165,13 +169,18 @@ def test_shapes_reach_as_far_as_their_speeds_carry_them() -> None:
 @pytest.mark.parametrize("friction", [0.0, 0.7])
 def test_a_point_is_written_with_its_law_and_its_wrenches(friction: float) -> None:
     rng = np.random.default_rng(4)
-    near, points, press, x = table(TOUCH, 3), table(TOUCH_WORK, 3), table(PRESS, 3), rng.normal(size=(4, 3))
+    near, points, contact, x = (
+        table(TOUCH, 3),
+        table(TOUCH_WORK, 3),
+        table(CONTACT_CONSTRAINT, 3),
+        rng.normal(size=(4, 3)),
+    )
     near.link[1], near.key[1], points.gap[1], points.p[1] = [3, 1], [5, 6], 0.02, rng.normal(size=3)
     points.n[1] = np.array([2.0, -3.0, 6.0]) / 7.0
     laws = np.array([[9.0] * 3] * 2 + [[friction, 0.4, 0.05]])
-    press.meeting = press.low = press.soft = press.kept = 77
-    plain(gathering.put_press)(near, points, 1, 2, laws, x, press, 2)
-    one = press[2]
+    contact.meeting = contact.low = contact.soft = contact.kept = 77
+    plain(constraint_collection.put_press)(near, points, 1, 2, laws, x, contact, 2)
+    one = contact[2]
     assert (one.meeting, one.gap, one.kept, one.key.tolist(), one.link.tolist()) == (2, 0.02, -1, [5, 6], [3, 1])
     assert (one.friction, one.restitution, one.rest_speed) == (friction, 0.4, 0.05)
     assert (one.rows, one.low, one.high, one.soft) == (3 if friction else 1, 0.0, np.inf, 0.0)
@@ -183,7 +192,7 @@ def test_a_point_is_written_with_its_law_and_its_wrenches(friction: float) -> No
     for r in range(3):  # rates of b against a, by hand
         wanted = axes[r] @ (speed[0] - speed[1])
         assert one.K[r] @ np.append(V[1], V[3]) == pytest.approx(wanted, rel=1e-12)
-    assert (press.meeting[:2] == 77).all()
+    assert (contact.meeting[:2] == 77).all()
 
 
 class Joints:
@@ -215,18 +224,18 @@ class Joints:
         self.blocks.p_WM = rng.normal(size=(4, 3))
         self.blocks.R_WF, self.blocks.R_WM = turns(4, rng).reshape(4, 9), turns(4, rng).reshape(4, 9)
         self.coordinate = np.array([0.35, 0.1, 0.4, -0.6, 0.5, 0.04, 0.2, 0.8, 0.7, -0.9])
-        self.presses, self.stepped, self.press_P = table(PRESS, 4), table(STEPPED, 1), np.zeros((4, 3))
-        self.presses.meeting = self.presses.kept = 9
+        self.contacts, self.stepped, self.contact_P = table(CONTACT_CONSTRAINT, 4), table(STEPPED, 1), np.zeros((4, 3))
+        self.contacts.meeting = self.contacts.kept = 9
         self.stepped.points = 2
-        self.presses.shift, self.presses.soft, self.presses.key = 9.0, 9.0, 9
+        self.contacts.shift, self.contacts.soft, self.contacts.key = 9.0, 9.0, 9
 
     def axes(self, block: int, name: str) -> np.ndarray:
         return np.reshape(self.blocks[name][block], (3, 3))
 
     def rate(self, V: np.ndarray) -> float:
         """Of the press that was written: its wrenches times velocities."""
-        press = self.presses[2]
-        return float(press.K[0] @ np.append(V[press.link[1]], V[press.link[0]]))
+        contact = self.contacts[2]
+        return float(contact.K[0] @ np.append(V[contact.link[1]], V[contact.link[0]]))
 
     def wanted(self, a: int, b: int, at: np.ndarray, e: np.ndarray, slides: bool, V: np.ndarray) -> float:
         """How fast b turns about e against a, or slides along it at a place."""
@@ -238,17 +247,23 @@ class Joints:
 
 def test_joints_are_found_in_the_tree_and_among_loops() -> None:
     at = Joints()
-    assert [plain(gathering.link_of)(at.tables.links, joint) for joint in (2, 3, 4, 5, -1)] == [2, 3, 1, -1, -1]
-    assert [plain(gathering.block_of)(at.tables.blocks, joint) for joint in (5, 6, 2, 3)] == [2, 3, -1, -1]
+    assert [plain(constraint_collection.link_of)(at.tables.links, joint) for joint in (2, 3, 4, 5, -1)] == [
+        2,
+        3,
+        1,
+        -1,
+        -1,
+    ]
+    assert [plain(constraint_collection.block_of)(at.tables.blocks, joint) for joint in (5, 6, 2, 3)] == [2, 3, -1, -1]
 
 
 @pytest.mark.parametrize("s", range(5))
 def test_a_stop_presses_along_its_freedom(s: int) -> None:
     """Against the way that its depth grows; a soft one gives way by 1 / (h k T), T = h + c depth."""
     at, V, h = Joints(), np.random.default_rng(7).normal(size=(4, 6)), 0.25
-    assert plain(gathering.add_stop)(at.tables, at, s, h)
+    assert plain(constraint_collection.add_stop)(at.tables, at, s, h)
     assert at.stepped.points[0] == 3
-    one, q, stops = at.presses[2], at.coordinate, at.tables.stops
+    one, q, stops = at.contacts[2], at.coordinate, at.tables.stops
     size = [np.linalg.norm(q[2:5]), np.linalg.norm(q[7:10])]
     depth = [0.35 - 0.3, 0.2 - 0.1, size[0] - 0.9, 0.1 - 0.04, size[1] - 1.2][s]
     inward = [[-1.0, 0, 0], [1.0, 0, 0], -q[2:5] / size[0], [1.0, 0, 0], -q[7:10] / size[1]][s]
@@ -276,16 +291,16 @@ def test_a_stop_presses_along_its_freedom(s: int) -> None:
 def test_a_soft_stop_that_is_not_reached_has_no_dissipation_yet() -> None:
     at = Joints()
     at.coordinate[1] = 0.5
-    assert plain(gathering.add_stop)(at.tables, at, 1, 0.25)
-    assert at.presses.soft[2] == pytest.approx(1.0 / (0.25 * 40.0 * 0.25), rel=1e-13)
-    assert at.presses.shift[2, 0] == pytest.approx(0.3 / 0.25, rel=1e-13)
+    assert plain(constraint_collection.add_stop)(at.tables, at, 1, 0.25)
+    assert at.contacts.soft[2] == pytest.approx(1.0 / (0.25 * 40.0 * 0.25), rel=1e-13)
+    assert at.contacts.shift[2, 0] == pytest.approx(0.3 / 0.25, rel=1e-13)
 
 
 @pytest.mark.parametrize(("c", "a", "b"), [(0, 1, 2), (1, 1, 2), (3, 1, 3), (5, 3, 2), (6, 3, 2), (8, 2, 1)])
 def test_friction_of_a_joint_is_an_impulse_of_either_sign(c: int, a: int, b: int) -> None:
     at, V, h = Joints(), np.random.default_rng(8).normal(size=(4, 6)), 0.25
-    assert plain(gathering.add_friction)(at.tables, at, c, h)
-    one = at.presses[2]
+    assert plain(constraint_collection.add_friction)(at.tables, at, c, h)
+    one = at.contacts[2]
     block, axes = {5: (2, "R_WF"), 6: (2, "R_WF"), 8: (3, "R_WM")}.get(c, (0, ""))
     e = {0: at.freedoms.axis[0], 1: at.freedoms.axis[1], 3: at.freedoms.axis[3]}.get(c)
     if e is None:
@@ -302,13 +317,15 @@ def test_friction_of_a_joint_is_an_impulse_of_either_sign(c: int, a: int, b: int
 def test_joints_that_are_not_there_are_left_out_and_full_tables_are_told() -> None:
     at = Joints()
     at.tables.stops.joint[0] = at.tables.columns.joint[0] = 8
-    assert plain(gathering.add_stop)(at.tables, at, 0, 0.1) and plain(gathering.add_friction)(at.tables, at, 0, 0.1)
-    assert at.stepped.points[0] == 2 and at.presses.meeting[2] == 9
+    assert plain(constraint_collection.add_stop)(at.tables, at, 0, 0.1) and plain(constraint_collection.add_friction)(
+        at.tables, at, 0, 0.1
+    )
+    assert at.stepped.points[0] == 2 and at.contacts.meeting[2] == 9
     at.stepped.points[0] = 4
-    assert not plain(gathering.add_stop)(at.tables, at, 1, 0.1)
-    assert not plain(gathering.add_friction)(at.tables, at, 1, 0.1)
+    assert not plain(constraint_collection.add_stop)(at.tables, at, 1, 0.1)
+    assert not plain(constraint_collection.add_friction)(at.tables, at, 1, 0.1)
     at.stepped.points[0] = 3
-    assert plain(gathering.add_stop)(at.tables, at, 1, 0.1)
+    assert plain(constraint_collection.add_stop)(at.tables, at, 1, 0.1)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -318,8 +335,8 @@ def test_a_stop_is_near_where_twice_the_rate_may_reach_it(side: float) -> None:
     stops.side, stops.bound, stops.column = side, 0.1, 1
     q = np.array([9.0, 0.1 - 0.3 * side])
     for rate, near in ((2.9991, True), (2.9989, False), (-5.0, False)):
-        assert plain(gathering.near_stop)(stops, q, np.array([9.0, rate * side]), 0, 0.05) == near
+        assert plain(constraint_collection.near_stop)(stops, q, np.array([9.0, rate * side]), 0, 0.05) == near
     q[1] = 0.1 - 0.9e-4 * side
-    assert plain(gathering.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
+    assert plain(constraint_collection.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
     q[1] = 0.1 - 1.1e-4 * side
-    assert not plain(gathering.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
+    assert not plain(constraint_collection.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Hold:
+class ActiveBound:
     """What holds a freedom, and how much it can.
 
     column : of the freedom

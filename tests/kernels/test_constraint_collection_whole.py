@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels.scratch import LINK_WORK, PRESS, STEPPED, TOUCH_WORK
+from sim.kernels.scratch import CONTACT_CONSTRAINT, LINK_WORK, STEPPED, TOUCH_WORK
 from sim.kernels.shapes import MEETING, TOUCH
 from sim.kernels.status import Status
 from sim.kernels.tables import table
-from sim.kernels.unilateral import gathering
+from sim.kernels.unilateral import constraint_collection
 from tests.kernels.plain import plain
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -40,13 +40,14 @@ class Gathering:
             stops=SimpleNamespace(joint=np.zeros(3)), columns=SimpleNamespace(friction=np.array([0.0, 0.5, -1.0, 0.7])),
         )  # fmt: skip
         self.work = SimpleNamespace(
-            links=table(LINK_WORK, 6), reach=np.zeros(7), reached=np.zeros(7), posed="posed", wandered=np.zeros(6),
-            freedoms=SimpleNamespace(root="root"), rooted="rooted", calm="calm", stepped=table(STEPPED, 1),
-            pressed=table(PRESS, 12), presses=table(PRESS, 12), press_P=np.zeros((room, 3)), boxes="boxes",
+            links=table(LINK_WORK, 6), reach=np.zeros(7), reached=np.zeros(7), posed="posed", drifted=np.zeros(6),
+            freedoms=SimpleNamespace(root="root"), rooted="rooted", unchanged="unchanged", stepped=table(STEPPED, 1),
+            last_contacts=table(CONTACT_CONSTRAINT, 12), contacts=table(CONTACT_CONSTRAINT, 12),
+            contact_P=np.zeros((room, 3)), boxes="boxes",
             near=table(TOUCH, 4), near_points=table(TOUCH_WORK, 4), near_poses="poses", near_cores="cores",
-            laws="laws", press_touch=table(TOUCH, 12), coordinate="coordinate", rate="rate",
+            laws="laws", contact_touch=table(TOUCH, 12), coordinate="coordinate", rate="rate",
         )  # fmt: skip
-        self.reach, self.wandered = np.array([0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35]), np.zeros(6)
+        self.reach, self.drifted = np.array([0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35]), np.zeros(6)
         self.near_stops, self.full = {0, 2}, ""
         self.pair = -1
 
@@ -62,9 +63,9 @@ class Gathering:
             assert shapes is self.shapes and (margin, h) == (MARGIN, H)
             reach[:] = self.reach
 
-        def wander(x, R, length, posed, wandered):
+        def drift(x, R, length, posed, drifted):
             assert length == LENGTH and posed == "posed"
-            wandered[:] = self.wandered
+            drifted[:] = self.drifted
 
         def can_meet(shapes, i, j, x, R, V, boxes, margin, h, poses):
             assert (boxes, margin, h, poses) == ("boxes", MARGIN, H, "poses")
@@ -81,14 +82,14 @@ class Gathering:
                 points.gap[f], near.key[f] = gap, [self.pair, f]
             return len(gaps)
 
-        def put_press(near, points, f, m, laws, x, presses, k):
-            assert near is w.near and points is w.near_points and laws == "laws" and presses is w.presses
-            presses.meeting[k], presses.key[k], presses.kept[k], presses.gap[k] = m, near.key[f], -1, points.gap[f]
+        def put_press(near, points, f, m, laws, x, contacts, k):
+            assert near is w.near and points is w.near_points and laws == "laws" and contacts is w.contacts
+            contacts.meeting[k], contacts.key[k], contacts.kept[k], contacts.gap[k] = m, near.key[f], -1, points.gap[f]
 
-        def keep_press(pressed, i, x, R, posed, presses, k):
-            assert pressed is w.pressed and posed == "posed"
-            presses[k] = pressed[i]
-            presses.kept[k] = i
+        def keep_press(last_contacts, i, x, R, posed, contacts, k):
+            assert last_contacts is w.last_contacts and posed == "posed"
+            contacts[k] = last_contacts[i]
+            contacts.kept[k] = i
 
         def near_stop(stops, coordinate, rate, s, h):
             assert (coordinate, rate, h) == ("coordinate", "rate", H)
@@ -104,10 +105,10 @@ class Gathering:
             return added
 
         return {
-            "sweep_boxes": sweep_boxes, "reaches": reaches, "wander": wander, "can_meet": can_meet,
+            "sweep_boxes": sweep_boxes, "reaches": reaches, "drift": drift, "can_meet": can_meet,
             "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "near_stop": near_stop,
             "add_stop": add("stop"), "add_friction": add("friction"),
-            "find_calm": lambda *given: log.append(given[:2] + given[3:]),
+            "find_unchanged": lambda *given: log.append(given[:2] + given[3:]),
             "remember_poses": lambda x, R, posed: log.append(("poses", posed)),
         }  # fmt: skip
 
@@ -115,14 +116,14 @@ class Gathering:
         return float(self.reach[i] + self.reach[j])
 
     def run(self) -> int:
-        return plain(gathering.gather_presses, **self.stubs())(self.tables, self.work, H)
+        return plain(constraint_collection.collect_contacts, **self.stubs())(self.tables, self.work, H)
 
     def found(self) -> list[tuple[int, int, int]]:
         """Meeting, second key and origin of each point."""
         count = sum(name == "stop" for name, *_ in self.log if isinstance(name, str))
         count += sum(name == "friction" for name, *_ in self.log if isinstance(name, str))
-        press = self.work.presses[: int(self.work.stepped.points[0]) - count]
-        return [(int(p.meeting), int(p.key[1]), int(p.kept)) for p in press]
+        contact = self.work.contacts[: int(self.work.stepped.points[0]) - count]
+        return [(int(p.meeting), int(p.key[1]), int(p.kept)) for p in contact]
 
 
 def test_points_within_reach_are_taken_in_with_stops_and_friction() -> None:
@@ -133,10 +134,10 @@ def test_points_within_reach_are_taken_in_with_stops_and_friction() -> None:
     one.GAPS = ((one.wanted_reach(0, 1), 0.9), *one.GAPS[1:])
     assert one.run() == Status.OK
     assert one.found() == [(0, 0, -1), (1, 0, -1), (2, 0, -1), (2, 2, -1), (5, 0, -1)]
-    assert one.log[0] == "boxes" and one.log[1] == ("tree", "root", "rooted", "calm")
+    assert one.log[0] == "boxes" and one.log[1] == ("tree", "root", "rooted", "unchanged")
     assert [k for name, k in one.log[2:8]] == [0, 1, 2, 3, 4, 5]
     assert one.log[8:] == [("stop", 0, 5), ("stop", 2, 6), ("friction", 1, 7), ("friction", 3, 8), ("poses", "posed")]
-    touched = one.work.press_touch.key[:5].tolist()
+    touched = one.work.contact_touch.key[:5].tolist()
     assert touched == [[0, 0], [1, 0], [2, 0], [2, 2], [5, 0]]
 
 
@@ -147,11 +148,11 @@ def test_points_of_pairs_that_hardly_move_are_kept() -> None:
         one.reach[:] = 1.4 * MARGIN
         one.reach[6] = 1.7 * MARGIN  # with which a pair reaches further
         one.GAPS = ((0.0,),) * 6
-        one.wandered[:] = 1e-9
+        one.drifted[:] = 1e-9
         if gone is not None:
-            one.wandered[gone] = 0.0
-        one.work.pressed.meeting[:7] = [-1, 0, 0, 2, 3, 4, 5]
-        one.work.pressed.key[:, 1], one.work.stepped.before = np.arange(10, 22), 7
+            one.drifted[gone] = 0.0
+        one.work.last_contacts.meeting[:7] = [-1, 0, 0, 2, 3, 4, 5]
+        one.work.last_contacts.key[:, 1], one.work.stepped.before = np.arange(10, 22), 7
         assert one.run() == Status.OK
         kept = [(0, 11, 1), (0, 12, 2), (2, 13, 3), (3, 14, 4), (4, 0, -1), (5, 0, -1)]
         if gone is not None:  # link 3 has the shape 4, of pair 2
@@ -162,7 +163,7 @@ def test_points_of_pairs_that_hardly_move_are_kept() -> None:
 
 def test_in_the_first_step_there_is_nothing_to_keep() -> None:
     one = Gathering()
-    one.reach[:], one.wandered[:] = MARGIN, 1e-9
+    one.reach[:], one.drifted[:] = MARGIN, 1e-9
     one.GAPS = ((0.0,),) * 6
     assert one.run() == Status.OK and one.found() == [(m, 0, -1) for m in range(6)]
 
@@ -172,8 +173,8 @@ def test_points_that_have_no_room_are_told(room: int, status: int) -> None:
     """Of those found, two, one, three, one and one, the second is not in reach; eight are kept."""
     assert Gathering(7 + room).run() == status
     kept = Gathering(8 + room)
-    kept.reach[:], kept.wandered[:] = MARGIN, 1e-9
-    kept.work.pressed.meeting[:8], kept.work.stepped.before = [0, 0, 1, 2, 2, 2, 3, 5], 8
+    kept.reach[:], kept.drifted[:] = MARGIN, 1e-9
+    kept.work.last_contacts.meeting[:8], kept.work.stepped.before = [0, 0, 1, 2, 2, 2, 3, 5], 8
     assert kept.run() == status
 
 
@@ -196,15 +197,15 @@ class Reached(Gathering):
         self.work.reach[:] = self.old = self.reach.copy()
         self.reach = self.old + further
         self.work.stepped.points = 1
-        self.work.presses.meeting[0], self.work.presses.key[0], self.work.presses.gap = 0, [0, 1], 77.0
+        self.work.contacts.meeting[0], self.work.contacts.key[0], self.work.contacts.gap = 0, [0, 1], 77.0
         self.rates: dict[tuple[int, int], float] = {}
 
     def run(self) -> int:
-        def rate_of(presses, k, r, V):
-            assert r == 0 and presses is self.work.presses
-            return self.rates.get(tuple(presses.key[k].tolist()), -100.0)
+        def rate_of(contacts, k, r, V):
+            assert r == 0 and contacts is self.work.contacts
+            return self.rates.get(tuple(contacts.key[k].tolist()), -100.0)
 
-        return plain(gathering.gather_reached, rate_of=rate_of, **self.stubs())(self.tables, self.work, H)
+        return plain(constraint_collection.collect_reached, rate_of=rate_of, **self.stubs())(self.tables, self.work, H)
 
 
 def test_points_of_pairs_that_reach_further_are_added_where_they_close() -> None:
@@ -215,12 +216,12 @@ def test_points_of_pairs_that_reach_further_are_added_where_they_close() -> None
     assert one.run() == Status.OK
     assert one.log == ["boxes", ("pair", 2), ("pair", 3), ("pair", 4), ("pair", 5)]
     assert [(m, key) for m, key, _ in one.found()] == [(0, 1), (2, 1), (4, 0)]
-    assert one.work.press_touch.key[:3].tolist() == [[0, 0], [2, 1], [4, 0]]
-    assert one.work.presses.gap[:3].tolist() == [77.0, 0.06, 0.3]
+    assert one.work.contact_touch.key[:3].tolist() == [[0, 0], [2, 1], [4, 0]]
+    assert one.work.contacts.gap[:3].tolist() == [77.0, 0.06, 0.3]
     assert (one.work.reach == one.reach).all()
     again = Reached(further)
     again.work.stepped.points = 2
-    again.work.presses.meeting[:2], again.work.presses.key[:2] = [0, 2], [[0, 1], [2, 1]]
+    again.work.contacts.meeting[:2], again.work.contacts.key[:2] = [0, 2], [[0, 1], [2, 1]]
     again.rates = one.rates
     assert again.run() == Status.OK and [(m, key) for m, key, _ in again.found()] == [(0, 1), (2, 1), (4, 0)]
 
@@ -246,7 +247,7 @@ def test_points_that_are_reached_and_have_no_room_are_told(room: int, status: in
 
 def test_one_point_of_the_last_step_is_enough_to_keep_and_other_pairs_stay_open() -> None:
     one = Gathering()
-    one.reach[:], one.wandered[:] = MARGIN, 1e-9
-    one.work.pressed.key[0, 1], one.work.stepped.before = 5, 1
+    one.reach[:], one.drifted[:] = MARGIN, 1e-9
+    one.work.last_contacts.key[0, 1], one.work.stepped.before = 5, 1
     assert one.run() == Status.OK and one.found() == [(0, 5, 0)]
     assert not any(name == "pair" for name, *_ in one.log)

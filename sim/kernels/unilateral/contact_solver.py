@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import climb
-from sim.kernels.jit import chapter, kernel, part, story
+from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.system import unpack
-from sim.kernels.unilateral.augmented import Problem, bounded, off_by, solve_together
+from sim.kernels.unilateral.augmented_lagrangian import Problem, bounded, off_by, solve_together
 from sim.kernels.unilateral.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.vectors import cross, dot, minus, three
 
@@ -25,53 +25,55 @@ AIM = 0.9  # of what is taken: others move what was solved
 PASSES = 8  # of choosing presses and solving them
 
 
-@story
-def press_rows(system, first):
+@driver
+def contact_rows(system, first):
     """Rows U of presses from `first` on, what answers them, their own mobility; needs `factorise` and `gather_presses`.
 
     Those of presses that were kept stay, where all links that they move do.
     """
     tables, _, work, _ = unpack(system)
     looped = tables.rows.block.size > 0
-    width, nv, presses = work.press_support.shape[1], work.push.size, work.presses
+    width, nv, contacts = work.contact_support.shape[1], work.push.size, work.contacts
     if not looped and first == 0:
-        bring_rows(work.stepped.points[0], work.calm, presses, work.press_support, work.press_U, work.press_G)
+        bring_rows(
+            work.stepped.points[0], work.unchanged, contacts, work.contact_support, work.contact_U, work.contact_G
+        )
     for k in range(first, work.stepped.points[0]):
-        if not looped and stays(work.calm, presses, k):
+        if not looped and stays(work.unchanged, contacts, k):
             continue
-        presses.count[k] = list_support(tables.links, presses, not looped, work.press_support, k)
-        for r in range(presses.rows[k]):
+        contacts.count[k] = list_support(tables.links, contacts, not looped, work.contact_support, k)
+        for r in range(contacts.rows[k]):
             if looped:
                 jacobian_row(tables, work, k, r, (3 * k + r) * width)
                 answer_row(system, k, r)
                 for i in range(nv):
-                    work.press_R[3 * k + r, i] = work.freedoms.vdot[i]
+                    work.contact_R[3 * k + r, i] = work.freedoms.vdot[i]
             else:
-                scaled_row(tables.links, tables.freedoms, work.links, work.freedoms, presses, k, r,
-                           (3 * k + r) * width, work.press_U)  # fmt: skip
-        for i in range((3 * k + presses.rows[k]) * width, 3 * (k + 1) * width):
-            work.press_U[i] = 0.0
-        own_mobility(looped, k, presses, work.press_support, work.press_U, work.press_R, work.press_G)
+                scaled_row(tables.links, tables.freedoms, work.links, work.freedoms, contacts, k, r,
+                           (3 * k + r) * width, work.contact_U)  # fmt: skip
+        for i in range((3 * k + contacts.rows[k]) * width, 3 * (k + 1) * width):
+            work.contact_U[i] = 0.0
+        own_mobility(looped, k, contacts, work.contact_support, work.contact_U, work.contact_R, work.contact_G)
 
 
-@part
-def stays(calm, press, k):
+@inlined
+def stays(unchanged, contact, k):
     """Tell whether press k was kept from the last step, and neither of its trees has moved."""
-    return press.kept[k] >= 0 and calm[press.link[k, 0]] == 1 and calm[press.link[k, 1]] == 1
+    return contact.kept[k] >= 0 and unchanged[contact.link[k, 0]] == 1 and unchanged[contact.link[k, 1]] == 1
 
 
 @kernel
-def bring_rows(points, calm, press, support_out, U_out, G_out):
+def bring_rows(points, unchanged, contact, support_out, U_out, G_out):
     """Bring rows of presses that stay to where these stand now; their order is the old one, so that none is lost."""
     for k in range(points):
-        if stays(calm, press, k) and press.kept[k] > k:
-            copy_row(press.kept[k], k, support_out, U_out, G_out)
+        if stays(unchanged, contact, k) and contact.kept[k] > k:
+            copy_row(contact.kept[k], k, support_out, U_out, G_out)
     for k in range(points - 1, -1, -1):
-        if stays(calm, press, k) and press.kept[k] < k:
-            copy_row(press.kept[k], k, support_out, U_out, G_out)
+        if stays(unchanged, contact, k) and contact.kept[k] < k:
+            copy_row(contact.kept[k], k, support_out, U_out, G_out)
 
 
-@part
+@inlined
 def copy_row(old, k, support_out, U_out, G_out):
     """Copy what belongs to one press."""
     width = support_out.shape[1]
@@ -85,12 +87,12 @@ def copy_row(old, k, support_out, U_out, G_out):
 
 
 @kernel
-def list_support(links, press, beyond, support_out, k):
+def list_support(links, contact, beyond, support_out, k):
     """List the freedoms between the links of press k, and beyond these to the world, last ones first; returns how many.
 
     Links are numbered from roots to tips.
     """
-    a, b, count = press.link[k, 0], press.link[k, 1], 0
+    a, b, count = contact.link[k, 0], contact.link[k, 1], 0
     while a != b or (beyond and a > 0):
         link = max(a, b)
         for i in range(links.v[link] + links.nv[link] - 1, links.v[link] - 1, -1):
@@ -101,9 +103,9 @@ def list_support(links, press, beyond, support_out, k):
 
 
 @kernel
-def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, at, U_out):
+def scaled_row(links, freedoms, link_work, freedom_work, contact, k, r, at, U_out):
     """Row r of press k in scaled freedoms, in the order of its support."""
-    a, b, K = press.link[k, 0], press.link[k, 1], press.K
+    a, b, K = contact.link[k, 0], contact.link[k, 1], contact.K
     on_b = (K[k, r, 0], K[k, r, 1], K[k, r, 2], K[k, r, 3], K[k, r, 4], K[k, r, 5])
     on_a = (K[k, r, 6], K[k, r, 7], K[k, r, 8], K[k, r, 9], K[k, r, 10], K[k, r, 11])
     while a != b:
@@ -120,33 +122,33 @@ def scaled_row(links, freedoms, link_work, freedom_work, press, k, r, at, U_out)
     climb(links, freedoms, link_work, freedom_work, a, 0, both, at, 1, U_out)
 
 
-@chapter
+@spliced
 def jacobian_row(tables, work, k, r, at):
     """Row r of press k as the rate that each freedom of its support gives it."""
     parent, vadr, nv = tables.links.parent, tables.links.v, tables.links.nv
     linear, pitch = tables.freedoms.linear, tables.freedoms.pitch
-    x, axis, K = work.links.x, work.freedoms.axis, work.presses.K
-    a, b = work.presses.link[k, 0], work.presses.link[k, 1]
+    x, axis, K = work.links.x, work.freedoms.axis, work.contacts.K
+    a, b = work.contacts.link[k, 0], work.contacts.link[k, 1]
     while a != b:
         link, first = max(a, b), 0 if b > a else 6
-        own = work.presses.link[k, 1 if b > a else 0]
+        own = work.contacts.link[k, 1 if b > a else 0]
         force = (K[k, r, first + 3], K[k, r, first + 4], K[k, r, first + 5])
         turn = cross(minus(three(x, own), three(x, link)), force)
         moment = (K[k, r, first] + turn[0], K[k, r, first + 1] + turn[1], K[k, r, first + 2] + turn[2])
         for i in range(vadr[link] + nv[link] - 1, vadr[link] - 1, -1):
             e = three(axis, i)
-            work.press_U[at] = dot(e, force) if linear[i] else dot(e, moment)
+            work.contact_U[at] = dot(e, force) if linear[i] else dot(e, moment)
             if pitch[i] != 0.0:
-                work.press_U[at] += pitch[i] * dot(e, force)
+                work.contact_U[at] += pitch[i] * dot(e, force)
             at += 1
         a, b = parent[a] if a == link else a, parent[b] if b == link else b
 
 
-@chapter
+@spliced
 def answer_row(system, k, r):
     """vdot: what v answers to a unit impulse of row r of press k, while all constraints hold."""
     tables, _, work, _ = unpack(system)
-    F, K, a, b = work.links.F, work.presses.K, work.presses.link[k, 0], work.presses.link[k, 1]
+    F, K, a, b = work.links.F, work.contacts.K, work.contacts.link[k, 0], work.contacts.link[k, 1]
     for i in range(work.rows.rhs.size):
         work.rows.rhs[i] = work.rows.force[i] = 0.0
     for i in range(work.freedoms.y.size):
@@ -162,37 +164,37 @@ def answer_row(system, k, r):
 
 
 @kernel
-def own_mobility(looped, k, press, support, U, R, G_out):
+def own_mobility(looped, k, contact, support, U, R, G_out):
     """W M^-1 W^T of press k by itself, zero in rows that it has not, and what a soft stop gives way beside."""
     width = support.shape[1]
     for r in range(3):
         for s in range(3):
             G_out[k, r, s] = 0.0
-    for r in range(press.rows[k]):
-        for s in range(press.rows[k] if looped else r + 1):
+    for r in range(contact.rows[k]):
+        for s in range(contact.rows[k] if looped else r + 1):
             total, first, other = 0.0, (3 * k + r) * width, (3 * k + s) * width
-            for i in range(press.count[k]):
+            for i in range(contact.count[k]):
                 total += U[first + i] * (R[3 * k + s, support[k, i]] if looped else U[other + i])
             G_out[k, r, s] = total
-    G_out[k, 0, 0] += press.soft[k]
+    G_out[k, 0, 0] += contact.soft[k]
     for r in range(3):
         for s in range(r):
             G_out[k, s, r] = G_out[k, r, s] = 0.5 * (G_out[k, r, s] + G_out[k, s, r]) if looped else G_out[k, r, s]
 
 
 @kernel
-def answer_of(k, press, support, U, push):
+def answer_of(k, contact, support, U, push):
     """What all impulses do to the normal rate of press k."""
     total, first = 0.0, 3 * k * support.shape[1]
-    for i in range(press.count[k]):
+    for i in range(contact.count[k]):
         total += U[first + i] * push[support[k, i]]
     return total
 
 
 @kernel
-def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
+def add_push(looped, k, P0, P1, P2, contact, support, U, R, push_out):
     """Add to y what a change of press k's impulse does."""
-    rows, width = press.rows[k], support.shape[1]
+    rows, width = contact.rows[k], support.shape[1]
     if looped:
         for i in range(push_out.size):
             push_out[i] += R[3 * k, i] * P0
@@ -200,26 +202,27 @@ def add_push(looped, k, P0, P1, P2, press, support, U, R, push_out):
                 push_out[i] += R[3 * k + 1, i] * P1 + R[3 * k + 2, i] * P2
         return
     first = 3 * k * width
-    for i in range(press.count[k]):
+    for i in range(contact.count[k]):
         s = U[first + i] * P0
         if rows == 3:
             s += U[first + width + i] * P1 + U[first + 2 * width + i] * P2
         push_out[support[k, i]] += s
 
 
-@chapter
+@spliced
 def problem_of(work):
     """Return what the laws of this step's presses are asked of."""
     return Problem(
-        work.presses, work.press_support, work.press_U, work.press_R, work.press_G, work.press_d, work.press_P,
-        work.press_z, work.press_off, work.push, work.press_tree, work.press_chosen, work.press_place,
-        work.press_awake, work.press_at, work.press_shape[0], work.press_shape[1], work.press_shape[2],
-        work.press_p, work.press_best, work.push_step[0], work.push_step[1], work.push_step[2], work.push_step[3],
-        work.press_matrix,
+        work.contacts, work.contact_support, work.contact_U, work.contact_R, work.contact_G, work.contact_d,
+        work.contact_P,
+        work.contact_z, work.contact_off, work.push, work.contact_tree, work.contact_chosen, work.contact_place,
+        work.contact_awake, work.contact_at, work.contact_shape[0], work.contact_shape[1], work.contact_shape[2],
+        work.contact_p, work.contact_best, work.push_step[0], work.push_step[1], work.push_step[2], work.push_step[3],
+        work.contact_matrix,
     )  # fmt: skip
 
 
-@story
+@driver
 def solve_presses(system, points, enough):
     """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.press_P.
 
@@ -277,7 +280,7 @@ def trees_of(problem_work, k):
     """Return the trees, by their first freedoms, that press k is between; one of them twice where there is one only."""
     tree, support = problem_work.tree, problem_work.support
     one = other = tree[support[k, 0]]
-    for i in range(1, problem_work.press.count[k]):
+    for i in range(1, problem_work.contact.count[k]):
         if tree[support[k, i]] != one:
             other = tree[support[k, i]]
     return one, other
@@ -294,7 +297,7 @@ def let_sleep(problem_work):
 def wake(problem_work, points, notable):
     """Let trees that have a press so far off its law take part."""
     for k in range(points):
-        if problem_work.off[k] > notable and problem_work.press.count[k] > 0:
+        if problem_work.off[k] > notable and problem_work.contact.count[k] > 0:
             one, other = trees_of(problem_work, k)
             problem_work.awake[0, one] = problem_work.awake[0, other] = 1
 
@@ -323,7 +326,7 @@ def choose_off(problem_work, points):
         awake[1, i] = 0
     count = 0
     for k in range(points):
-        if problem_work.press.count[k] > 0:
+        if problem_work.contact.count[k] > 0:
             one, other = trees_of(problem_work, k)
             if awake[0, one] or awake[0, other]:
                 problem_work.chosen[count] = k
@@ -338,7 +341,7 @@ def choose_off(problem_work, points):
     at = problem_work.at
     for n in range(count):
         k = problem_work.chosen[n]
-        for i in range(problem_work.press.count[k]):
+        for i in range(problem_work.contact.count[k]):
             at[k, i] = place[support[k, i]]
             first[at[k, i]] = min(first[at[k, i]], at[k, 0])
     return count, size
@@ -347,7 +350,7 @@ def choose_off(problem_work, points):
 @kernel
 def visit_all(problem_work, looped, count, share, enough):
     """One sweep over the presses chosen, `share` of their way.  Returns the largest distance from the law met [m/s]."""
-    press, P, worst = problem_work.press, problem_work.P, 0.0
+    contact, P, worst = problem_work.contact, problem_work.P, 0.0
     for n in range(count):
         k = problem_work.chosen[n]
         off = off_by(problem_work, problem_work.support, problem_work.push, k)
@@ -355,13 +358,15 @@ def visit_all(problem_work, looped, count, share, enough):
         if off <= 0.1 * enough:
             continue
         q0, q1, q2 = P[k, 0], P[k, 1], P[k, 2]
-        if press.rows[k] == 3:
-            solve_point(problem_work.G, k, press.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
+        if contact.rows[k] == 3:
+            solve_point(problem_work.G, k, contact.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
         else:
-            P[k, 0] = bounded(press, k, q0 - problem_work.z[k, 0] / problem_work.G[k, 0, 0])
+            P[k, 0] = bounded(contact, k, q0 - problem_work.z[k, 0] / problem_work.G[k, 0, 0])
         s0, s1, s2 = share * (P[k, 0] - q0), share * (P[k, 1] - q1), share * (P[k, 2] - q2)
         P[k, 0], P[k, 1], P[k, 2] = q0 + s0, q1 + s1, q2 + s2
-        add_push(looped, k, s0, s1, s2, press, problem_work.support, problem_work.U, problem_work.R, problem_work.push)
+        add_push(
+            looped, k, s0, s1, s2, contact, problem_work.support, problem_work.U, problem_work.R, problem_work.push
+        )
     return worst
 
 
@@ -370,8 +375,8 @@ __all__ = [
     "answer_of",
     "choose_all",
     "choose_off",
+    "contact_rows",
     "let_sleep",
-    "press_rows",
     "problem_of",
     "solve_presses",
     "wake",
