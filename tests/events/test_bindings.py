@@ -518,9 +518,9 @@ def test_bounces_at_a_stop_are_counted_in_one_binding():
     """Hops that shrink end in rest; those of a former binding say nothing of the next one."""
     simulator = simulator_of(wheel(AGAIN, more=", limits: {range: [-1, 4], stop: rigid, restitution: 0.5}"))
     simulator.advance(1.9)
-    assert simulator.now.contact_modes.state.hops.times
+    assert simulator.now.contact_modes.state.zeno.times
     simulator.advance(4.1)
-    assert not simulator.now.contact_modes.state.hops.times
+    assert not simulator.now.contact_modes.state.zeno.times
 
 
 GEARED = """

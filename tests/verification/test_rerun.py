@@ -38,7 +38,7 @@ def test_rows_are_looked_at_once_their_block_is_there() -> None:
     happening = EventRecord(1.0, "hit", "scene")
     memory.event(happening)
     memory.epoch(["a"], [], 2, 1)
-    assert memory.happenings == [happening]
+    assert memory.events == [happening]
 
 
 @pytest.mark.fast
@@ -86,7 +86,7 @@ def test_a_rerun_gives_the_rows_of_the_run_and_ends_where_it_should() -> None:
     told: list[int] = []
     whole = rerun(model, 0.2, rows=[3, 5], look=lambda row, simulator: told.append(row))
     assert told == [3, 5] and whole.ended == "" and (whole.missed, whole.looks) == ([], 0)
-    assert whole.time[-1] == pytest.approx(0.2) and [one.name for one in whole.happenings] == ["hit"]
+    assert whole.time[-1] == pytest.approx(0.2) and [one.name for one in whole.events] == ["hit"]
     assert all(len(values) == len(whole.time) for values in whole.values.values()) and whole.touches == {}
     assert sum(len(q) for _, q, _ in whole.states) == len(whole.time)
     part = rerun(model, 0.2, last=0.05)

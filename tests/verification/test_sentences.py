@@ -64,6 +64,7 @@ def seen(**changed: Any) -> Made:
             array=arrays.__getitem__,
             trust=Made(**trust, sure=lambda name: f"sure of {name}"),
             energy=Made(**energy),
+            begun=None,
             time=TIME,
         ),
     }
@@ -99,6 +100,16 @@ def test_of_what_holds_nothing_is_told_but_its_numbers():
         out.curves["residual of position"] is found.residuals[0]
         and out.curves["residual of velocity"] is found.residuals[1]
     )
+
+
+def test_the_balance_of_a_run_that_began_from_a_state_counts_from_the_start_of_its_run():
+    found = seen()
+    found.energy["balance"] += 0.125
+    assert "energy balance" in " ".join(looked(found).problems)
+    found.recording.begun = "a state"
+    assert looked(found).problems == []
+    found.energy["balance"][2] += 0.125
+    assert "energy balance" in " ".join(looked(found).problems)
 
 
 @pytest.mark.parametrize("name", ["position", "quat_wxyz", "velocity", "angular_velocity", "time"])
@@ -298,10 +309,10 @@ def test_events_that_a_rerun_lacks_or_has_besides_are_found():
         ((("a", 1.0), ("b", 2.4)), [], None),  # its time is looked at elsewhere
     ):  # fmt: skip
         out = verdict()
-        found = repeats.compare_events(ran(*both), out, Rerun(happenings=[happening(*one) for one in again]))
+        found = repeats.compare_events(ran(*both), out, Rerun(events=[happening(*one) for one in again]))
         assert out.problems == problems and (found.name if found else None) == extra, again
     out = verdict()
-    found = repeats.compare_events(ran(event("a", 1.0, "impact")), out, Rerun(happenings=[happening("a", 1.0, "mode")]))
+    found = repeats.compare_events(ran(event("a", 1.0, "impact")), out, Rerun(events=[happening("a", 1.0, "mode")]))
     assert found is None and out.problems == ["event 'a' at t = 1 s does not happen so in a rerun"]
 
 
@@ -311,8 +322,8 @@ def moments(recorded, again, tighter, lost=None):
     if lost is not None:
         out.growth = Growth(TIME, TIME, "power", 1.0, lost, np.inf)
     repeats.compare_moments(
-        ran(*recorded), out, Rerun(happenings=[happening(*one) for one in again]),
-        Rerun(happenings=[happening(*one) for one in tighter]),
+        ran(*recorded), out, Rerun(events=[happening(*one) for one in again]),
+        Rerun(events=[happening(*one) for one in tighter]),
     )  # fmt: skip
     return out
 
@@ -521,7 +532,7 @@ class Recorded:
                 (3, np.full((2, 2), 9.0), np.full((2, 1), 8.0)),
             ],
             touches={"row": np.array([0, 2, 4]), "force": np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])},
-            happenings=[
+            events=[
                 happening("e", 0.5, through=np.arange(6.0).reshape(1, 6)),
                 happening("f", 1.0, through=np.arange(6.0, 12).reshape(1, 6)),
                 happening("later", 9.0),
@@ -564,9 +575,7 @@ def test_a_rerun_of_the_same_rows_is_equal_to_the_bit():
         (lambda r: r.states.append((4, np.ones((1, 2)), np.ones((1, 1)))), None),
         *(
             (
-                lambda r, name=name, value=value: r.happenings.__setitem__(
-                    1, replace(r.happenings[1], **{name: value})
-                ),
+                lambda r, name=name, value=value: r.events.__setitem__(1, replace(r.events[1], **{name: value})),
                 "events",
             )
             for name, value in (
@@ -579,9 +588,9 @@ def test_a_rerun_of_the_same_rows_is_equal_to_the_bit():
                 ("text", "t"),
             )
         ),
-        (lambda r: r.happenings.pop(), None),
-        (lambda r: r.happenings[0].through.__setitem__((0, 5), 0.0), "impulses"),
-        (lambda r: r.happenings.__setitem__(1, replace(r.happenings[1], through=None)), "impulses"),
+        (lambda r: r.events.pop(), None),
+        (lambda r: r.events[0].through.__setitem__((0, 5), 0.0), "impulses"),
+        (lambda r: r.events.__setitem__(1, replace(r.events[1], through=None)), "impulses"),
         (lambda r: r.touches["force"].__setitem__((1, 2), 0.0), "contacts"),
         (lambda r: r.touches["force"].__setitem__((2, 2), 0.0), None),
         (lambda r: r.touches["row"].__setitem__(2, 3), "contacts"),
