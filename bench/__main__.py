@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.catalogue import BENCHMARKS, choose
 from bench.measure import Result
 from bench.report import PICTURES, text_table, write_page
+
+PAIRS = 5  # rounds of two checkouts
 
 
 def parser() -> argparse.ArgumentParser:
@@ -21,6 +23,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--markdown", action="store_true", help="write the table and pictures of docs/benchmarks.md, too")
     out.add_argument("--plots", metavar="DIR", type=Path, help="draw the work-precision diagrams into a folder")
     out.add_argument("--list", action="store_true", help="say what there is")
+    out.add_argument("--against", metavar="FOLDER", type=Path, help="beside another checkout, whole processes by turns")
     out.add_argument("--rounds", type=int, metavar="N", help="rounds of each benchmark")
     return out
 
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code = 0
     for name in names:
         try:
-            for found in BENCHMARKS[name].measure(name, wish.rounds or BENCHMARKS[name].rounds):
+            for found in _measured(wish, name):
                 results.append(found)
                 if wish.json:
                     print(found.line(), flush=True)
@@ -75,6 +78,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         write_page(results, wish.names, pictures=draw(results, PICTURES))
     return code
+
+
+def _measured(wish: argparse.Namespace, name: str) -> Iterable[Result]:
+    """Measure beside the peers, or beside another checkout."""
+    if wish.against is None:
+        return BENCHMARKS[name].measure(name, wish.rounds or BENCHMARKS[name].rounds)
+    from bench.against import compare
+
+    return compare(wish.against.resolve(), name, wish.rounds or PAIRS)
 
 
 def _draw(results: Sequence[Result], folder: Path) -> int:
