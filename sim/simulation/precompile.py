@@ -106,10 +106,16 @@ def claimed(*names: str) -> Iterator[None]:
             return loaded
         with suppress(OSError):  # where files cannot be locked, both compile
             fcntl.lockf(claims, fcntl.LOCK_EX, 1, _place(kernel))
-        return load(kernel, signature, context)
+        loaded = load(kernel, signature, context)
+        if loaded is not None:  # another one has compiled it meanwhile, and a third may wait for it
+            leave(kernel)
+        return loaded
 
     def save_and_leave(kernel: Any, signature: Any, compiled: Any) -> None:
         save(kernel, signature, compiled)
+        leave(kernel)
+
+    def leave(kernel: Any) -> None:
         with suppress(OSError):
             fcntl.lockf(claims, fcntl.LOCK_UN, 1, _place(kernel))
 
