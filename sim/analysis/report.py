@@ -407,7 +407,7 @@ def check(scene: Scene | str | os.PathLike[str]) -> Report:
     shown_counts = ("joint_coordinates", "constraint_rank", "mobility", "mobility_in_position")
     report.counts = {k: said[k] for k in shown_counts if k in said}
     singular = singular_note(loops, said["constraint_rank"], said["rank_nearby"])
-    report.notes += [*redundancy_notes(loops), *([singular] if singular else [])]
+    report.notes += [*scene.notes, *redundancy_notes(loops), *([singular] if singular else [])]
     _note_drives(mechanism, said, report)
     if said["redundant_rows"] and (singular or not is_large(mechanism)):
         names = column_names(mechanism)

@@ -111,7 +111,8 @@ class Builder:
                 built = build_shapes([shape_block], color_of(block), still=True)
                 if not built:
                     self.unreadable.add(f"world.{name}")
-                shapes += [dataclasses.replace(placed(shape, position, orientation), name=name) for shape in built]
+                parts = [part for solid in built for part in solid.parts]
+                shapes += [dataclasses.replace(placed(part, position, orientation), name=name) for part in parts]
         self.still = tuple(shapes)
         return World(gravity=gravity, points={**twins, **points}, shapes=self.still)
 
@@ -362,7 +363,7 @@ class Builder:
         bare = {name for name, body in self.bodies.items() if not body.shapes and body.place not in shaped}
         if not any(block.wrote("shapes") for block in self.draft.worlds):
             bare.add("world")
-        still = tuple(f"world.{shape.name}" for shape in self.still if shape.name)
+        still = tuple(dict.fromkeys(f"world.{shape.name}" for shape in self.still if shape.name))
         known = Touchable(tuple(self.bodies), still, frozenset(bare))
         things = _unique(self.draft.things["contacts"], "contact")
         built = [build_contact(thing, known, names.unreadable) for thing in things]

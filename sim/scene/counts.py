@@ -77,7 +77,8 @@ def check_pairs(
 ) -> None:
     """Report the first rule with which more pairs of shapes may touch than are looked at in a reasonable time."""
     shapes = Counter({body.name: len(body.shapes) for body in bodies})
-    shapes.update({"world": len(still), **{f"world.{shape.name}": 1 for shape in still if shape.name}})
+    shapes.update({"world": len(still)})
+    shapes.update(f"world.{shape.name}" for shape in still if shape.name)
     pairs = 0
     for rule in contacts:
         first, second = (sum(shapes[name] for name in side) for side in rule.between)

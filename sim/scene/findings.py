@@ -21,12 +21,15 @@ class Findings:
         Prefixes of files that could not be read whole: what they would name is not known, and not missed.
     turns : int
         Of all repeats read so far.
+    notes : dict of str to None
+        What reading made of the text that its author may want to know, each once.
     """
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
         self.lost: set[str] = set()  # prefixes under which not all names are known
         self.turns = 0
+        self.notes: dict[str, None] = {}
         self._lines: dict[str, list[str]] = {}
         self._found: dict[tuple[Place | None, str], Problem] = {}
         self._doubts: dict[tuple[Place | None, str], Doubt] = {}  # of those about dimensions

@@ -55,11 +55,11 @@ def hull_of(points: tuple[Vec3, ...]) -> tuple[Vec3, Hull]:
         raise HullError(f"a hull of {len(found.vertices)} corners; {MOST_CORNERS} are the most: take a coarser mesh")
     corners, faces = _polygons(away, found)
     corners = _made_planar(corners, faces, size)
-    volume, centre, _ = _moments(corners, faces)
+    volume, centre, _ = moments(corners, faces)
     corners = corners - centre
-    volume, _, moments = _moments(corners, faces)
+    volume, _, about = moments(corners, faces)
     centre = centre + p.mean(axis=0)
-    hull = Hull(corners=_vectors(corners), faces=faces, volume=volume, moments=moments)
+    hull = Hull(corners=_vectors(corners), faces=faces, volume=volume, moments=about)
     return _vectors([centre])[0], hull
 
 
@@ -134,7 +134,7 @@ def _made_planar(corners: Any, faces: tuple[tuple[int, ...], ...], size: float) 
     return out
 
 
-def _moments(corners: Any, faces: tuple[tuple[int, ...], ...]) -> tuple[float, Any, Any]:
+def moments(corners: Any, faces: tuple[tuple[int, ...], ...]) -> tuple[float, Any, Any]:
     """Return volume (m^3), centre (3,) m, and moments about the origin (m^2, of 1 kg): xx yy zz xy xz yz."""
     import numpy as np
 

@@ -140,6 +140,7 @@ def _load(
         controllers=tuple(controllers),
         simulate=simulate,
         render=render,
+        notes=tuple(findings.notes),
     )
     return scene, warnings
 

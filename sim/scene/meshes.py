@@ -18,6 +18,11 @@ class MeshError(ValueError):
 
 def read_mesh(path: Path) -> tuple[tuple[Vec3, ...], Triangles, str]:
     """Return points and triangles of a file, and its text.  See `mesh_of`."""
+    return mesh_of(bytes_of(path))
+
+
+def bytes_of(path: Path) -> bytes:
+    """Return what is in a file of a shape, if it is not too large."""
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= MOST_BYTES else b""
@@ -25,7 +30,7 @@ def read_mesh(path: Path) -> tuple[tuple[Vec3, ...], Triangles, str]:
         raise MeshError(f"cannot be read: {error.strerror}") from error
     if size > MOST_BYTES:
         raise MeshError(f"{size / 1e6:.3g} MB; {MOST_BYTES / 1e6:g} MB are the most")
-    return mesh_of(data)
+    return data
 
 
 def mesh_of(data: bytes) -> tuple[tuple[Vec3, ...], Triangles, str]:
@@ -122,6 +127,18 @@ def _vector(line: list[str], n: int) -> Vec3:
     except ValueError:
         raise MeshError(f"line {n}: '{' '.join(line)}' is no point") from None
     return (x, y, z)
+
+
+def objects_of(text: str) -> list[slice]:
+    """Return which triangles of an OBJ file belong to each of its objects and groups (lines `o` and `g`)."""
+    begins, count = [0], 0
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] in (["o"], ["g"]) and count > begins[-1]:
+            begins.append(count)
+        elif words[:1] == ["f"]:
+            count += max(0, len(words) - 3)
+    return [slice(a, b) for a, b in zip(begins, [*begins[1:], count], strict=True) if b > a]
 
 
 def as_obj(points: tuple[Vec3, ...], triangles: Triangles) -> str:

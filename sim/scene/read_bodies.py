@@ -24,12 +24,12 @@ def build_body(thing: Thing) -> Body | None:
     for point in block.get("points") or []:
         if point.name == "com":
             point.problem("a point cannot be called 'com'", "body.com is the centre of mass")
-    shapes = build_shapes(block.get("shapes"), color_of(block))
+    solids = build_shapes(block.get("shapes"), color_of(block))
     points = {point.name: point.value for point in block.get("points") or [] if point.value is not BAD}
-    complete = not block.bad("shapes") and len(shapes) == len(block.get("shapes") or ())
+    complete = not block.bad("shapes") and len(solids) == len(block.get("shapes") or ())
     properties = MassProperties(1.0, _ORIGIN, _NONE)
     if complete:
-        found = _mass_properties(block, shapes, thing.full)
+        found = _mass_properties(block, [shape for solid in solids for shape in solid.whole], thing.full)
         properties = found if _computable(found, thing) else properties
     return Body(
         name=thing.full,
@@ -38,7 +38,7 @@ def build_body(thing: Thing) -> Body | None:
         com=properties.com,
         inertia=properties.inertia,
         origin=block.get("position"),
-        shapes=tuple(shapes),
+        shapes=tuple(shape for solid in solids for shape in solid.parts),
         points=points,
         place=thing.key.place,
     )

@@ -3,24 +3,46 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
-from sim.scene.hull import HullError, hull_of
-from sim.scene.meshes import MeshError, Triangles, as_obj, enclosed, mesh_of, read_mesh
+from sim.scene.concave import CONVEX, ConcaveError, parts_of
+from sim.scene.heights import PICTURES, HeightsError, Rows, as_csv, picture_of, rows_of
+from sim.scene.hull import HullError
+from sim.scene.meshes import MeshError, Triangles, as_obj, bytes_of, enclosed, mesh_of
 from sim.scene.names import nearest
-from sim.scene.rotation import along_z, norm, orientation_of, rotate, unit
+from sim.scene.rotation import along_z, multiply, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
+from sim.scene.terrain import MOST_HEIGHTS, MOST_PIECES, Ground, ramp, solid_of, stairs
 
-_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane")
-_SUFFIXES = (".obj", ".OBJ", ".stl", ".STL")
-_CONVEX = 1e-3  # share of volume that a hull may add to a mesh without a word
+_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane", "stairs", "ramp", "heightfield")
+_SUFFIXES = (".obj", ".stl")
+_THIN = 0.1  # of a field's longer edge: depth of ground that says none
 
 
-def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shape]:
-    """Return the shapes of a list of blocks; `color` is for those without one.  Bad ones are left out.
+@dataclass(frozen=True)
+class Solid:
+    """One entry of `shapes`.
+
+    parts : convex; drawn and touched
+    whole : what weighs, where that is not the parts themselves
+    """
+
+    parts: tuple[Shape, ...]
+    whole: tuple[Shape, ...]
+
+    def each(self, change: Callable[[Shape], Shape]) -> Solid:
+        """Return it with each of its shapes changed."""
+        return Solid(tuple(map(change, self.parts)), tuple(map(change, self.whole)))
+
+
+def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Solid]:
+    """Return the solids of a list of blocks; `color` is for those without one.  Bad ones are left out.
 
     still : they are of the world, so they may be planes and have names
     """
@@ -37,35 +59,44 @@ def build_shapes(blocks: Any, color: Color, *, still: bool = False) -> list[Shap
     return [shape for shape in built if shape is not None]
 
 
-def build_shape(block: Block, color: Color) -> Shape | None:
-    """Return one shape, or None if it cannot be read (reported)."""
-    solid = _solid(block, color_of(block, default=color))
-    if solid is None or block.bad("friction", "density"):
+def build_shape(block: Block, color: Color) -> Solid | None:
+    """Return what one block stands for, or None if it cannot be read (reported)."""
+    found = _solid(block, color_of(block, default=color))
+    if found is None or block.bad("friction", "density"):
         return None
-    return dataclasses.replace(solid, friction=block.get("friction"), density=block.get("density"))
+    said = {"friction": block.get("friction"), "density": block.get("density"), "name": block.get("name", "")}
+    solid = Solid((found,), (found,)) if isinstance(found, Shape) else found
+    return solid.each(lambda shape: dataclasses.replace(shape, **said))
 
 
-def _solid(block: Block, own: Color) -> Shape | None:
+def _solid(block: Block, own: Color) -> Shape | Solid | None:
     """Return what kind of solid a shape is, where it is and how it looks; None if it cannot be read (reported)."""
     kind = next((kind for kind in _KINDS if block.wrote(kind)), None)
     solid = block.get(kind) if kind else None
     if kind is None or solid is None or solid.bad(*solid.nodes):
         return None
     if kind in ("capsule", "cylinder"):
-        return _rod(kind, solid, own, block.get("name", ""))
+        return _rod(kind, solid, own)
     if kind == "plane":
-        return _plane(solid, own, block.get("name", ""))
-    if kind == "mesh":
-        return _mesh(solid, own, block.get("name", ""))
+        return _plane(solid, own)
+    if kind in _OF_PARTS:
+        found = _OF_PARTS[kind](solid)
+        if found is None:
+            return None
+        position, orientation = solid.get("position"), orientation_of(solid, "orientation")
+        return found.each(lambda shape: dataclasses.replace(placed(shape, position, orientation), color=own))
     size = {"box": solid.get("size"), "ellipsoid": solid.get("radii"), "sphere": (solid.get("radius"),) * 3}[kind]
     if size is None or size[0] is None:
         return None
     orientation = orientation_of(solid, "orientation")
-    position, name = solid.get("center"), block.get("name", "")
-    return Shape(kind=kind, position=position, orientation=orientation, size=size, color=own, name=name)
+    return Shape(kind=kind, position=solid.get("center"), orientation=orientation, size=size, color=own)
 
 
-def _plane(solid: Block, color: Color, name: str) -> Shape | None:
+def _of(parts: list[Shape]) -> Solid:
+    return Solid(tuple(parts), tuple(parts))
+
+
+def _plane(solid: Block, color: Color) -> Shape | None:
     """Return a plane, its z along the normal."""
     normal, edge = solid.get("normal"), solid.get("edge")
     if norm(normal) == 0.0:
@@ -73,73 +104,201 @@ def _plane(solid: Block, color: Color, name: str) -> Shape | None:
         return None
     return Shape(
         kind="plane", position=solid.get("center"), orientation=along_z(unit(normal)), size=(edge, edge, 0.0),
-        color=color, name=name,
+        color=color,
     )  # fmt: skip
 
 
-def _mesh(solid: Block, color: Color, name: str) -> Shape | None:
-    """Return the convex hull of a file or of points."""
+def _mesh(solid: Block) -> Solid | None:
+    """Return the convex hull of a file or of points, or the parts of a mesh that is not convex."""
     if solid.wrote("file") == solid.wrote("vertices"):
         what = "'file' and 'vertices' at once" if solid.wrote("file") else "neither 'file' nor 'vertices'"
         solid.problem(None, f"{what}; expected one of them")
         return None
-    scale = solid.get("scale")
-    found = _of_file(solid) if solid.wrote("file") else (solid.get("vertices"), ())
-    if found is None or scale is None:
+    if solid.get("concave") and not solid.wrote("file"):
+        solid.problem("concave", "'concave' beside 'vertices', which have no surface", "give a file, or take the hull")
         return None
+    scale = solid.get("scale")
+    read = _read(solid, mesh_of, lambda found: as_obj(found[0], found[1]), _SUFFIXES, "mesh", "OBJ or STL files")
+    points, triangles, text = read if read else (solid.get("vertices"), (), "")
+    if scale is None or points is None:
+        return None
+    if solid.get("concave"):
+        return _concave(solid, points, triangles, text)
     written = "file" if solid.wrote("file") else "vertices"
-    points = tuple((scale * x, scale * y, scale * z) for x, y, z in found[0])
+    scaled = tuple((scale * x, scale * y, scale * z) for x, y, z in points)
     try:
-        (x, y, z), hull = hull_of(points)
+        shape = solid_of(scaled)
     except HullError as error:
         solid.problem(written, f"no solid: {error}", "a mesh is taken as its convex hull, which has a volume")
         return None
-    volume = enclosed(points, found[1])
-    if volume is not None and hull.volume > (1.0 + _CONVEX) * volume:
+    volume, hull = enclosed(scaled, triangles), shape.hull
+    if volume is not None and hull is not None and hull.volume > (1.0 + CONVEX) * volume:
         added = 100.0 * (hull.volume / volume - 1.0)
         solid.problem(
             written, f"the mesh is not convex: its hull, which is taken for it, has {added:.3g} % more volume",
-            "take several shapes for its parts", severity="warning",
+            "take it as it is with `concave: true`, or take several shapes for its parts", severity="warning",
         )  # fmt: skip
-    orientation = orientation_of(solid, "orientation")
-    centre, origin = rotate(orientation, (x, y, z)), solid.get("position")
-    size = tuple(2.0 * max(abs(corner[k]) for corner in hull.corners) for k in range(3))
-    return Shape(
-        kind="mesh", position=(centre[0] + origin[0], centre[1] + origin[1], centre[2] + origin[2]),
-        orientation=orientation, size=(size[0], size[1], size[2]), color=color, name=name, hull=hull,
-    )  # fmt: skip
+    return _of([shape])
 
 
-def _of_file(solid: Block) -> tuple[tuple[Vec3, ...], Triangles] | None:
-    """Return points and triangles of a mesh's file, or None if it cannot be had (reported)."""
+def _concave(solid: Block, points: tuple[Vec3, ...], triangles: Triangles, text: str) -> Solid | None:
+    """Return the convex parts of a mesh, and keep them with the scene."""
+    name, findings = solid.get("file"), solid.reader.findings
+    label = f"{_label(solid)}.parts_{solid.get('concavity'):g}.obj"
+    held = solid.reader.scope.kept
+    held_text = held.text(label) if held is not None and held.find("", label) == label else ""
+    try:
+        found = parts_of(points, triangles, text, solid.get("scale"), solid.get("concavity"), held_text)
+    except ConcaveError as error:
+        solid.problem("file", f"'{name}' cannot be taken as it is: {error}", error.hint)
+        return None
+    if found.text:
+        findings.open(label, found.text)
+    findings.notes.setdefault(found.told(name))
+    return Solid(found.parts, found.whole)
+
+
+def _stairs(solid: Block) -> Solid | None:
+    """Return the steps of a flight."""
+    number, rise, run, width = (solid.get(key) for key in ("number", "rise", "run", "width"))
+    if None in (number, rise, run, width):
+        return None
+    return _of(stairs(number, rise, run, width, solid.get("landing", run)))
+
+
+def _ramp(solid: Block) -> Solid | None:
+    """Return a wedge."""
+    length, width = solid.get("length"), solid.get("width")
+    if solid.wrote("height") == solid.wrote("angle"):
+        what = "'height' and 'angle' at once" if solid.wrote("height") else "neither 'height' nor 'angle'"
+        solid.problem("angle" if solid.wrote("angle") else None, f"{what}; expected one of them")
+        return None
+    if length is None or width is None:
+        return None
+    height = solid.get("height") or length * math.tan(solid.get("angle"))
+    try:
+        return _of([ramp(length, height, width)])
+    except HullError as error:
+        solid.problem(None, f"no solid: {error}", "a ramp as thin as that is a plane")
+        return None
+
+
+def _heightfield(solid: Block) -> Solid | None:
+    """Return the ground over a grid of heights."""
+    if solid.wrote("file") == solid.wrote("heights"):
+        what = "'file' and 'heights' at once" if solid.wrote("file") else "neither 'file' nor 'heights'"
+        solid.problem(None, f"{what}; expected one of them")
+        return None
+    key, name = ("file", solid.get("file")) if solid.wrote("file") else ("heights", "")
+    picture = name.lower().endswith(PICTURES)
+    wanted, other = ("height", "scale") if picture else ("scale", "height")
+    if solid.wrote(other):
+        solid.problem(other, f"'{other}' is for {'numbers' if picture else 'pictures'}", f"give '{wanted}'")
+        return None
+    if picture and not solid.wrote("height"):
+        solid.problem("file", "a picture tells no height", "height: how high white lies above black")
+        return None
+    rows, size, factor = _rows(solid, picture), solid.get("size"), solid.get(wanted)
+    if rows is None or size is None or factor is None:
+        return None
+    what = _no_field(rows)
+    if what:
+        solid.problem(key, what, "heights are a rectangle of numbers")
+        return None
+    ground = Ground([[factor * z for z in row] for row in rows], size, solid.get("depth", _THIN * max(size)))
+    pieces = ground.pieces()
+    if len(pieces) > MOST_PIECES:
+        what = f"ground of {len(pieces)} convex pieces; {MOST_PIECES} are the most"
+        solid.problem(key, what, "take fewer heights, or larger planes")
+        return None
+    cells = (len(rows) - 1) * (len(rows[0]) - 1)
+    note = f"{name or 'heightfield'}: {cells} cells are touched as {len(pieces)} convex pieces of ground"
+    solid.reader.findings.notes.setdefault(note)
+    try:
+        return _of([ground.solid(piece) for piece in pieces])
+    except HullError as error:
+        solid.problem(key, f"no solid: {error}", "take heights, size and depth of one order")
+        return None
+
+
+def _no_field(rows: Rows) -> str:
+    """Return why rows of numbers are no field, or nothing."""
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return f"{len(rows)} rows of {len(rows[0]) if rows else 0} heights; at least 2 of 2 make a field"
+    odd = next((n for n, row in enumerate(rows) if len(row) != len(rows[0])), 0)
+    if odd:
+        return f"row {odd + 1} has {len(rows[odd])} heights, the first has {len(rows[0])}"
+    if len(rows) * len(rows[0]) > MOST_HEIGHTS:
+        return f"{len(rows)} times {len(rows[0])} heights; {MOST_HEIGHTS} are the most"
+    return ""
+
+
+def _rows(solid: Block, picture: bool) -> Rows | None:
+    """Return the heights that are written or in a file, None if these cannot be had (reported)."""
+    if not solid.wrote("file"):
+        rows: Rows | None = solid.get("heights")
+        return rows
+
+    def decode(data: bytes) -> tuple[Rows, str]:
+        if picture and solid.reader.scope.kept is None:
+            rows = picture_of(data)
+            return rows, as_csv(rows)
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise HeightsError("no text, and by its name no picture") from error
+        return rows_of(text), text
+
+    found = _read(
+        solid, decode, lambda found: as_csv(found[0]), (".csv", *PICTURES), "field of heights", "CSV files and pictures"
+    )
+    return found[0] if found else None
+
+
+_OF_PARTS = {"mesh": _mesh, "stairs": _stairs, "ramp": _ramp, "heightfield": _heightfield}
+
+
+def _label(solid: Block) -> str:
+    """Return how messages and recordings call a shape's file."""
     scope, name, outer = solid.reader.scope, solid.get("file"), solid.where("file").file
-    folder, path = scope.folder, scope.folder / name
-    label: str | None = os.path.normpath(os.path.join(os.path.dirname(outer), name))
     if scope.kept is not None:
-        label = scope.kept.find(outer, name)
-        if label is None:
-            solid.problem("file", f"'{name}' is not among the files that were kept with the scene")
-            return None
-    elif not path.is_file():
-        known = [os.path.relpath(other, folder) for other in path.parent.glob("*") if other.suffix in _SUFFIXES]
+        return scope.kept.find(outer, name) or ""
+    return os.path.normpath(os.path.join(os.path.dirname(outer), name))
+
+
+def _read(
+    solid: Block, decode: Callable[[bytes], Any], bare: Callable[[Any], str], suffixes: tuple[str, ...], what: str,
+    kinds: str,
+) -> Any:  # fmt: skip
+    """Return what a shape's file holds, last its text, which recordings keep; None without one (reported).
+
+    bare : text of what was found, and nothing else that the file holds
+    """
+    if not solid.wrote("file"):
+        return None
+    scope, name, label = solid.reader.scope, solid.get("file"), _label(solid)
+    folder, path = scope.folder, scope.folder / name
+    if scope.kept is not None and not label:
+        solid.problem("file", f"'{name}' is not among the files that were kept with the scene")
+        return None
+    if scope.kept is None and not path.is_file():
+        beside = path.parent.glob("*")
+        known = [os.path.relpath(other, folder) for other in beside if other.suffix.lower() in suffixes]
         shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
         solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
         return None
     foreign = scope.kept is None and scope.is_foreign(path)
     try:
-        found = read_mesh(path) if scope.kept is None else mesh_of(scope.kept.text(str(label)).encode())
-    except MeshError as error:
-        said = "lies outside the scene's folder, and is no mesh that can be read" if foreign else str(error)
-        solid.problem("file", f"'{name}': {said}", "meshes are OBJ or STL files")
+        found = decode(bytes_of(path) if scope.kept is None else scope.kept.text(label).encode())
+    except (MeshError, HeightsError) as error:
+        said = f"lies outside the scene's folder, and is no {what} that can be read" if foreign else str(error)
+        solid.problem("file", f"'{name}': {said}", f"{'meshes' if what == 'mesh' else 'heights'} are {kinds}")
         return None
-    points, triangles, text = found
-    if foreign:
-        text = as_obj(points, triangles)  # what recordings keep: its points, and nothing else that it holds
-    solid.reader.findings.open(str(label), text)
-    return points, triangles
+    solid.reader.findings.open(label, bare(found) if foreign else found[-1])
+    return found
 
 
-def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:
+def _rod(kind: str, solid: Block, color: Color) -> Shape | None:
     """Return a capsule or cylinder given by its ends, or by centre and length."""
     ends = solid.wrote("from", "to")
     if ends and solid.wrote("center", "length", "orientation"):
@@ -157,7 +316,7 @@ def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:
         orientation = orientation_of(solid, "orientation")
         size = (radius, radius, solid.get("length"))
         position = solid.get("center")
-        return Shape(kind=kind, position=position, orientation=orientation, size=size, color=color, name=name)
+        return Shape(kind=kind, position=position, orientation=orientation, size=size, color=color)
     a, b = solid.get("from"), solid.get("to")
     along: Vec3 = (b[0] - a[0], b[1] - a[1], b[2] - a[2])
     length = norm(along)
@@ -165,16 +324,12 @@ def _rod(kind: str, solid: Block, color: Color, name: str) -> Shape | None:
         solid.problem("to", f"the two ends of the {kind} are the same point", "a ball is a sphere")
         return None
     middle: Vec3 = (0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2]))
-    return Shape(
-        kind=kind, position=middle, orientation=along_z(unit(along)), size=(radius, radius, length), color=color,
-        name=name,
-    )  # fmt: skip
+    orientation = along_z(unit(along))
+    return Shape(kind=kind, position=middle, orientation=orientation, size=(radius, radius, length), color=color)
 
 
 def placed(shape: Shape, position: Vec3, orientation: Quat) -> Shape:
     """Return a shape moved with its file: turned by `orientation`, then shifted by `position`."""
-    from sim.scene.rotation import multiply
-
     x, y, z = rotate(orientation, shape.position)
     moved = (x + position[0], y + position[1], z + position[2])
     turned = multiply(orientation, shape.orientation)

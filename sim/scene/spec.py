@@ -353,3 +353,4 @@ class Scene:
     controllers: tuple[ControllerUse, ...]
     simulate: Simulate
     render: Mapping[str, Any]  # resolved render block, plain data
+    notes: tuple[str, ...] = ()  # what reading made of it that its author may want to know
