@@ -53,7 +53,7 @@ def picture_of(data: bytes) -> Rows:
     import numpy as np
 
     try:
-        found: Any = np.asarray(imageio.imread(data, index=0))
+        found: Any = np.asarray(imageio.imread(data, index=0, plugin="pillow"))
     except Exception as error:  # whatever the reader of its format raises
         raise HeightsError("no picture that can be read") from error
     if found.ndim == 3:
@@ -69,6 +69,8 @@ def _white(picture: Any) -> float:
     """Return the number that stands for white."""
     import numpy as np
 
+    if picture.dtype == np.int32:  # how Pillow may hold 16 bits of grey
+        return 65535.0
     return float(np.iinfo(picture.dtype).max) if np.issubdtype(picture.dtype, np.integer) else 1.0
 
 
