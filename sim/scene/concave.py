@@ -60,7 +60,7 @@ class Parts:
         how = "cut by CoACD" if self.text else "the objects of its file"
         return (
             f"mesh '{name}' is touched as {len(self.parts)} convex parts ({how}); they have {volume:.4g} m^3 together "
-            f"({share:+.2g} % of the mesh's {self.volume:.4g} m^3), and lie up to {self.distance:.2g} m off its surface"
+            f"({share:+.2f} % of the mesh's {self.volume:.4g} m^3), and lie up to {self.distance:.2g} m off its surface"
         )
 
 

@@ -163,7 +163,7 @@ def _stairs(solid: Block) -> Solid | None:
     number, rise, run, width = (solid.get(key) for key in ("number", "rise", "run", "width"))
     if None in (number, rise, run, width):
         return None
-    return _of(stairs(number, rise, run, width, solid.get("landing", run)))
+    return _of(stairs(number, rise, run, width, solid.get("landing", run), solid.get("goes") == "down"))
 
 
 def _ramp(solid: Block) -> Solid | None:

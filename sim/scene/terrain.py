@@ -21,11 +21,9 @@ EVEN = 1e-9
 MOST_ON_TOP = 32  # corners of a piece of ground that is not plane: a solid of more costs more where it is touched
 
 
-def box(low: Vec3, high: Vec3) -> Shape:
-    """Return a box between two corners (m)."""
-    middle = tuple(0.5 * (a + b) for a, b in zip(low, high, strict=True))
-    size = tuple(b - a for a, b in zip(low, high, strict=True))
-    return Shape(kind="box", position=middle, orientation=IDENTITY, size=size, color=UNSET)  # type: ignore[arg-type]
+def box(middle: Vec3, size: Vec3) -> Shape:
+    """Return a box (m)."""
+    return Shape(kind="box", position=middle, orientation=IDENTITY, size=size, color=UNSET)
 
 
 def solid_of(points: tuple[Vec3, ...]) -> Shape:
@@ -41,11 +39,18 @@ def solid_of(points: tuple[Vec3, ...]) -> Shape:
     return Shape(kind="mesh", position=centre, orientation=IDENTITY, size=size, color=UNSET, hull=hull)  # type: ignore[arg-type]
 
 
-def stairs(number: int, rise: float, run: float, width: float, landing: float) -> list[Shape]:
-    """Return the steps of a flight, from the first up; `landing` is the depth of the last.  All in m."""
-    steps = [box((k * run, -0.5 * width, 0.0), ((k + 1) * run, 0.5 * width, (k + 1) * rise)) for k in range(number - 1)]
-    start = (number - 1) * run
-    return [*steps, box((start, -0.5 * width, 0.0), (start + landing, 0.5 * width, number * rise))]
+def stairs(number: int, rise: float, run: float, width: float, landing: float, down: bool) -> list[Shape]:
+    """Return the steps of a flight along x: up from its foot at 0, or down from the edge of its landing at 0.
+
+    landing : depth of the uppermost step; all in m
+    """
+    counts = range(number - 1, 0, -1) if down else range(1, number)  # of risers below each step but the uppermost
+    steps = [
+        box(((n + 0.5) * run, 0.0, 0.5 * count * rise), (run, width, count * rise)) for n, count in enumerate(counts)
+    ]
+    middle = -0.5 * landing if down else (number - 1) * run + 0.5 * landing
+    top = box((middle, 0.0, 0.5 * number * rise), (landing, width, number * rise))
+    return [top, *steps] if down else [*steps, top]
 
 
 def ramp(length: float, height: float, width: float) -> Shape:
@@ -109,7 +114,8 @@ class Ground:
         top = [(x[n], y[m], z[m][n]) for m in rows for n in columns]
         low, high = min(p[2] for p in top), max(p[2] for p in top)
         if low == high:
-            return box((x[j], y[i], self.bottom), (x[j2], y[i2], high))
+            middle = (0.5 * (x[j] + x[j2]), 0.5 * (y[i] + y[i2]), 0.5 * (self.bottom + high))
+            return box(middle, (x[j2] - x[j], y[i2] - y[i], high - self.bottom))
         return solid_of((*top, *((x[n], y[m], self.bottom) for m in (i, i2) for n in (j, j2))))
 
     def _is_plane(self, piece: tuple[int, int, int, int]) -> bool:

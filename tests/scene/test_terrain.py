@@ -67,6 +67,15 @@ def test_a_flight_that_is_turned_goes_up_the_other_way():
     assert tops == pytest.approx(np.array([(0.3 * k, 0.1 * k) for k in (1, 2, 3, 4)]))
 
 
+def test_a_flight_may_go_down_from_its_landing():
+    up = world_of("stairs: {number: 3, rise: 0.1, run: 0.3, width: 1, landing: 0.7, orientation: {rpy: [0, 0, 180 deg]}}")
+    down = world_of("stairs: {number: 3, rise: 0.1, run: 0.3, width: 1, landing: 0.7, goes: down, position: [-0.6, 0, 0]}")
+    assert len(up) == len(down) == 3
+    for one, other in zip(up, reversed(down), strict=True):
+        assert corners_of(one).min(axis=0) == pytest.approx(corners_of(other).min(axis=0), abs=1e-12)
+        assert corners_of(one).max(axis=0) == pytest.approx(corners_of(other).max(axis=0), abs=1e-12)
+
+
 def test_a_ramp_weighs_what_a_wedge_does():
     ramp = body_of("ramp: {length: 3, width: 2, height: 0.6, position: [1, 0, 0]}")
     assert ramp.mass == pytest.approx(500 * 3 * 2 * 0.6 / 2, rel=1e-13)
