@@ -72,7 +72,7 @@ def test_a_mesh_in_parts_weighs_what_its_surface_encloses(inside_out):
     assert whole.position == pytest.approx(other.com, rel=1e-13)
     assert np.array(whole.hull.moments) * 2000 == pytest.approx(other.inertia, rel=1e-12, abs=1e-9)
     assert found.distance == pytest.approx(0.1, rel=0.05)
-    assert "2 convex parts" in found.told("l.obj") and "+15 %" in found.told("l.obj")
+    assert "2 convex parts" in found.told("l.obj") and "+15.00 %" in found.told("l.obj")
 
 
 def test_its_size_follows_its_scale():
