@@ -68,8 +68,9 @@ def test_a_flight_that_is_turned_goes_up_the_other_way():
 
 
 def test_a_flight_may_go_down_from_its_landing():
-    up = world_of("stairs: {number: 3, rise: 0.1, run: 0.3, width: 1, landing: 0.7, orientation: {rpy: [0, 0, 180 deg]}}")
-    down = world_of("stairs: {number: 3, rise: 0.1, run: 0.3, width: 1, landing: 0.7, goes: down, position: [-0.6, 0, 0]}")
+    flight = "number: 3, rise: 0.1, run: 0.3, width: 1, landing: 0.7"
+    up = world_of(f"stairs: {{{flight}, orientation: {{rpy: [0, 0, 180 deg]}}}}")
+    down = world_of(f"stairs: {{{flight}, goes: down, position: [-0.6, 0, 0]}}")
     assert len(up) == len(down) == 3
     for one, other in zip(up, reversed(down), strict=True):
         assert corners_of(one).min(axis=0) == pytest.approx(corners_of(other).min(axis=0), abs=1e-12)
