@@ -21,6 +21,7 @@ from sim.scene.terrain import solid_of
 
 CONVEX = 1e-3  # share of volume that a hull may add to what counts as convex
 MOST_PARTS = 1_000  # of one mesh
+MOST_TRIANGLES = 20_000  # of a mesh that is cut, and compared with what it was cut into: seconds
 SEED = 0  # of CoACD's search
 SAMPLES = 2_000  # points at which parts and mesh are compared
 TOGETHER = 1e-4  # of the mesh's size: what lies no further outside of a part is within the solid
@@ -92,6 +93,9 @@ def parts_of(points: Points, triangles: Triangles, text: str, scale: float, conc
     if own:
         parts = [_scaled(one, scale) for one in own]
         return Parts(tuple(parts), tuple(parts), "", scale**3 * volume, 0.0)
+    if len(triangles) > MOST_TRIANGLES:
+        what = f"{len(triangles)} triangles; {MOST_TRIANGLES} are the most of a mesh that is cut"
+        raise ConcaveError(what, "take a coarser mesh, or an OBJ file of convex objects")
     kept = kept or _as_objects(_cut(points, triangles, concavity))  # read in either case: the same bits
     found, faces, _ = mesh_of(kept.encode())
     clouds = [tuple({found[n]: None for face in faces[part] for n in face}) for part in objects_of(kept)]

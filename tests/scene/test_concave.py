@@ -92,6 +92,11 @@ def test_an_open_mesh_and_points_are_refused(tmp_path):
         load(scene("{vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], concave: true}", tmp_path, text))
 
 
+def test_a_mesh_of_too_many_triangles_is_not_cut(tmp_path):
+    with pytest.raises(SceneError, match="24000 triangles; 20000 are the most of a mesh that is cut"):
+        load(scene("{file: l.obj, concave: true}", tmp_path, bowl(0.1, 0.08, 0.06, 0.02, n=3000)))
+
+
 def test_a_missing_library_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "coacd", None)
     with pytest.raises(SceneError) as caught:
