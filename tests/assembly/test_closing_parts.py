@@ -25,7 +25,7 @@ class Poses:
         self.turn, self.now, self.seen = np.array([0.25, 0.75]), iter(()), []
         self.mechanism: Any = Made(
             structure=Made(sizes=Made(v=2), loops=loops), control=Made(turn=self.turn),
-            work=Made(coordinate=np.array([1.0, 2.0])), look=lambda q, v: self.seen.append(q.tolist()),
+            work=Made(coordinate=np.array([1.0, 2.0])), update=lambda q, v: self.seen.append(q.tolist()),
             model=Made(joints=Made(column=np.array([0, 1]))),
         )  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_the_pose_that_misses_guesses_least_is_taken(
 def test_loop_joints_are_told_by_the_turn_of_their_guess_or_of_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     poses = Poses(monkeypatch, [[0.5]], loops=(1,))
     said = []
-    poses.mechanism.look = lambda q, v: said.append(poses.turn.tolist())
+    poses.mechanism.update = lambda q, v: said.append(poses.turn.tolist())
     poses.nearest((Aim(0, np.array([4.0])), Aim(1, np.array([5.0]))), (Aim(1, np.array([6.0])),))
     assert said[-1] == [1.0, 5.0]
 
@@ -191,7 +191,7 @@ class Loops:
         monkeypatch.setattr(loop_closure, "Bonds", Bonds)
         monkeypatch.setattr(loop_closure, "add_freedoms", add)
         self.mechanism: Any = Made(
-            hard=lambda: "hard", locked=lambda: "locked", model=Made(length=2.0), look=self._look,
+            hard=lambda: "hard", locked=lambda: "locked", model=Made(length=2.0), update=self._look,
             structure=Made(sizes=Made(v=2), tables=Made(links="links")),
         )  # fmt: skip
         self.q = np.zeros(2)
@@ -275,7 +275,7 @@ def test_the_projection_is_repeated_while_it_closes(
     monkeypatch.setattr(loop_closure, "address", lambda places: places)
     monkeypatch.setattr(loop_closure, "answer", answer)
     made: Any = Made(
-        structure=Made(tables="tables"), control=None, t=0.5, look=look, hard=lambda: np.array([False, True]),
+        structure=Made(tables="tables"), control=None, t=0.5, update=look, hard=lambda: np.array([False, True]),
         work=Made(rows=Made(phi=np.zeros(2))), model=Made(length=2.0),
     )  # fmt: skip
     q, v = np.array([1.0, 2.0]), np.array([3.0])
@@ -293,7 +293,7 @@ class Rates:
         self.looked: list[tuple] = []
         self.J, self.M = np.array([[1.0, 2.0, 0.0], [7.0, 7.0, 7.0]]), np.diag([1.0, 4.0, 2.0])
         self.mechanism: Any = Made(
-            look=lambda q, v: self.looked.append((q, v)), hard=lambda: np.array(hard),
+            update=lambda q, v: self.looked.append((q, v)), hard=lambda: np.array(hard),
             jacobian=lambda: self.J, inertia=lambda: self.M,
             wanted=lambda: np.array([3.0, 9.0]), structure=Made(sizes=Made(v=3)),
         )  # fmt: skip

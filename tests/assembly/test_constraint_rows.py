@@ -146,7 +146,7 @@ def test_poses_nearby_are_a_tenth_of_a_radian_or_of_the_size_away(
 
     made: Any = Made(
         structure=Made(sizes=Made(v=3), tables=Made(freedoms=Made(linear=np.array([0, 1, 0])), links=None)),
-        locked=lambda: np.array([True, False]), model=Made(length=2.0, constraints=constraints), look=look,
+        locked=lambda: np.array([True, False]), model=Made(length=2.0, constraints=constraints), update=look,
         driven_freedoms=lambda: np.array([False, False, True]), work=Made(rows=Made(phi=np.zeros(2))),
     )  # fmt: skip
     found = redundancy.acting_nearby(made, np.ones(3))

@@ -191,7 +191,7 @@ def test_what_nothing_resists_is_refused(
     """Of rates without inertia: those that move bodies without mass, where rows let them, and what cannot help."""
     made: Any = Made(
         structure=Made(sizes=Made(v=freedoms), tables=Made(links="links", freedoms=Made(lent=np.full(3, 0.5)))),
-        model=Made(scene=Made(simulate=Made(method=method)), one_sided=one_sided), look=lambda q, v: None,
+        model=Made(scene=Made(simulate=Made(method=method)), one_sided=one_sided), update=lambda q, v: None,
         inertia=lambda: np.eye(3), work=Made(links=None, freedoms=None),
         hard=lambda: np.array([rows is not None, False]), jacobian=lambda: np.array([*(rows or [A]), [9.0, 9.0, 9.0]]),
     )  # fmt: skip

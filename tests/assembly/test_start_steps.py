@@ -35,7 +35,7 @@ def test_rates_that_loops_do_not_keep_are_told(monkeypatch: pytest.MonkeyPatch) 
     columns = {0: slice(0, 2), 1: slice(2, 3), 2: slice(3, 4)}
     made: Any = Made(
         model=Made(joint_names=["a", "b", "c"], columns_of=columns.get), work=Made(rate=np.zeros(4)),
-        look=lambda q, v: looked.append((q, v)),
+        update=lambda q, v: looked.append((q, v)),
     )  # fmt: skip
     said: Any = {
         0: Made(rate=(1.0, -3.0), place="here"), 1: Made(rate=None, place="none"), 2: Made(rate=(0.0,), place="there"),
@@ -141,7 +141,7 @@ def test_a_pose_is_followed_to_or_looked_for_near_guesses_or_fitted(
     model = Made(joint_names=[f"j{k}" for k in range(6)])
     made: Any = Made(
         model=model, structure=Made(tables=Made(links="links"), sizes=Made(v=2)), counts=True,
-        look=lambda q, v: looked.append((q, v.tolist())),
+        update=lambda q, v: looked.append((q, v.tolist())),
     )  # fmt: skip
 
     def asked(answer: Any) -> Any:
@@ -207,7 +207,7 @@ class Started:
         )  # fmt: skip
         self.coordinate = np.arange(5.0)
         mechanism: Any = Made(
-            look=self._look, work=Made(coordinate=self.coordinate), control=Made(turn="turn"), structure="structure"
+            update=self._look, work=Made(coordinate=self.coordinate), control=Made(turn="turn"), structure="structure"
         )
         structure = Made(carrier=np.array([-1, 0, 1, 2]))
         monkeypatch.setattr(starts, "first_structure", lambda model: structure)
@@ -304,7 +304,7 @@ def test_a_drawing_is_closed_with_what_stands_where_it_has_to_move(
     rules = [Made(active=True), Made(active=False)]
     made: Any = Made(
         model=Made(length=2.0, scene=Made(initial={"a": 1} if initial else {}, contacts=rules)),
-        structure=Made(sizes=Made(v=3)), look=lambda q, v: None, locked=lambda: "locked",
+        structure=Made(sizes=Made(v=3)), update=lambda q, v: None, locked=lambda: "locked",
         hard=lambda: np.array([False, hard]), driven=lambda: np.array([driven, False]),
     )  # fmt: skip
     found = starts.close_drawing(made, np.array([1.0, 2.0]))

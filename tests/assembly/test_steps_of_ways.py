@@ -21,7 +21,7 @@ class Stepped(Way):
     """A way of one freedom that turns `size` rad in all; tries are listed, and taken where `takes` says so."""
 
     def __init__(self, size: float, takes=lambda s, step: True, known: bool = True):
-        self.mechanism: Any = SimpleNamespace(look=lambda q, v: self.looked.append(q.copy()))
+        self.mechanism: Any = SimpleNamespace(update=lambda q, v: self.looked.append(q.copy()))
         self.q, self.v, self.unit, self.fixed = np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1, bool)
         self.of_tree, self.of_loops, self.standing = [None], [], NOWHERE
         self.size, self.takes, self.known = size, takes, known
@@ -117,7 +117,7 @@ class Tried(Way):
         self.mechanism: Any = SimpleNamespace(
             control=SimpleNamespace(turn=self.turn), work=SimpleNamespace(coordinate=np.array([0.75])),
             structure=SimpleNamespace(tables=SimpleNamespace(links=None)),
-            look=lambda q, v: self.looked.append(q.tolist()),
+            update=lambda q, v: self.looked.append(q.tolist()),
         )  # fmt: skip
         self.q, self.v, self.fixed = np.array([1.0, 2.0, 4.0]), np.zeros(3), np.array([False, True, True])
         self.unit, self.moved, self.after, self.at = np.array([1.0, 2.0, 1.0]), moved, after, []
@@ -182,7 +182,7 @@ class Corrected(Way):
         self.fixed, self.unit, self.looked = np.array([False, True]), np.array([2.0, 1.0]), []
         self.mechanism: Any = SimpleNamespace(
             model=SimpleNamespace(length=0.5), structure=SimpleNamespace(tables=SimpleNamespace(links=None)),
-            look=lambda q, v: self.looked.append(q.tolist()),
+            update=lambda q, v: self.looked.append(q.tolist()),
         )  # fmt: skip
         self.large = large
 
@@ -337,7 +337,7 @@ class Places:
         self.structure = SimpleNamespace(sizes=SimpleNamespace(v=1))
         self.control = SimpleNamespace(turn=np.array([0.5]))
 
-    def look(self, q: np.ndarray, v: np.ndarray) -> None:
+    def update(self, q: np.ndarray, v: np.ndarray) -> None:
         assert v.tolist() == [0.0]
         self.looked.append(q.tolist())
 

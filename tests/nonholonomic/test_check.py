@@ -298,5 +298,5 @@ def test_how_low_a_body_reaches_is_seen_at_points_of_its_shape(shape: str, size:
     assert _lowest(mechanism, "it", normal, 0.25) == pytest.approx(float(np.min(world @ normal)) + 0.25, abs=2e-4)
     bare = compile(load_text(SHAPES.replace(", shapes: [SHAPE]", "")))
     empty = Mechanism.of(bare, start(bare).structure)
-    empty.look(begun.q, begun.v)
+    empty.update(begun.q, begun.v)
     assert _lowest(empty, "it", normal, 0.25) == np.inf

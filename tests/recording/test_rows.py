@@ -192,7 +192,7 @@ def test_presses_of_time_steps_are_told_likewise(model: Model, structure: Struct
     told.slides[:], told.t[:] = (1, 0, 0), (0.2, 0.3, 0.1)
     rng = np.random.default_rng(3)
     told.p[:], told.n[:], told.force[:] = rng.normal(size=(3, 3, 3))
-    found = Rows(model).contacts(np.array([0.1, 0.2, 0.3]), told, met)
+    found = Rows(model).step_contacts(np.array([0.1, 0.2, 0.3]), told, met)
     assert found["row"].tolist() == [1, 2, 0] and found["pair"].tolist() == [2, 2, 0]
     assert found["key"].tolist() == [[2, 1], [3, 4], [5, 6]] and found["mode"].tolist() == [SLIP, STICK, STICK]
     assert found["determinate"].tolist() == [-1] * 3
