@@ -145,7 +145,7 @@ def _print_model(name: str, model: Linearization) -> None:
         tell(f"  nothing depends on: {', '.join(model.states[k] for k in model.ignored)}")
     tell()
     if not len(model.fed):
-        tell("nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself")
+        tell("nothing in it can deviate and grow: every freedom is driven, held, or runs on by itself")
         return
     head = ("real part [1/s]", "+- imaginary [rad/s]", "damping ratio", "mostly in")
     print_table("", head, [_row(model, k) for k in range(len(model.fed)) if model.rounded[k].imag >= 0.0])

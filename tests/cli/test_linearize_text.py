@@ -106,7 +106,7 @@ def test_what_cannot_deviate_is_said(capsys):
     linearizing._print_model("mime", nothing)
     assert lines(capsys).splitlines()[2:] == [
         "  nothing depends on: way", "",
-        "nothing in it can deviate and grow: every freedom is driven, locked, or runs on by itself",
+        "nothing in it can deviate and grow: every freedom is driven, held, or runs on by itself",
     ]  # fmt: skip
     whole = model((-1.0,), states=("hip",), A=np.eye(1), B=np.zeros((1, 0)), modes=np.eye(1), inputs=())
     linearizing._print_model("mime", whole)

@@ -50,13 +50,13 @@ def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx
     return np.concatenate([v[positions], vdot[rates]])
 
 
-def differences(simulator: sim.Simulator, model: sim.Linearization) -> np.ndarray:
-    """Return A by central differences of the engine, extrapolated once."""
+def differences(simulator: sim.Simulator, model: sim.Linearization, step: float = 1e-3) -> np.ndarray:
+    """Return A by central differences of the engine over a step [m or rad, and per second], extrapolated once."""
     names, n = freedom_names(simulator.flow), len(model.states)
     out = []
     for k in range(n):
         slopes = []
-        for h in (1e-3, 5e-4):
+        for h in (step, 0.5 * step):
             ends = [rates_of_change(simulator.flow, names, model, side * h * np.eye(n)[k]) for side in (1.0, -1.0)]
             slopes.append((ends[0] - ends[1]) / (2.0 * h))
         out.append((4.0 * slopes[1] - slopes[0]) / 3.0)

@@ -16,19 +16,21 @@ import numpy as np
 from sim.analysis.linear.duals import MATHEMATICS, duals, slopes_in
 from sim.kernels import programs as op
 from sim.kernels.accelerations import give_back, respond
-from sim.kernels.dynamics import apply_forces, factorise, follow, free_response, move, solve_loops
+from sim.kernels.dynamics import apply_forces, factorise, follow, free_response, move, rows_now, solve_loops
 from sim.kernels.generic import Plain, arrays, objects
 from sim.kernels.kinematics import qdot
 from sim.kernels.motion import keep_rows
-from sim.kernels.rows.constraints import build_rows
+from sim.kernels.shapes import BALL, STICK
 from sim.kernels.spatial import rotation_of
 from sim.kernels.status import Status
+from sim.kernels.system import PLACE, ROWS, RUB
 from sim.kernels.tables import EDGE_ROW, RATES_ONLY, Control, Tables
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.workspace import make_work
 
 RANK = 1e-7  # singular values below this, relative to the largest, are zero
 PASSES = 20  # where freedoms are lent inertia
+ROLLING = 1e-6  # rad/s between two bodies that touch, from which on a point between them rolls
 # Of what a formula reads, this follows from the answer that the formula is asked for.
 _ANSWERS = {op.FORCE: "force", op.PRESSING: "force of a contact", op.TORQUE: "torque", op.ENERGY: "energy"}
 
@@ -46,8 +48,10 @@ class Equations:
     States are q (nq,) and v (nv,), arrays of floats or, with derivatives, of dual numbers; what is found of them is an
     array of the same kind.
 
+    Points of contact stay in the modes that the structure has them in.
+
     laws : (columns,) torques of controllers that are functions, given q and v; see `sim.analysis.linear.laws`
-    hard, positions : masks of rows that hold, and of those that hold positions
+    hard, positions : masks of rows that hold, and of those that hold positions; see `hold_places`
     kept : hard rows that are independent
     want : (rows, 3) coordinate, rate, acceleration of driven freedoms
     """
@@ -68,6 +72,11 @@ class Equations:
         self._tables = objects(tables)
         self._work, self._fresh = (objects(make_work(tables, mechanism.structure.sizes)) for _ in range(2))
         self._scratch = list(zip(arrays(self._work), arrays(self._fresh), strict=True))
+        if len(tables.touches):
+            from sim.kernels.unilateral.contact_system import contact
+
+            self._fresh.points.start[:] = 0.0  # friction is along the slip, wherever that was at the last step
+            self._work = self._work._replace(answers=dict.fromkeys((PLACE, ROWS, RUB), _plain(contact)))
         _plain(follow)((self._tables, None, self._work, None), self.t)
         self.want = self._work.rows.want.astype(float)
 
@@ -82,6 +91,21 @@ class Equations:
         self.mechanism.update(q, np.zeros(self.nv))
         return self.mechanism.jacobian()
 
+    def hold_places(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Let points that stick, and do not roll at q (nq,) and v (nv,), hold places; those that roll bind rates alone.
+
+        About rest what would roll holds places, too: to first order it is displaced as it can roll.  A corner does in
+        any case, as it is a point of its body.
+        """
+        tables = self.tables
+        self.mechanism.update(q, v)
+        for touch in tables.touches:
+            block = tables.blocks[touch.block]
+            corner = np.any((touch.kind == BALL) & (touch.r == 0.0))
+            if touch.mode == STICK and not corner:
+                rolls = np.linalg.norm(self.mechanism.work.blocks.w_FM[touch.block]) > ROLLING
+                self.positions[block.row : block.row + 2] = not rolls  # the third is the normal
+
     def choose_rows(self, q: np.ndarray) -> None:
         """Keep as many rows as are independent at q (nq,); of the rest the others are thought to say the same."""
         hard = np.flatnonzero(self.hard)
@@ -95,10 +119,9 @@ class Equations:
 
     def slips(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return J v of all rows, less the rates that drives want."""
-        self._move(q, v)
-        tables, work = self._tables, self._work
-        _plain(build_rows)(tables.blocks, tables.rows, 1, work.keeps, work.links, work.blocks, work.rows)
-        return _found(work.rows.slip)
+        system = self._move(q, v)
+        _plain(rows_now)(system, self._tables, self._work, 1)
+        return _found(self._work.rows.slip)
 
     def vdot(self, q: np.ndarray, v: np.ndarray, torques: np.ndarray | None = None) -> np.ndarray:
         """Return accelerations (nv,) that keep to the rows; not-a-number where there are none.
@@ -133,7 +156,7 @@ class Equations:
         if status != Status.OK:
             return status
         _plain(apply_forces)(system, self.t, q.astype(object), v.astype(object))
-        if not self.tables.one.lends[0]:
+        if self.tables.one.sliding[0] or not self.tables.one.lends[0]:
             status = _plain(respond)(system)
             return status
         tables, work = self._tables, self._work

@@ -166,11 +166,21 @@ class Looker:
         limit = SINGULAR * self.flow.model.length * (1.0 + float(np.abs(rates).max()))
         if opened.max() > limit:
             k, r = np.unravel_index(int(np.argmax(opened)), opened.shape)
-            joint = int(self.flow.structure.tables.blocks.joint[int(rows.block[lost[r]])])
+            where = self._of_block(int(rows.block[lost[r]]))
             raise LinearError(
-                f"the pose is singular: a row of {self.flow.model.joint_names[joint]!r} repeats others here and does "
+                f"the pose is singular: a row of {where} repeats others here and does "
                 f"not once {freedom_names(self.flow)[at.positions[k]]!r} moves; a linear model needs a pose beside it"
             )
+
+    def _of_block(self, block: int) -> str:
+        """Return the joint of a block, or the two bodies of a point of contact."""
+        model, structure = self.flow.model, self.flow.structure
+        touch = int(structure.tables.blocks.touch[block])
+        if touch < 0:
+            return repr(model.joint_names[int(structure.tables.blocks.joint[block])])
+        pair = model.pairs[structure.touches[touch].pair]
+        a, b = (model.body_names[model.solids[n].body] for n in (pair.first, pair.second))
+        return f"the contact of {a!r} and {b!r}"
 
     def search(self, q: np.ndarray, v: np.ndarray) -> Frame:
         """Move q and v, in place, to the nearest steady motion; returns what it follows.

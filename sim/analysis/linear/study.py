@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.analysis.linear import contacts
 from sim.analysis.linear.duals import slopes_in
 from sim.analysis.linear.equations import LinearError
 from sim.analysis.linear.laws import Laws
@@ -142,6 +143,8 @@ def linearize(
     """
     simulator = source if isinstance(source, Simulator) else _begun(source, at)
     _refuse(simulator)
+    if simulator.flow.time_stepping:
+        simulator = contacts.by_events(simulator, simulator.q, simulator.v)
     try:
         return _linearized(simulator, at == "steady" and not isinstance(source, Simulator), inputs, states)
     except (np.linalg.LinAlgError, ArithmeticError) as error:
@@ -154,10 +157,17 @@ def _linearized(
 ) -> Linearization:
     """Return the linear model where a simulator is, or in the steady motion that is searched from there."""
     flow = simulator.flow
+    if not searched:
+        contacts.refuse_borders(simulator)
     looker, laws = _looker(simulator)
     q, v = _settled(simulator)
+    looker.equations.hold_places(q, v)
     looker.equations.choose_rows(q)
     frame = looker.search(q, v) if searched else looker.frame(q, v, looker.symmetries(q, v))
+    if searched and flow.structure.meetings:
+        found = contacts.by_events(simulator, q, v)
+        contacts.same_modes(simulator, found)
+        contacts.refuse_borders(found)
     choice = choose_states(looker, q, frame.basis, _freedoms(flow, states))
     looker.refuse_singular(q, v, choice)
     steady, remark = looker.is_steady(v, frame), ""
@@ -180,12 +190,6 @@ def _refuse(simulator: Simulator) -> None:
     flow = simulator.flow
     if flow.structure.sizes.v == 0:
         raise LinearError(f"{flow.model.scene.file}: nothing in this scene can move")
-    if flow.structure.touches:
-        pair = flow.model.pairs[flow.structure.touches[0].pair]
-        a, b = (flow.model.body_names[flow.model.solids[n].body] for n in (pair.first, pair.second))
-        raise LinearError(f"t = {flow.t:.9g} s: {a!r} and {b!r} touch; contacts have no linear model")
-    if flow.time_stepping and flow.model.pairs:
-        raise LinearError("contacts in time steps (`contact: stepping`) have no linear model; take `contact: event`")
 
 
 def _looker(simulator: Simulator) -> tuple[Looker, Laws]:
@@ -378,6 +382,8 @@ def _notes(simulator: Simulator, laws: Laws, engine: float) -> tuple[str, ...]:
         out.append(f"held by stops or friction, and still: {', '.join(held)}")
     if np.any(flow.control.friction):
         out.append("friction of joints that move keeps its size and sense")
+    if flow.structure.touches:
+        out += contacts.told(simulator)
     return tuple(out)
 
 
