@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sim.kernels.collision.narrow import touching_points
 from sim.kernels.tables import ROLLING
@@ -34,15 +34,20 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     return out
 
 
-def closed_points(mechanism: Mechanism, rules: dict[int, int]) -> tuple[list[Touch], list[float]]:
-    """Return the points of these pairs that touch, as the mechanism was last looked at, and their gaps [m]."""
+def closed_points(
+    mechanism: Mechanism, rules: Mapping[int, int], within: float = CLOSED
+) -> tuple[list[Touch], list[float]]:
+    """Return the points of these pairs that touch, as the mechanism was last looked at, and their gaps [m].
+
+    within : m, gap up to which they do
+    """
     work, tables = mechanism.work, mechanism.structure.tables
     out: list[Touch] = []
     gaps: list[float] = []
     for number, rule in rules.items():
         pair = mechanism.model.pairs[number]
         count, _, _ = touching_points(
-            tables.shapes, tables.hulls, pair.first, pair.second, work.links.x, work.links.R, CLOSED, work.near,
+            tables.shapes, tables.hulls, pair.first, pair.second, work.links.x, work.links.R, within, work.near,
             work.near_points, work.near_poses, work.near_cores,
         )  # fmt: skip
         out += [Touch(number, rule, work.near[k].copy()) for k in range(count)]

@@ -33,7 +33,9 @@ def rates_of_change(flow: object, names: list[str], model: sim.Linearization, dx
     mechanism.update(q, v)
     move = np.zeros(len(v))
     move[positions] = dx[: len(positions)]
-    J = mechanism.jacobian()[mechanism.hard() & (structure.tables.rows.locked != RATES_ONLY)]
+    rows = structure.tables.rows
+    rolls = (structure.tables.blocks.touch[rows.block] >= 0) & (rows.code < 2) & bool(np.any(v))
+    J = mechanism.jacobian()[mechanism.hard() & (rows.locked != RATES_ONLY) & ~rolls]
     add_freedoms(links, depends(J, positions, np.zeros(len(J)), move), 1.0, q)
     assert close_positions(mechanism, q, np.zeros(len(v), bool))
     mechanism.update(q, v)

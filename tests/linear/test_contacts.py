@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import atan, cos, hypot, sin, sqrt, tan
 
 import numpy as np
@@ -115,6 +116,14 @@ def test_what_stands_on_a_flat_foot_sways_about_its_ankle() -> None:
     same(model, list(np.roots([inertia, 3.0, 30.0 - MASS * G * 0.5])))
 
 
+def test_what_stands_on_a_foot_buckles_where_its_spring_is_as_weak_as_its_weight() -> None:
+    locus = sim.root_locus(
+        lambda stiffness: load_text(FOOT.format(stiffness=stiffness, rest=0.0, angle=0.0)), [5.0, 8.0, 12.0]
+    )
+    assert [crossing.kind for crossing in locus.crossings] == ["buckling"]
+    assert locus.crossings[0].value == pytest.approx(MASS * G * 0.5, rel=1e-9)
+
+
 def test_a_steady_motion_in_which_a_foot_would_tip_is_refused() -> None:
     """The spring is weaker than the weight, so that the rod would rest outside of its foot."""
     with pytest.raises(LinearError, match=r"no steady motion .* ground and foot .*at the start they stick"):
@@ -191,6 +200,16 @@ def test_a_wheel_that_sticks_is_a_wheel_that_rolls(v: float) -> None:
     assert (contact.eigenvalues.real.max() < 1e-9) == (v > 1.5)
 
 
+def test_a_ball_that_rolls_out_of_balance_against_differences_of_the_engine() -> None:
+    """Its places are bound by its rates, which what it rolls over turns."""
+    simulator = sim.Simulator(compile(ball(more="initial: {it: {rate: [0.3, 0.2, 0, -0.667, 1, 2]}}")))
+    simulator.advance(0.4)
+    model = sim.linearize(simulator)
+    assert len(model.states) == 8 and not model.steady
+    expected = differences(simulator, model)
+    assert np.abs(expected).max() > 5.0 and np.abs(model.A - expected).max() < 1e-8
+
+
 def test_what_would_roll_has_as_many_places_as_it_can_roll_to_about_rest() -> None:
     held, bound = (sim.linearize(wheel(0.0, contact)) for contact in (True, False))
     assert len(held.states) == 6 and len(bound.states) == 8
@@ -213,6 +232,13 @@ def test_a_block_that_slides_keeps_straight_by_its_friction(slope: float) -> Non
     held = mu * G * cos(slope) / v
     same(model, [-held, -held * MASS * (0.2**2 - (mu * h) ** 2) / inertia])
     assert model.notes[0] == "ground and it slide at 4 points, with friction against their slip"
+
+
+@pytest.mark.parametrize("v", [0.02, 0.1, 1.3])
+def test_nothing_depends_on_where_a_block_slides_and_where_it_heads(v: float) -> None:
+    """Friction turns with the slip wherever that goes, and the way of the last step is not remembered."""
+    model = sim.linearize(block(v=v))
+    assert [model.states[k] for k in model.ignored] == ["it[0]", "it[1]", "it[5]", "rate(it[0])"]
 
 
 def test_a_block_that_slides_by_a_spring_oscillates_as_without_friction() -> None:
@@ -258,6 +284,17 @@ def test_time_steps_have_the_modes_that_a_decision_finds_there() -> None:
     assert np.abs(steps.A - events.A).max() < 2e-2 * np.abs(events.A).max()
 
 
+def test_points_that_time_steps_left_apart_touch_as_they_pressed() -> None:
+    """A block that rocks on two corners, of which a step leaves one or the other some nanometres off."""
+    scene = sim.load(SCENES / "rocking_block.yaml")
+    steps, events = (
+        sim.linearize(replace(scene, simulate=replace(scene.simulate, contact=contact)), at=0.1)
+        for contact in ("stepping", "event")
+    )
+    assert len(steps.states) == len(events.states) == 2 and steps.notes == events.notes
+    assert np.abs(steps.eigenvalues - events.eigenvalues).max() < 1e-3
+
+
 def test_a_run_in_time_steps_goes_on_as_if_nothing_had_been_asked() -> None:
     asked, other = (sim.Simulator(compile(block(v=1.0, more=STEPS))) for _ in range(2))
     for simulator in (asked, other):
@@ -286,9 +323,13 @@ def beside_a_wall() -> Scene:
         (block(tan(0.3), 0.3), r"ground and it are about to slip: friction holds .* N of the .* N that it can"),
         (block(0.2, 0.3), r"ground and it slide at 0 m/s with friction at its bound of .* N"),
         (lifted(1.0 - 1e-10), r"ground and it are about to leave each other: a force of .* N presses them"),
+        (
+            ball(more="initial: {it: {rate: [0, 0, -1, 0, 0, 0]}}\nsimulate: {contact: stepping}"),
+            r"ground and it come together",
+        ),
         (beside_a_wall(), r"wall and it touch \(gap .* m\) and do not press each other"),
     ],
-    ids=["cone", "slip", "force", "gap"],
+    ids=["cone", "slip", "force", "speed", "gap"],
 )
 def test_a_contact_at_the_border_of_its_mode_is_refused(scene: Scene, why: str) -> None:
     with pytest.raises(LinearError, match=f"t = 0 s: {why}"):
