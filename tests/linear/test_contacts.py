@@ -80,6 +80,7 @@ def test_a_rod_that_stands_on_a_rough_edge_is_an_inverted_pendulum(at: str | Non
     same(model, swings(-MASS * G * up / (inertia + MASS * up**2)))
 
 
+@pytest.mark.fast
 def test_a_cube_that_stands_on_a_corner_falls_to_all_sides_and_may_turn() -> None:
     side, inertia = 0.4, 0.1
     up = 0.5 * sqrt(3.0) * side
@@ -145,6 +146,7 @@ def test_a_ball_that_is_heavy_below_rocks_as_a_pendulum() -> None:
     same(model, 2 * swings(MASS * G * 0.1 / (0.1 + MASS * 0.2**2)))
 
 
+@pytest.mark.fast
 def test_half_a_cylinder_rocks_on_its_line() -> None:
     """Its centre of mass is 4 r / 3 pi below the middle of the round side, and it is 2 r / pi long about there."""
     r = 0.3
@@ -159,6 +161,7 @@ def test_half_a_cylinder_rocks_on_its_line() -> None:
     same(model, swings(MASS * G * below / (inertia + MASS * (r - below) ** 2)))
 
 
+@pytest.mark.fast
 def test_an_ellipsoid_rocks_across_both_of_its_curvatures() -> None:
     """The weight acts below the centre of curvature a^2/c by a^2/c - c."""
     a, b, c = 0.5, 0.4, 0.3
@@ -190,6 +193,7 @@ initial: {{it: {{rate: [{v}, 0, 0, 0, {v / r}, 0.0]}}}}
 {more}""")
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("v", [1.0, 2.0])
 def test_a_wheel_that_sticks_is_a_wheel_that_rolls(v: float) -> None:
     """It stands up above some speed, as the constraint of rolling has it, which is written with other kernels."""
@@ -219,6 +223,7 @@ def test_what_would_roll_has_as_many_places_as_it_can_roll_to_about_rest() -> No
 # --- points that slide ------------------------------------------------------------------------------
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("slope", [0.0, 0.3])
 def test_a_block_that_slides_keeps_straight_by_its_friction(slope: float) -> None:
     """Friction mu N against the slip turns with it: across by -mu g v_y / v.
@@ -234,6 +239,7 @@ def test_a_block_that_slides_keeps_straight_by_its_friction(slope: float) -> Non
     assert model.notes[0] == "ground and it slide at 4 points, with friction against their slip"
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("v", [0.02, 0.1, 1.3])
 def test_nothing_depends_on_where_a_block_slides_and_where_it_heads(v: float) -> None:
     """Friction turns with the slip wherever that goes, and the way of the last step is not remembered."""
@@ -317,6 +323,7 @@ def beside_a_wall() -> Scene:
     return ball(beside=", {name: wall, box: {center: [1.3, 0, 1], size: [2, 2, 2]}}")
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize(
     ("scene", "why"),
     [

@@ -176,6 +176,27 @@ MISTAKES = (
         ("tests/linear/test_linear.py::test_shipped_scenes_have_the_derivatives_of_the_engine",),
     ),
     Mistake(
+        "sim/analysis/linear/equations.py",
+        "block.row + 2] = not rolls",
+        "block.row + 2] = True",
+        "what rolls over another body holds places in linear models",
+        ("tests/linear/test_contacts.py::test_a_wheel_that_sticks_is_a_wheel_that_rolls",),
+    ),
+    Mistake(
+        "sim/analysis/linear/equations.py",
+        "self._fresh.points.start[:] = 0.0",
+        "self._fresh.points.start[:] += 0.0",
+        "the friction of a slow slip keeps its direction in linear models",
+        ("tests/linear/test_contacts.py::test_nothing_depends_on_where_a_block_slides_and_where_it_heads",),
+    ),
+    Mistake(
+        "sim/analysis/linear/contacts.py",
+        "slips = friction > 0.0 and holding > (1.0 - BORDER) * can",
+        "slips = friction > 0.0 and holding > (1.0 + BORDER) * can",
+        "what is about to slip has a linear model",
+        ("tests/linear/test_contacts.py::test_a_contact_at_the_border_of_its_mode_is_refused",),
+    ),
+    Mistake(
         "sim/kernels/integrators/variational.py",
         "if abs(row_work.phi[r]) > GAP * length:",
         "if row_work.phi[r] > GAP * length:",
