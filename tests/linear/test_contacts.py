@@ -301,8 +301,10 @@ def test_points_that_time_steps_left_apart_touch_as_they_pressed() -> None:
     assert np.abs(steps.eigenvalues - events.eigenvalues).max() < 1e-3
 
 
-def test_a_run_in_time_steps_goes_on_as_if_nothing_had_been_asked() -> None:
-    asked, other = (sim.Simulator(compile(block(v=1.0, more=STEPS))) for _ in range(2))
+@pytest.mark.parametrize("more", [STEPS, ""], ids=["steps", "events"])
+def test_a_run_goes_on_as_if_nothing_had_been_asked(more: str) -> None:
+    asked, other = (sim.Simulator(compile(block(v=1.0, more=more))) for _ in range(2))
+    assert "slide" in sim.linearize(asked).notes[0] and not asked.flow.structure.touches  # it has not begun yet
     for simulator in (asked, other):
         simulator.advance(0.05)
     assert "slide" in sim.linearize(asked).notes[0]
@@ -332,7 +334,7 @@ def beside_a_wall() -> Scene:
         (lifted(1.0 - 1e-10), r"ground and it are about to leave each other: a force of .* N presses them"),
         (
             ball(more="initial: {it: {rate: [0, 0, -1, 0, 0, 0]}}\nsimulate: {contact: stepping}"),
-            r"ground and it come together",
+            r"bodies collide \(ground and it\)",
         ),
         (beside_a_wall(), r"wall and it touch \(gap .* m\) and do not press each other"),
     ],

@@ -26,9 +26,7 @@ from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator
 
 BORDER = 1e-6  # share of what friction can give that a point which sticks has left
-NOTHING = (
-    1e-9  # of the weight of all, or of the largest force that presses: what a point that is closed is pressed with
-)
+NOTHING = 1e-9  # of the weight of all, or of the largest force of a point: what presses a point that stays closed
 NEAR = 1e-3  # of the size of the mechanism: how far from touching a time step may leave a point that presses
 WORDS = {STICK: "stick", SLIP: "slide", SLOW_SLIP: "begin to slide"}
 
@@ -52,7 +50,7 @@ def by_events(simulator: Simulator, q: np.ndarray, v: np.ndarray) -> Simulator:
     if found.failure:
         raise LinearError(f"{when}: {found.failure}")
     if found.struck:
-        raise LinearError(f"{when}: {found.struck[0]} come together with speed, which has no linear model")
+        raise LinearError(f"{when}: bodies collide ({found.struck[0]}), which has no linear model")
     return twin
 
 

@@ -143,7 +143,7 @@ def linearize(
     """
     simulator = source if isinstance(source, Simulator) else _begun(source, at)
     _refuse(simulator)
-    if simulator.flow.time_stepping:
+    if simulator.now.decider is not None and (simulator.flow.time_stepping or not simulator.now.began):
         simulator = contacts.by_events(simulator, simulator.q, simulator.v)
     try:
         return _linearized(simulator, at == "steady" and not isinstance(source, Simulator), inputs, states)
@@ -158,7 +158,8 @@ def _linearized(
     """Return the linear model where a simulator is, or in the steady motion that is searched from there."""
     flow = simulator.flow
     if not searched:
-        contacts.refuse_borders(simulator)
+        with untouched(flow):
+            contacts.refuse_borders(simulator)
     looker, laws = _looker(simulator)
     q, v = _settled(simulator)
     looker.equations.hold_places(q, v)
