@@ -48,7 +48,7 @@ class Ours:
         while self.simulator.t < self.span - 0.5 * self.dt:
             self.simulator.advance(self.simulator.t + self.dt)
             work = self.simulator.flow.work
-            now = work.pressed[: work.stepped.before[0]]
+            now = work.last_contacts[: work.stepped.before[0]]
             # Rigid stops count, in m or rad; soft ones give way as they say.
             closed = (now.meeting >= 0) | ((now.soft == 0.0) & (now.low == 0.0))
             depth = -float(now.gap[closed].min(initial=0.0))

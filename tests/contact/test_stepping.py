@@ -61,7 +61,7 @@ def law_of(simulator: Simulator) -> tuple[np.ndarray, ...]:
             np.add.at(U[3 * k + r], work.contact_support[k, :count], work.contact_U[first : first + count])
     G = U @ U.T
     G[np.arange(0, 3 * n, 3), np.arange(0, 3 * n, 3)] += work.contacts.soft[:n]
-    return G, work.contacts.free[:n].copy(), work.contacts.friction[:n].copy(), work.pressed.impulse[:n].copy()
+    return G, work.contacts.free[:n].copy(), work.contacts.friction[:n].copy(), work.last_contacts.impulse[:n].copy()
 
 
 ROCKING = """
@@ -297,7 +297,7 @@ def test_points_of_bodies_that_rest_are_kept() -> None:
     for simulator, again in ((kept, True), (found, False)):
         simulator.advance(2.602)
         work = simulator.flow.work
-        now = work.pressed[: work.stepped.before[0]]
+        now = work.last_contacts[: work.stepped.before[0]]
         now = now[now.meeting >= 0]
         assert ((now.kept >= 0) == again).mean() > 0.7
         pressing = now[now.impulse[:, 0] > 1e-4]

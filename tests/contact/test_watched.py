@@ -338,7 +338,7 @@ bodies: {a: {mass: 2, com: [0.3, 0.2, 0.1], inertia: [0.4, 0.5, 0.6]}, b: {mass:
 def test_which_side_of_a_stop_is_pressed_follows_from_what_it_leaves_free() -> None:
     ranges = [(3, -math.inf, 5.0), (4, 0.0, math.inf), (5, -1.0, 2.0), (6, -math.inf, 0.0)]
     holds = [SimpleNamespace(column=column, low=low, high=high) for column, low, high in ranges]
-    flow: Any = SimpleNamespace(structure=SimpleNamespace(holds=holds))
+    flow: Any = SimpleNamespace(structure=SimpleNamespace(bounds=holds))
     assert Flow._pressed_stops(flow) == {(3, 1), (4, -1), (6, 1)}
 
 

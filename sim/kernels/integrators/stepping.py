@@ -413,7 +413,7 @@ def move_apart(system, points, h, q_out):
 
 @kernel
 def overlaps(step_work, points, h):
-    """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and press_off, the opposite.
+    """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and contact_off, the opposite.
 
     Soft stops and friction have no gap to keep.
 
@@ -445,7 +445,7 @@ def gap_at_end(work, k, h):
 
 @kernel
 def move_one(looped, k, contacts, step_work):
-    """Visit one press; press_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
+    """Visit one press; contact_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
     if not step_work.contact_G[k, 0, 0] > 0.0:
         return 0.0
     old = step_work.contact_d[k, 0]

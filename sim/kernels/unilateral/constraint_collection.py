@@ -36,7 +36,7 @@ RESTING = 3.0  # margins that two shapes may reach, beside 2 where they do not m
 
 @driver
 def collect_contacts(tables, work, h):
-    """Fill work.presses with what may press within h [s]; needs `move` and coordinates.  Returns a status."""
+    """Fill work.contacts with what may press within h [s]; needs `move` and coordinates.  Returns a status."""
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     length = tables.one.length[0]
     margin = MARGIN * length

@@ -224,7 +224,7 @@ def problem_of(work):
 
 @driver
 def solve_presses(system, points, enough):
-    """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.press_P.
+    """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.contact_P.
 
     Only the presses of trees where one is off its law are solved, all others pressing as they do, until none is off.
     Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s].
