@@ -50,7 +50,6 @@ class Drawing:
         self.bodies_of: list[list[str]] = [[] for _ in scene.parts]
         for body in scene.bodies:
             self.bodies_of[body.part].append(body.name)
-        self.part_of = {body.name: body.part for body in scene.bodies}
         self._draw(0)
         for i, constraint in self._constraints():
             if constraint.joints:  # has the frames of its first joint
