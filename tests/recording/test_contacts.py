@@ -215,7 +215,9 @@ def test_recordings_without_contacts_have_no_datasets_of_them(tmp_path):
         assert "contacts" not in file
     with load_recording(tmp_path / "a.h5") as r:
         assert r.pairs == () and len(r.contacts(2)) == 0 and isinstance(r.contacts(2), Contacts)
+        assert r.contacts(2).centre_of_pressure.shape == r.contacts(2).zero_moment_point.shape == (3,)
         assert np.isnan(r.contacts(2).centre_of_pressure).all()
+        assert np.isnan(r.contacts(2).zero_moment_point).all()
         assert not r.contact_force("world").any()
 
 
