@@ -29,19 +29,23 @@ def listing(reach: Reach) -> str:
         lines, seen = text.splitlines(), reach.lines(file)
         for function in ast.walk(ast.parse(text)):
             if isinstance(function, ast.FunctionDef) and f"{file}:{function.name}" not in EXPLAINED:
-                missing = [line for line in _statements(function) if line not in seen]
-                out += [f"{file}:{line}: {function.name}: {lines[line - 1].strip()}" for line in missing]
+                missing = [head for head in _statements(function) if not any(line in seen for line in head)]
+                out += [f"{file}:{head[0]}: {function.name}: {lines[head[0] - 1].strip()}" for head in missing]
     return "\n".join(out)
 
 
-def _statements(function: ast.FunctionDef) -> Iterator[int]:
-    """First lines of the statements of a function that index or call something."""
+def _statements(function: ast.FunctionDef) -> Iterator[range]:
+    """Lines of the heads of the statements of a function that index or call something.
+
+    Of a head in parentheses on several lines, the first is none that runs.
+    """
     for node in ast.walk(function):
         if not isinstance(node, ast.stmt) or node is function:
             continue
         inner = {name for name in ("body", "orelse", "finalbody", "handlers") if hasattr(node, name)}
         heads = [value for name, value in ast.iter_fields(node) if name not in inner]
         parts = [part for head in heads for part in (head if isinstance(head, list) else [head])]
-        found = (n for part in parts if isinstance(part, ast.AST) for n in ast.walk(part))
+        found = [n for part in parts if isinstance(part, ast.AST) for n in ast.walk(part)]
         if any(isinstance(n, (ast.Subscript, ast.Call)) for n in found):
-            yield node.lineno
+            last = max(n.end_lineno for n in found if isinstance(n, ast.expr) and n.end_lineno is not None)
+            yield range(node.lineno, last + 1)
