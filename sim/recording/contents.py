@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sim.recording.format import fields_of
 
 # Counts, each by the first dataset that has it: bodies, points, shapes, joints, columns, forces, pairs that may touch,
-# contacts, events, impulses, bindings, vertices, triangles, files, rows that there is room for.
+# contacts, events, impulses, impulses of contacts, bindings, vertices, triangles, files, rows that there is room for.
 Size = str | int
 
 
@@ -81,6 +81,10 @@ GROUPS: dict[str, dict[str, Content]] = {
     "events": _of("events", time=_real("e"), name=_text("e"), kind=_text("e"), caption=_text("e"), text=_text("e"),
                   row_before=_whole("e"), row_after=_whole("e"), energy_lost=_real("e"), impulse=_real("e")),
     "impulses": _of("impulses", event=_whole("i"), joint=_whole("i"), wrench=_real("i", 6)),
+    "contact impulses": _of(
+        "contacts/impulses", event=_whole("m"), pair=_whole("m"), key=_whole("m", 2), point=_real("m", 3),
+        normal=_real("m", 3), impulse=_real("m", 3),
+    ),
     "bindings": _of("bindings", joint=_whole("w"), time=_real("w"), row=_whole("w"), parent_position=_real("w", 3),
                     parent_quat_wxyz=_real("w", 4), child_position=_real("w", 3), child_quat_wxyz=_real("w", 4),
                     offset=_real("w")),

@@ -334,6 +334,10 @@ class _Look:
             self._within("bindings/joint", 0, joints - 1, (rows >= 0) & (rows < self.rows))
         if self._group("contacts"):
             self._touches()
+        if self._group("contact impulses"):
+            event = self._values("contacts/impulses/event")
+            self._within("contacts/impulses/event", -1, self.counts.get("e", 0) - 1)
+            self._within("contacts/impulses/pair", 0, self.counts.get("q", 0) - 1, event >= 0)
 
     def _touches(self) -> None:
         self._texts("contacts/pairs/a")

@@ -283,6 +283,20 @@ class Recording:
         freeze(found)
         return found
 
+    @functools.cached_property
+    def contact_impulses(self) -> dict[str, np.ndarray] | None:
+        """Impulses of points of contact: event, pair (m,), key (m, 2), point, normal, impulse on b (m, 3).
+
+        None in recordings of programs that did not write them; those of scenes without contacts have none, either.
+        """
+        if "contacts/impulses/event" not in self._file:
+            return None
+        names = ("event", "pair", "key", "point", "normal", "impulse")
+        there = self._get("contacts/impulses/event")[()] >= 0
+        found = {name: self._get(f"contacts/impulses/{name}")[()][there] for name in names}
+        freeze(found)
+        return found
+
     def contacts(self, row: int) -> Contacts:
         """Return the closed points of contact of a row; it counts from the end where it is negative."""
         if not -self.rows <= row < self.rows:

@@ -40,6 +40,10 @@ EVENT_TYPES = {
 }  # fmt: skip
 EVENT_TEXTS = ("name", "kind", "caption", "text")
 IMPULSES = {"event": ((), "<i8", -1), "joint": ((), "<i8", -1), "wrench": ((6,), "<f8", np.nan)}
+CONTACT_IMPULSES = {
+    "event": ((), "<i8", -1), "pair": ((), "<i8", -1), "key": ((2,), "<i8", -1),
+    "point": ((3,), "<f8", np.nan), "normal": ((3,), "<f8", np.nan), "impulse": ((3,), "<f8", np.nan),
+}  # fmt: skip
 BINDINGS = {
     "joint": ((), "<i8", -1), "time": ((), "<f8", np.nan), "row": ((), "<i8", -1),
     "parent_position": ((3,), "<f8", np.nan), "parent_quat_wxyz": ((4,), "<f8", np.nan),
@@ -83,6 +87,8 @@ class Recorder:
         self.events: list[EventEntry] = []
         self._impulses: list[tuple[int, int, np.ndarray]] = []  # event, joint, (6,): those that are not zero
         self._impulses_written = 0
+        self._contact_impulses: list[tuple[Any, ...]] = []  # as in CONTACT_IMPULSES
+        self._contact_impulses_written = 0
         self._bindings: list[tuple[Any, ...]] = []  # as in BINDINGS
         self._bindings_written = 0
         self._contacts = ContactWriter() if layout.pairs else None
@@ -151,6 +157,9 @@ class Recorder:
             self._contacts.append({name: get(f"contacts/{name}")[: counts.contacts] for name in CONTACTS}, 0)
         impulses = (get(f"impulses/{name}")[: counts.impulses] for name in IMPULSES)
         self._impulses = [(int(e), int(j), w) for e, j, w in zip(*impulses, strict=True)]
+        if recording.tells("contacts/impulses/event"):
+            struck = zip(*(get(f"contacts/impulses/{name}")[()] for name in CONTACT_IMPULSES), strict=True)
+            self._contact_impulses = [one for one in struck if 0 <= one[0] < counts.events]
         bindings = (get(f"bindings/{name}")[: counts.bindings] for name in BINDINGS)
         self._bindings = list(zip(*bindings, strict=True))
         self.events = list(recording.events[: counts.events])
@@ -192,12 +201,16 @@ class Recorder:
     def event(
         self, time: float, name: str, kind: str = "scene", *, caption: str = "", row_before: int = -1,
         row_after: int = -1, energy_lost: float = np.nan, impulse: float = np.nan, text: str = "",
-        through: np.ndarray | None = None,
+        through: np.ndarray | None = None, contacts: Mapping[str, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
         """Record that something happened; rows count from 0 (`count` is the next one).
 
         through : (joints, 6), impulse of each joint: moment about it, force, of the parent on the child
+        contacts : impulses of points of contact: pair (m,), key (m, 2), point, normal, impulse (m, 3)
         """
+        if contacts is not None:
+            entries = zip(*(contacts[name] for name in CONTACT_IMPULSES if name != "event"), strict=True)
+            self._contact_impulses += [(len(self.events), *entry) for entry in entries]
         if through is not None:
             acting = np.flatnonzero(np.any(through != 0.0, axis=1))
             self._impulses += [(len(self.events), int(j), through[j].copy()) for j in acting]
@@ -380,10 +393,13 @@ class Recorder:
         slots = self._open().slots
         fits = len(self.events) <= slots["events/time"].length
         fits = fits and len(self._impulses) <= slots["impulses/event"].length
+        if "contacts/impulses/event" in slots:
+            fits = fits and len(self._contact_impulses) <= slots["contacts/impulses/event"].length
         fits = fits and len(self._bindings) <= slots["bindings/joint"].length
         if fits and max(map(_text_width, fresh), default=1) <= slots["events/text"].dtype.itemsize:
             self._put_bindings(self._open(), self._bindings_written)
             self._put_impulses(self._open(), self._impulses_written)
+            self._put_contact_impulses(self._open(), self._contact_impulses_written)
             self._put_events(self._open(), self._events_written)
             self._count_events()
         else:
@@ -402,6 +418,11 @@ class Recorder:
         for name, column in reversed(columns):  # the event last: an impulse counts from when it has one
             file.put(f"impulses/{name}", first, np.array(column))
 
+    def _put_contact_impulses(self, file: Container, first: int) -> None:
+        columns = list(zip(CONTACT_IMPULSES, zip(*self._contact_impulses[first:], strict=True), strict=False))
+        for name, column in reversed(columns):  # the event last, as above
+            file.put(f"contacts/impulses/{name}", first, np.array(column))
+
     def _put_bindings(self, file: Container, first: int) -> None:
         fresh = self._bindings[first:]
         for name, column in zip(BINDINGS, zip(*fresh, strict=True), strict=False):
@@ -410,6 +431,7 @@ class Recorder:
     def _count_events(self) -> None:
         """Note that all that happened is in the file."""
         self._events_written, self._impulses_written = len(self.events), len(self._impulses)
+        self._contact_impulses_written = len(self._contact_impulses)
         self._bindings_written = len(self._bindings)
 
     def _write_contacts(self) -> None:
@@ -477,7 +499,10 @@ class Recorder:
         width = max([1 if final else EVENT_WIDTH, *map(_text_width, self.events)])
         for name in EVENT_TEXTS:
             rooms[f"events/{name}"] = Room((count,), strings([], width).dtype, None)
-        tables = (("impulses", IMPULSES, len(self._impulses)), ("bindings", BINDINGS, len(self._bindings)))
+        tables = [("impulses", IMPULSES, len(self._impulses)), ("bindings", BINDINGS, len(self._bindings))]
+        if self._contacts is not None:  # many at an instant: twice the room, too
+            many = len(self._contact_impulses)
+            tables.append(("contacts/impulses", CONTACT_IMPULSES, many if final else 2 * many))
         for group, fields, count in tables:
             count += 0 if final else MORE_EVENTS
             for name, (tail, dtype, fill) in fields.items():
@@ -506,6 +531,7 @@ class Recorder:
             self._contacts.write(file)
         self._put_events(file, 0)
         self._put_impulses(file, 0)
+        self._put_contact_impulses(file, 0)
         self._put_bindings(file, 0)
         self._state.fill(file)
         file.put("rows", 0, self._complete_rows(with_waiting=True))

@@ -73,6 +73,7 @@ class Outcome:
     lost : J
     failure : why there is no answer, or empty; endless : because decisions follow each other without end
     change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
+    P : (closed points, 3) N s along n, t1, t2 of what touches, or None; contacts : the same, as recordings tell it
     """
 
     struck: list[str] = field(default_factory=list)
@@ -83,8 +84,20 @@ class Outcome:
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
+    P: np.ndarray | None = None
+    contacts: dict[str, np.ndarray] | None = None
     failure: str = ""
     endless: bool = False
+
+    def carry(self, kinetics: Kinetics, P: np.ndarray) -> np.ndarray:
+        """Add impulses P of all points, contacts first, and what joints answer; returns the change of v."""
+        change, rows = kinetics.change(P), kinetics.impulses(P)
+        of_contacts = P[: 3 * len(kinetics.points)].reshape(-1, 3)
+        self.mechanism = kinetics.mechanism
+        self.change = change if self.change is None else self.change + change
+        self.impulse = rows if self.impulse is None else self.impulse + rows
+        self.P = of_contacts if self.P is None else self.P + of_contacts
+        return change
 
 
 class ContactModes:
@@ -163,6 +176,9 @@ class ContactModes:
             v = self._settle(kinetics, law, touches, v, out)
             if v is before:
                 break
+        if out.P is not None:
+            points = full.mechanism.work.points
+            out.contacts = flow.rows.contact_impulses(closed, full.structure, points, out.P)
         u_n = kinetics.rates(v)[::3]
         idle = {
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
@@ -328,10 +344,8 @@ class ContactModes:
             if not (left[::3] < -AT_REST).any():
                 break
             P = P + resolve(replace(collision, u=left, e=np.zeros(len(law)))).P.ravel()
-        after: np.ndarray = v + kinetics.change(P)
+        after: np.ndarray = v + out.carry(kinetics, P)
         out.lost = -0.5 * float(P @ (u + kinetics.rates(after)))
-        out.change = after - v
-        out.impulse, out.mechanism = kinetics.impulses(P), kinetics.mechanism
         return after
 
     def _settle(
@@ -353,7 +367,7 @@ class ContactModes:
             return v
         P = _brought_to_rest(kinetics.G, u, rows)
         out.lost -= 0.5 * float(P @ u)  # along P nothing moves any more
-        after: np.ndarray = v + kinetics.change(P)
+        after: np.ndarray = v + out.carry(kinetics, P)
         return after
 
     def _jam(
@@ -366,12 +380,9 @@ class ContactModes:
             driven_in,
         )
         P = answer.P.ravel()
-        after: np.ndarray = v + kinetics.change(P)
+        after: np.ndarray = v + out.carry(kinetics, P)
         out.struck += [f"{self.name(law[k])} jam" for k in np.flatnonzero(driven_in).tolist()]
         out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
-        out.change = after - v if out.change is None else out.change + after - v
-        more = kinetics.impulses(P)
-        out.impulse, out.mechanism = more if out.impulse is None else out.impulse + more, kinetics.mechanism
         return after
 
     def _hold(

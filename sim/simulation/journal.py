@@ -43,6 +43,7 @@ class EventRecord:
     kind : scene, key, impact, mode, annotation
     lost : J; impulse: norm of all constraint impulses
     through : (joints, 6) impulse of every joint, or None: moment about it, force, of the parent on the child
+    contacts : impulses of points of contact, as `sim.simulation.record_rows.contact_impulses` has them, or None
     bound : joints that were bound at its instant; frames : those of all joints from then on, or None
     """
 
@@ -54,6 +55,7 @@ class EventRecord:
     impulse: float = 0.0
     text: str = ""
     through: np.ndarray | None = None
+    contacts: dict[str, np.ndarray] | None = None
     bound: tuple[int, ...] = ()
     frames: Frames | None = None
 

@@ -282,18 +282,17 @@ class _Instant:
         flow.arm(self.here.scheduler)
         flow.book(done.lost)
         lines = []
-        if done.struck and done.impulse is not None and done.mechanism is not None and done.change is not None:
-            through = joint_impulses(done.mechanism, done.change, done.impulse)
-            size = float(np.linalg.norm(done.impulse))
-            lines.append(
-                EventRecord(
-                    flow.t, _who(done.struck[0]), "impact", "", done.lost, size, "; ".join(done.struck), through
-                )
-            )
+        if done.struck:
+            lines.append(EventRecord(flow.t, _who(done.struck[0]), "impact", text="; ".join(done.struck)))
         for text in done.ended:
             lines.append(EventRecord(flow.t, _who(text), "annotation", text=text))
         if done.changed:
             lines.append(EventRecord(flow.t, _who(done.changed[0]), "mode", text="; ".join(done.changed)))
+        if done.impulse is not None and done.mechanism is not None and done.change is not None:
+            for line in lines[:1]:  # what the instant did stands with its first line
+                line.lost, line.impulse = done.lost, float(np.linalg.norm(done.impulse))
+                line.through = joint_impulses(done.mechanism, done.change, done.impulse)
+                line.contacts = done.contacts
         return lines
 
     def turn_to_steps(self, why: str) -> EventRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sim.kernels.shapes import SLIP, STICK
 from sim.kernels.tables import DRAG, TORSION, WRENCH
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
+from sim.mechanism.touch import Touch
 
 BODY_NUMBERS, COLUMN_NUMBERS, JOINT_NUMBERS, FORCE_NUMBERS, CONTACT_NUMBERS = 16, 5, 22, 8, 9
 
@@ -89,6 +91,27 @@ class Rows:
         """Return the raw (q, v) of rows of one structure."""
         first, nq, nv = int(self.layout[5]), structure.sizes.q, structure.sizes.v
         return rows[:, first : first + nq], rows[:, first + nq : first + nq + nv]
+
+    def contact_impulses(
+        self, touches: Sequence[Touch], structure: Structure, points: Any, P: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return name -> values of the impulses P (m, 3) along n, t1, t2 of some points that are not zero.
+
+        points : where they are, with their axes; told of the pair's first and second shape, as rows tell of forces
+        """
+        acts = np.flatnonzero(np.any(P != 0.0, axis=1))
+        solids, of = self.model.solids, [touches[k] for k in acts.tolist()]
+        second = np.array([structure.link_of[solids[self.model.pairs[one.pair].second].body] for one in of], int)
+        turned = np.array([one.features.link[1] for one in of], int) != second
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        key = np.array([one.features.key for one in of], np.int64).reshape(len(of), 2)
+        key[turned] = key[turned, ::-1]
+        axes = (points.n[acts], points.t1[acts], points.t2[acts])
+        return {
+            "pair": np.array([one.pair for one in of], int), "key": key, "point": points.p[acts].copy(),
+            "normal": sign * axes[0],
+            "impulse": sign * sum(P[acts, k : k + 1] * axis for k, axis in enumerate(axes)),
+        }  # fmt: skip
 
     def contacts(self, rows: np.ndarray, structure: Structure) -> dict[str, np.ndarray]:
         """Return name -> values of all closed points in rows of one structure, row by row; see `sim.recording`.

@@ -82,7 +82,7 @@ class Journal:
         self.recorder.event(
             told.time, told.name, told.kind, caption=told.caption, row_before=after - 1,
             row_after=after, energy_lost=told.lost, impulse=told.impulse, text=told.text,
-            through=told.through,
+            through=told.through, contacts=told.contacts,
         )  # fmt: skip
         if told.frames is not None:
             self.bind(told.bound, told.frames, told.time, after)

@@ -113,6 +113,11 @@ def moving() -> dict[str, np.ndarray]:
     out |= {
         "impulses/event": np.array([0, 0, 1]), "impulses/joint": np.array([0, 2, 1]),
         "impulses/wrench": np.array([[1.0, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 7], [8, 0, 0, 0, 0, 9]]),
+        "contacts/impulses/event": np.array([0, 0, 1]), "contacts/impulses/pair": np.array([0, 1, 1]),
+        "contacts/impulses/key": np.array([[1, 2], [3, 4], [5, 6]]),
+        "contacts/impulses/point": 80.0 + np.arange(9.0).reshape(3, 3),
+        "contacts/impulses/normal": 90.0 + np.arange(9.0).reshape(3, 3),
+        "contacts/impulses/impulse": 70.0 + np.arange(9.0).reshape(3, 3),
         "bindings/joint": np.array(bindings[0]), "bindings/time": np.array(bindings[1]),
         "bindings/row": np.array(bindings[2]), "bindings/parent_position": np.array(bindings[3]),
         "bindings/parent_quat_wxyz": np.array(bindings[4]), "bindings/child_position": np.array(bindings[5]),
@@ -186,6 +191,8 @@ def test_a_recording_that_grows_has_room_filled_with_what_stands_for_absent(tmp_
             count = 256
         elif name.startswith("epochs/"):
             count = {"0": 3, "1": 253}[name[7]]
+        elif name.startswith("contacts/impulses/"):
+            count = 2 * 3 + 64
         else:
             count = room[name.partition("/")[0]]
         assert got.shape == (count, *values.shape[1:]), name

@@ -138,6 +138,13 @@ THROUGH = [
     np.array([[0.0, 0, 0, 0, 0, 0], [8, 0, 0, 0, 0, 9], [0, 0, 0, 0, 0, 0]]),
     None,
 ]
+STRUCK: list[dict[str, np.ndarray] | None] = [  # two points at the first event, one at the second
+    {"pair": np.array([0, 1]), "key": np.array([[1, 2], [3, 4]]), "point": 80.0 + np.arange(6.0).reshape(2, 3),
+     "normal": 90.0 + np.arange(6.0).reshape(2, 3), "impulse": 70.0 + np.arange(6.0).reshape(2, 3)},
+    {"pair": np.array([1]), "key": np.array([[5, 6]]), "point": 86.0 + np.arange(3.0).reshape(1, 3),
+     "normal": 96.0 + np.arange(3.0).reshape(1, 3), "impulse": 76.0 + np.arange(3.0).reshape(1, 3)},
+    None,
+]  # fmt: skip
 # Joint, time, row, frame on the parent, frame on the child, offset.
 BINDINGS: list[tuple[Any, ...]] = [
     (0, 0.0, 0, (0.1, 0.2, 0.3), (0.5, 0.5, 0.5, 0.5), (0.4, 0.5, 0.6), (0.6, 0.8, 0.0, 0.0), 0.0),
@@ -150,8 +157,8 @@ def fill(recorder: Recorder) -> None:
     """Hand everything over, in two epochs: rows 0 to 2 and 3 to 6."""
     for joint, time, row, p_P, q_P, p_C, q_C, offset in BINDINGS:
         recorder.bind(joint, time, row, [np.array(p_P), np.array(q_P), np.array(p_C), np.array(q_C)], offset)
-    for event, through in zip(EVENTS, THROUGH, strict=True):
-        recorder.event(**event, through=through)
+    for event, through, struck in zip(EVENTS, THROUGH, STRUCK, strict=True):
+        recorder.event(**event, through=through, contacts=struck)
     recorder.contacts(TOUCHES)
     for (tree, loops, q, v), first in zip(STATES, (0, 3), strict=True):
         recorder.start_epoch(tree, loops, q.shape[1], v.shape[1])
