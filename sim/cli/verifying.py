@@ -20,9 +20,12 @@ from sim.cli.running import by_components
 from sim.scene.authored import aside
 
 if TYPE_CHECKING:
+    from sim.analysis.verification.contact_rows import ContactLook
     from sim.analysis.verification.verdict import Verdict
 
 FAR = 100.0  # runs: what is extrapolated beyond is not said as a time
+
+MOST_BLOWS = 20  # impulses of contacts that the table shows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +113,9 @@ def print_verdict(verdict: Verdict) -> None:
     if verdict.bars:
         loose, tight = verdict.tolerances
         title = f"\nerror bars, from a rerun at rtol {tight:g} instead of {loose:g}"
+        if verdict.steps is not None and np.isnan(tight):
+            whole, half = verdict.steps
+            title = f"\nerror bars, from a rerun in steps of {half:g} s instead of {whole:g} s, a method of first order"
         if verdict.fixed:
             title = f"\nerror bars, from a rerun by dop853 at rtol {tight:g} instead of {verdict.fixed}"
         print_table(title, ("output", "unit", "error bar", "largest value", "of", "at"), _bars(verdict))
@@ -120,6 +126,11 @@ def print_verdict(verdict: Verdict) -> None:
         print_table(
             "\nledger of events: changes, and what is left over of what takes part",
             ("event", "momentum", "left", "ang. mom.", "left", "energy", "lost", "given", "left"), _ledger(verdict),
+        )  # fmt: skip
+    if any(entry.blows for entry in verdict.ledger):
+        print_table(
+            "\nimpulses of contacts, for each point",
+            ("event", "contact", "across", "along", "closes before", "after", "took"), _blows(verdict),
         )  # fmt: skip
     tell("\nforces of joints")
     _print_pairs(_forces(verdict))
@@ -148,6 +159,8 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
         rows.append(("", _lost(growth.lost_by_roundoff, verdict, "at any tolerance, by roundoff")))
         law = f"exp({growth.exponent:.3g} t/s)" if growth.law == "exponential" else f"t^{growth.exponent:.2g}"
         rows.append(("growth", f"a change at the start grows {growth.factor[-1]:.3g} times, about as {law}"))
+    if verdict.contacts is not None:
+        rows += _contacts(verdict.contacts)
     share = f", {verdict.balance / verdict.peak:.2g} of the peak kinetic energy" if verdict.peak > 0.0 else ""
     rows.append(("energy balance", f"{verdict.balance:.2g} J{share}"))
     units = {"position": "m, rad", "velocity": "m/s, rad/s", "rates": "m/s, rad/s"}
@@ -159,6 +172,16 @@ def _overview(verdict: Verdict) -> list[tuple[str, str]]:
         rows.append(("constraints", ranks_sentence(verdict.ranks)))
     rows += _oracle(verdict)
     return rows
+
+
+def _contacts(found: ContactLook) -> list[tuple[str, str]]:
+    return [
+        ("points of contact", f"{found.points} in all rows; largest pull {found.negative:.1g}, friction beyond "
+         f"its cone {found.cone:.1g} of the largest force; {found.gap:.1g} m from the surfaces"),
+        ("", f"what sticks moves at {found.sticks:.1g} m/s; friction of what slides is off its law by "
+         f"{found.slides:.1g}"),
+        ("", f"points take up to {found.takes:.3g} W, and give up to {found.gives:.1g} W"),
+    ]  # fmt: skip
 
 
 def _oracle(verdict: Verdict) -> list[tuple[str, str]]:
@@ -206,6 +229,19 @@ def _ledger(verdict: Verdict) -> list[tuple[str, ...]]:
             (name, _number(size), left, _number(spin), left_angular, _number(e.kinetic + e.potential),
              _number(e.lost), _number(e.given), f"{e.left_energy:.0e}")
         )  # fmt: skip
+    return rows
+
+
+def _blows(verdict: Verdict) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        (f"{e.time:.6f} s", blow.name, f"{blow.normal:.4g} N s", f"{blow.friction:.4g} N s",
+         f"{_number(-blow.before)} m/s", f"{_number(-blow.after)} m/s", f"{blow.lost:.3g} J")
+        for e in verdict.ledger
+        for blow in e.blows
+    ]  # fmt: skip
+    if len(rows) > MOST_BLOWS:
+        more = (f"{len(rows) - MOST_BLOWS} more", "--json tells all", "", "", "", "", "")
+        rows = [*rows[:MOST_BLOWS], more]
     return rows
 
 

@@ -44,13 +44,14 @@ class Instant:
         self.kinetic = np.array([7.0, 4.0])
         tip = np.array([0.3, 0.2, 0.1])
         self.model = Made(
+            pairs=(), stops=Made(joint=np.zeros(0, int), rigid=np.zeros(0, int)),
             length=LENGTH, body_names=["world", "one", "two"], point_names={"one.tip": 0, "one.com": 1},
             points=Made(p_B=np.array([tip, [9.0, 9, 9]])), scene=Made(events=[]),
             columns={"armature": np.array([0.5, 0.0, 0, 0, 0]), "motion": np.array([-1, -1, -1, 3, -1])},
         )  # fmt: skip
         self.recording = Made(
             events=[EventEntry(time=0.5, name="hit", kind="scene", row_before=0, row_after=1, energy_lost=1.5)],
-            time=np.array([0.5, 0.5]), impulse=Made(array=IMPULSES[None]),
+            time=np.array([0.5, 0.5]), contact_impulses=None, impulse=Made(array=IMPULSES[None]),
             energy=Made(potential=np.array([1.0, 1.5]), impact=np.array([0.25, 1.75]), input=np.array([0.5, -0.5])),
         )  # fmt: skip
         self.close()
@@ -242,16 +243,21 @@ def test_events_of_one_instant_are_one_entry_and_changes_of_mode_are_none():
 
     seen.recording.events = [
         event("a", (0, 1)),
-        event("m", (0, 1), "mode"),
+        event("m", (0, 1), "mode", 0.0),
         event("b", (0, 1), "impact", 1.0),
-        event("n", (0, 1), "annotation"),
+        event("n", (0, 1), "annotation", 0.0),
         event("c", (-1, -1)),
         event("d", (0, 1), "key", np.nan),
     ]
-    share = np.array([0.25, 7.0, 0.5, 8.0, 9.0, 0.25])
+    share = np.array([0.25, 0.0, 0.5, 0.0, 9.0, 0.25])
     seen.recording.impulse.array = share[:, None, None] * IMPULSES
     entry = seen.book()
     assert entry.names == ("a", "b", "d") and max(entry.left, entry.left_angular, entry.left_energy) < 1e-14
+    # A change of mode that brings something to rest is an entry, for it changes velocities; others are none.
+    for share in (1.0, 0.0):
+        seen.recording.events = [event("m", (0, 1), "mode")]
+        seen.recording.impulse.array = share * IMPULSES[None]
+        assert [entry.names for entry in ledger(seen)] == ([("m",)] if share else [])
     seen.recording.events = []
     assert ledger(seen) == []
 
@@ -266,14 +272,15 @@ def test_instants_are_rows_of_finite_numbers_apart_from_events():
         arrays[name][5 + k, 1, 2] = np.nan
     at_events = np.zeros(n, bool)
     at_events[[10, 11]] = True
-    seen = Made(mass=np.ones(2), at_events=at_events, **arrays)
+    undecided = np.arange(n) == 15
+    seen = Made(mass=np.ones(2), at_events=at_events, undecided=undecided, **arrays)
     rows = instants.choose(seen, 100)
-    assert rows == [k for k in range(n) if k not in (5, 6, 7, 8, 10, 11)]
+    assert rows == [k for k in range(n) if k not in (5, 6, 7, 8, 10, 11, 15)]
     few = instants.choose(seen, 7)
     assert len(few) == len(set(few)) == 7 and few == sorted(few) == instants.choose(seen, 7) and set(few) < set(rows)
-    assert instants.choose(Made(mass=np.ones(301), at_events=at_events, **arrays), 7) == []
-    assert len(instants.choose(Made(mass=np.ones(300), at_events=at_events, **arrays), 7)) == 7
-    assert instants.choose(Made(mass=np.ones(2), at_events=np.ones(n, bool), **arrays), 7) == []
+    assert instants.choose(Made(mass=np.ones(301), at_events=at_events, undecided=undecided, **arrays), 7) == []
+    assert len(instants.choose(Made(mass=np.ones(300), at_events=at_events, undecided=undecided, **arrays), 7)) == 7
+    assert instants.choose(Made(mass=np.ones(2), at_events=np.ones(n, bool), undecided=undecided, **arrays), 7) == []
 
 
 def test_differences_are_relative_to_the_largest_at_least_one():

@@ -253,7 +253,7 @@ def test_books_close_to_roundoff(monkeypatch, name, word, of_set):
             entry = replace(ENTRY, set=sets, **{name: size})
             right = closed or (sets and not of_set)
             assert entry.closed is right
-            monkeypatch.setattr(recorded_rows, "ledger", lambda seen, entry=entry: [ENTRY, entry])
+            monkeypatch.setattr(recorded_rows, "ledger", lambda seen, touching, entry=entry: [ENTRY, entry])
             out = verdict()
             recorded_rows.keep_books(seen(), out)
             assert out.ledger == [ENTRY, entry]
@@ -510,6 +510,7 @@ class Recorded:
         self.columns = (ColumnEntry(name="a", joint="a", unit="rad", rate_unit="rad/s", torque_unit="N m"),)
         self.trust = Made(smallest_singular_value=np.array([NAN, 0.5, 1e-4, 0.5]))
         self.events = [event("e", 0.5), event("f", 1.0)]
+        self.contact_impulses = None
         self.impulse = Made(array=np.arange(12.0).reshape(2, 1, 6))
         self.epochs = [Made(first=0, last=3, q=np.arange(6.0).reshape(3, 2), v=np.arange(3.0).reshape(3, 1)),
                        Made(first=3, last=4, q=np.full((1, 2), 9.0), v=np.full((1, 1), 8.0))]  # fmt: skip
@@ -732,7 +733,8 @@ def test_a_verdict_is_plain_data():
     assert out.bar_time.shape == (0,) and out.ok and out.as_data() == {
         "ok": True, "scene": "scene", "recording": "a.h5", "program": "brachiate 1", "rows": 4, "simulated_time": 1.5,
         "problems": [], "notes": [], "repeats_to_the_bit": None, "tolerances": [pytest.approx(NAN, nan_ok=True)] * 2,
-        "fixed_steps": "", "error_bars": [], "reproducible": None, "events": [], "missed": [], "looks": 0, "ledger": [],
+        "fixed_steps": "", "contact_steps": None, "contacts": None, "comparable_until": np.inf,
+        "error_bars": [], "reproducible": None, "events": [], "missed": [], "looks": 0, "ledger": [],
         "residuals": {}, "smallest_singular_value": None, "rank": None, "ranks": [], "energy_balance": 0.0,
         "peak_kinetic_energy": 0.0, "forces": {}, "determinate_components": {}, "oracle": [],
     }  # fmt: skip

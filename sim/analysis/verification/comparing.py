@@ -14,6 +14,9 @@ from sim.recording.format import ENERGIES
 # tolerance and a hundredth of it.  The tighter run has an error, too: at order 8 it is 1/56 of the
 # other's, where it is not roundoff.
 SAFETY = 1.25
+# Of a first-order method the same times a run in half the steps: that has half of the error, so the difference is the
+# other half.
+HALVED = 2.0 * SAFETY
 # Error of a pose, in sizes of the mechanism or radians, beyond which a trajectory counts as lost.
 LOST = 1e-3
 # Differences above this have stopped growing: nothing is fitted to them.
@@ -136,10 +139,11 @@ class ErrorBar:
 
 
 def error_bar(
-    output: Output, time: np.ndarray, one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], until: float
-) -> ErrorBar:
+    output: Output, time: np.ndarray, one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], until: float,
+    safety: float = SAFETY,
+) -> ErrorBar:  # fmt: skip
     """Return the error bar of one kind of output from a run and its tighter rerun at the same instants."""
-    off = SAFETY * np.nan_to_num(output.difference(one, other))
+    off = safety * np.nan_to_num(output.difference(one, other))
     rows = time <= until
     each = off[rows].max(axis=0, initial=0.0)
     k = int(np.argmax(each)) if each.size else 0

@@ -1,8 +1,8 @@
 """Random instants of a recording: the engine asked again, and the oracle beside it.
 
-The oracle takes poses, velocities, joint torques and joint forces from the recording; from the engine
-it takes only what forces other than joints' apply to the bodies, and springs between points it
-computes itself and compares.
+The oracle takes poses, velocities, joint torques, joint forces and forces of contacts from the recording; from the
+engine it takes only what other forces apply to the bodies, and springs between points it computes itself and compares.
+In time steps the engine's accelerations are those without contacts, stops and friction, which a step gives as impulses.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from sim.analysis.verification import oracle
+from sim.analysis.verification.contact_rows import STEPS_MOVED
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.oracle_joints import cross
 from sim.analysis.verification.oracle_motions import jet_of
 from sim.analysis.verification.seen import Seen
+from sim.analysis.verification.touching import Touching
 from sim.kernels.stepper import T
 from sim.recording import Epoch
 from sim.simulation.flow import Flow
@@ -41,6 +43,7 @@ class Instant:
     rank, oracle_rank : of the loops' rows, as recorded and as the oracle counts
     marks : joints of which recording and oracle disagree whether the force is determinate
     sigma : smallest singular value, as recorded; nan without loops
+    arms : how far moments of contacts are known in a time step, in which their arms change; 0 where events decide
     """
 
     row: int
@@ -54,6 +57,12 @@ class Instant:
     oracle_rank: int
     marks: tuple[str, ...]
     sigma: float
+    arms: float = 0.0
+
+    @property
+    def known(self) -> float:
+        """How far recorded forces may be from these accelerations."""
+        return self.allowed + self.arms
 
     @property
     def allowed(self) -> float:
@@ -66,7 +75,7 @@ def choose(seen: Seen, count: int) -> list[int]:
     if len(seen.mass) > LARGEST:
         return []
     finite = np.isfinite([np.sum(a, axis=(1, 2)) for a in (seen.p, seen.v, seen.w, seen.com)]).all(axis=0)
-    free = np.flatnonzero(~seen.at_events & finite)
+    free = np.flatnonzero(~seen.at_events & ~seen.undecided & finite)
     if not len(free):
         return []
     picked = np.random.default_rng(20).choice(free, size=min(count, len(free)), replace=False)
@@ -76,8 +85,8 @@ def choose(seen: Seen, count: int) -> list[int]:
 class Witness:
     """Asks the engine at chosen rows, while a rerun passes them, and the oracle beside it."""
 
-    def __init__(self, seen: Seen):
-        self.seen = seen
+    def __init__(self, seen: Seen, touching: Touching | None = None):
+        self.seen, self.touching = seen, touching
         self.found: list[Instant] = []
         self.missed: list[int] = []  # rows at which the rerun has another structure
 
@@ -85,7 +94,12 @@ class Witness:
         """Look at one row; leaves the simulator as it was."""
         flow, epoch = simulator.flow, self._epoch(row)
         tree = [flow.model.joint_names[j] for j in flow.structure.carrier[1:]]
-        if epoch is None or list(epoch.tree) != tree or self._present(flow) != set(self._joints(row)):
+        if (
+            epoch is None
+            or list(epoch.tree) != tree
+            or self._present(flow) != set(self._joints(row))
+            or (not flow.time_stepping and len(flow.structure.touches) != self._touches(row))
+        ):
             self.missed.append(row)
             return
         kept = Kept(flow)
@@ -97,10 +111,15 @@ class Witness:
             flow.control.turn[:] = np.nan_to_num(self.seen.recording.array("joints/coordinate")[row])
             rubs = np.flatnonzero(flow.control.friction)  # rows are told later: friction may have turned since
             flow.control.friction[rubs] = self.seen.recording.array("joints/friction_torque")[row, rubs]
+            flow.work.stepped.before[0] = 0  # points of the last step, which is another one
             flow.observe()
             self.found.append(self._compare(row, flow))
         finally:
             kept.restore()
+
+    def _touches(self, row: int) -> int:
+        """Return how many points are recorded in a row."""
+        return 0 if self.touching is None else int(np.count_nonzero(self.touching.row == row))
 
     def _epoch(self, row: int) -> Epoch | None:
         return next((e for e in self.seen.recording.epochs if e.first <= row < e.last), None)
@@ -114,10 +133,14 @@ class Witness:
 
     def _compare(self, row: int, flow: Flow) -> Instant:
         seen, recording = self.seen, self.seen.recording
-        bodies, joints = self._bodies(row), self._all_joints(row)
+        bodies, joints = self._bodies(row), self._all_joints(row, flow)
         outside = self._outside(row, flow)
-        answer = oracle.solve(bodies, joints, seen.gravity, outside)
-        engine = self._accelerations(row, flow)
+        engine, free = self._accelerations(row, flow), outside
+        if self.touching is not None:
+            outside = outside + self._pushes(row, flow)
+        answer = asked = oracle.solve(bodies, joints, seen.gravity, outside)
+        if flow.time_stepping:
+            asked = oracle.solve(bodies, self._all_joints(row, flow, pressed=False), seen.gravity, free)
         there = self._joints(row)
         wrenches, points = recording.array("joints/force")[row, there], recording.array("joints/position")[row, there]
         left, size = oracle.balance_of_bodies(
@@ -136,15 +159,17 @@ class Witness:
         told = recording.trust.components.array[row, there]  # -1: not told
         other = np.any((told >= 0) & ((told == 1) != answer.components), axis=1)
         marks += tuple(seen.names[there[k]] for k in np.flatnonzero(other) if seen.names[there[k]] not in marks)
+        rank = answer.rank - 6 * len(bodies) + flow.structure.sizes.v + _soft_rows(flow)
+        held = bool(flow.structure.touches or flow.structure.bounds)  # rows of these are no joints' rows
         return Instant(
             row=row, time=float(recording.time[row]),
-            acceleration=_relative(answer.difference(engine), answer.acceleration),
-            constraint=answer.constraint(engine),
+            acceleration=_relative(asked.difference(engine), asked.acceleration),
+            constraint=asked.constraint(engine),
             force=float(np.max(np.abs(left), initial=0.0)) / max(size, 1.0),
-            drive=drive / largest, springs=self._springs(row, outside),
-            rank=int(recording.array("trust/rank")[row]),
-            oracle_rank=answer.rank - 6 * len(bodies) + flow.structure.sizes.v + _soft_rows(flow),
-            marks=marks, sigma=float(recording.array("trust/smallest_singular_value")[row]),
+            drive=drive / largest, springs=self._springs(row, free),
+            rank=rank if held else int(recording.array("trust/rank")[row]), oracle_rank=rank,
+            marks=() if held else marks, sigma=float(recording.array("trust/smallest_singular_value")[row]),
+            arms=self._arms(row, flow) / max(size * length, largest, 1e-300),
         )  # fmt: skip
 
     def _bodies(self, row: int) -> list[oracle.Body]:
@@ -155,9 +180,16 @@ class Witness:
             for i in range(len(seen.mass))
         ]
 
-    def _all_joints(self, row: int) -> list[oracle.Joint]:
-        seen = self.seen
-        torque, armature = seen.recording.array("joints/torque")[row], seen.model.columns.armature
+    def _all_joints(self, row: int, flow: Flow, *, pressed: bool = True) -> list[oracle.Joint]:
+        """Return the joints of a row; pressed: with what stops and friction give them.
+
+        Time steps h take forces of springs and dampers at their ends: that adds h d + h^2 k to the armatures.
+        """
+        seen, columns, h = self.seen, self.seen.model.columns, flow.model.step
+        torque = seen.recording.array("joints/torque")[row]
+        armature = columns.armature + h * columns.damping + h**2 * columns.stiffness
+        for name in () if pressed else ("joints/stop_torque", "joints/friction_torque"):
+            torque = torque - seen.recording.array(name)[row]
         return [
             oracle.Joint(
                 seen.names[j], seen.kinds[j], seen.a[j], seen.b[j], seen.pair(j, row), torque[seen.columns[j]],
@@ -172,6 +204,24 @@ class Witness:
         spec = self.seen.model.joint_specs[j]
         time = float(self.seen.recording.time[row])
         return np.array([math.nan if f is None else jet_of(f.tree, time).d2 for f in (spec.motion if spec else ())])
+
+    def _pushes(self, row: int, flow: Flow) -> np.ndarray:
+        """Return (bodies, 6) force and moment about the centre of mass that the recorded points give to bodies.
+
+        Points of time steps are where they were as the step began: bodies have moved on since, about by h v.
+        """
+        links, link, h = flow.work.links, flow.structure.link_of[1:], flow.model.step
+        assert self.touching is not None
+        return self.touching.pushes(row, h * links.V[link, 3:])
+
+    def _arms(self, row: int, flow: Flow) -> float:
+        """Return how far moments of contacts are known in a time step: their arms change within it [N m]."""
+        seen, k = self.seen, slice(0, 0)
+        if flow.model.step and self.touching is not None:
+            k = slice(*np.searchsorted(self.touching.row, (row, row + 1)))
+        force = float(np.linalg.norm(self.touching.force[k], axis=1).sum()) if self.touching is not None else 0.0
+        speed = np.linalg.norm(seen.v[row], axis=1) + np.linalg.norm(seen.w[row], axis=1) * flow.model.length
+        return float(STEPS_MOVED * flow.model.step * np.max(speed, initial=0.0) * force)
 
     def _accelerations(self, row: int, flow: Flow) -> np.ndarray:
         """The engine's, (bodies, 6) of centres of mass and angular."""
@@ -195,6 +245,13 @@ class Witness:
             wrench, point = work.joints.force[j], work.joints.p_WJ[j]
             size = max(size, float(np.max(np.abs(wrench))))
             out -= seen.pushes(j, row, wrench, point)
+        for k, touch in enumerate(structure.touches):
+            force, sides = work.points.force[k], touch.features.link
+            size = max(size, float(np.max(np.abs(force))))
+            for side, sign in zip(sides, (-1.0, 1.0), strict=True):
+                for body in np.flatnonzero(structure.link_of[1:] == side) if side else ():
+                    push = sign * force
+                    out[body] -= np.concatenate([push, cross(work.points.p[k] - seen.com[row, body], push)])
         out[np.abs(out) < 1e-12 * size] = 0.0  # roundoff of what was taken out
         return out
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from sim.analysis.verification.ledger import ledger
 from sim.analysis.verification.seen import Seen
+from sim.analysis.verification.touching import Touching
 from sim.analysis.verification.verdict import Peak, Verdict
 from sim.recording import RecordingError
 from sim.recording.format import ENERGIES
@@ -16,6 +17,7 @@ POSITION, VELOCITY = 1e-10, 1e-8
 # What is computed here from recorded numbers agrees with the recorded ones to this, relative.
 ROUNDED = 1e-11
 MOTION = "poses and velocities"
+GIVEN = 1e-9  # of the largest kinetic energy: what impacts may give
 
 
 def look_at_rows(seen: Seen, verdict: Verdict) -> None:
@@ -99,14 +101,26 @@ def look_at_forces(seen: Seen, verdict: Verdict) -> None:
     verdict.curves["chosen forces"] = np.sum(seen.present & (marks == 0), axis=1).astype(float)
 
 
-def keep_books(seen: Seen, verdict: Verdict) -> None:
+def look_at_energy(seen: Seen, verdict: Verdict) -> None:
+    """Impacts take energy: what they took in all never falls."""
+    fall = -np.diff(seen.recording.energy.impact, prepend=seen.recording.energy.impact[0])
+    peak = _peak(fall, seen.recording.time)
+    if not peak.value <= GIVEN * max(verdict.peak, 1e-300):
+        verdict.problems.append(f"impacts give {peak.value:.3g} J at t = {peak.time:.6g} s; they only take energy")
+
+
+def keep_books(seen: Seen, verdict: Verdict, touching: Touching | None = None) -> None:
     """The ledger of events."""
+    if touching is not None and seen.recording.contact_impulses is None:
+        verdict.notes.append("the recording has no impulses of contacts, so momenta at events are not balanced")
+        return
     try:
-        verdict.ledger = ledger(seen)
+        verdict.ledger = ledger(seen, touching)
     except RecordingError:
         verdict.notes.append("the recording has no impulses of joints, so momenta at events are not balanced")
         return
     for entry in verdict.ledger:
+        verdict.problems += [f"event {entry.names[0]!r} at t = {entry.time:.6g} s: {text}" for text in entry.wrong]
         if not entry.closed:
             names = ", ".join(map(repr, entry.names))
             off = {

@@ -8,6 +8,8 @@ from collections import Counter
 import numpy as np
 
 from sim.analysis.verification.comparing import (
+    HALVED,
+    LOST,
     SAFETY,
     common_rows,
     error_bar,
@@ -27,6 +29,7 @@ from sim.simulation.journal import EventRecord
 
 # A rerun that is not equal to the bit may be off by so many error bars, and by this of the largest value.
 BARS, REPEATED = 10.0, 1e-9
+SAME_IMPACT = 1e-3  # s: impacts of two runs that are further apart are others
 NEAR_SINGULAR = 1e-3  # singular value below which ranks and marks of two codes may differ
 ASKED = {
     "acceleration": "its accelerations differ from the engine's by",
@@ -37,13 +40,16 @@ ASKED = {
 }
 
 
-def compare_tolerances(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun, apart: Rerun) -> None:
-    """Error bars of all outputs, and how differences grow."""
+def compare_tolerances(
+    seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun, apart: Rerun, one_sided: bool = False
+) -> None:
+    """Error bars of all outputs, and how differences grow; one_sided: of which no start apart tells that."""
     recording, length = seen.recording, seen.model.length
     i, j = common_rows(same.time, tighter.time)
     one, two = picked(same.values, i), picked(tighter.values, j)
     time = one["time"]
-    error = SAFETY * pose_difference(one, two, length)
+    safety = SAFETY if verdict.steps is None else HALVED
+    error = safety * pose_difference(one, two, length)
     if apart.values:
         k, m = common_rows(tighter.time, apart.time)
         three, four = picked(tighter.values, k), picked(apart.values, m)
@@ -51,14 +57,36 @@ def compare_tolerances(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun
         if off[0] > 0.0:
             on = np.interp(three["time"], time, error)
             verdict.growth = growth(three["time"], off / off[0], on, float(off[0]))
-    until = verdict.growth.lost if verdict.growth is not None else np.inf
+    until = verdict.growth.lost if verdict.growth is not None else _parted(time, error) if one_sided else np.inf
+    verdict.until = until
     found = outputs([body.name for body in recording.bodies], seen.names, recording.columns)
-    verdict.bars = [error_bar(output, time, one, two, until) for output in found]
+    verdict.bars = [error_bar(output, time, one, two, until, safety) for output in found]
     verdict.bar_time = time
-    if verdict.growth is not None and until <= time[-1]:
+    if until <= time[-1]:
+        how = "at this tolerance" if verdict.steps is None else "in these steps"
         verdict.notes.append(
-            f"after t = {until:.4g} s the trajectory is not reproducible at this tolerance: error bars are those up to "
-            "then"
+            f"after t = {until:.4g} s the trajectory is not reproducible {how}: error bars are those up to then"
+        )
+
+
+def _parted(time: np.ndarray, error: np.ndarray) -> float:
+    """Return when the error bar of a pose passes what counts as lost [s]; infinite where it does not."""
+    past = np.flatnonzero(error > LOST)
+    return float(time[past[0]]) if len(past) else np.inf
+
+
+def judge_gain(seen: Seen, verdict: Verdict) -> None:
+    """Time steps of contacts take energy; what they give is to be no more than their error bar explains."""
+    bar = next((bar for bar in verdict.bars if bar.name == "energy balance"), None)
+    if bar is None:
+        return
+    energy, time = seen.recording.energy, seen.recording.time
+    gain = energy.balance - np.minimum.accumulate(energy.balance)
+    allowed = BARS * np.interp(time, verdict.bar_time, bar.over_time) + REPEATED * verdict.peak
+    k = int(np.argmax(gain - allowed))
+    if gain[k] > allowed[k]:
+        verdict.problems.append(
+            f"contacts give {gain[k]:.3g} J up to t = {time[k]:.6g} s, far more than the error of their steps explains"
         )
 
 
@@ -129,6 +157,9 @@ def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
     if again != [(e.time, e.name, e.kind, e.caption, e.energy_lost, e.impulse, e.text) for e in events]:
         changed.append("events")
     with contextlib.suppress(RecordingError):  # of a program that wrote no impulses
+        struck = recording.contact_impulses
+        if struck is not None and not all(np.array_equal(struck[name], of) for name, of in _struck(seen, same).items()):
+            changed.append("impulses of contacts")
         recorded = recording.impulse.array
         none = np.zeros(recorded.shape[1:])
         through = [none if h.through is None else h.through for h in same.events[: len(events)]]
@@ -140,6 +171,15 @@ def _changed_beside(seen: Seen, same: Rerun) -> list[str]:
     if not as_many or not all(np.array_equal(touches[name], points[name]) for name in points):
         changed.append("contacts")
     return changed
+
+
+def _struck(seen: Seen, same: Rerun) -> dict[str, np.ndarray]:
+    """Return the impulses of contacts in a rerun, as recordings have them."""
+    told = [(k, h.contacts) for k, h in enumerate(same.events[: len(seen.recording.events)]) if h.contacts is not None]
+    if not told:
+        return {"event": np.zeros(0, int)}
+    out = {name: np.concatenate([one[name] for _, one in told]) for name in told[0][1]}
+    return out | {"event": np.concatenate([np.full(len(one["pair"]), k) for k, one in told])}
 
 
 def _typed(values: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -204,8 +244,11 @@ def _is_found(seen: Seen, record: EventRecord) -> bool:
     return any(e.name == record.name and e.when is not None for e in seen.model.scene.events)
 
 
-def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -> None:
-    """Times of events in the recording beside those of the reruns."""
+def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun, one_sided: bool = False) -> None:
+    """Times of events in the recording beside those of the reruns.
+
+    one_sided : of impacts, which may come in another number, only those count that both have at about the same time
+    """
     again = same.events
     later: dict[tuple[str, str], list[float]] = {}
     for record in tighter.events:
@@ -213,6 +256,9 @@ def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -
     for k, event in enumerate(seen.recording.events):
         times = later.get((event.name, event.kind), [])
         at = times.pop(0) if times else np.nan
+        if one_sided and event.kind == "impact" and not abs(at - event.time) <= SAME_IMPACT:
+            times.clear()
+            at = np.nan
         if event.kind != "mode":
             verdict.moments.append(Moment(event.name, event.time, at))
         if k < len(again):
@@ -222,8 +268,21 @@ def compare_moments(seen: Seen, verdict: Verdict, same: Rerun, tighter: Rerun) -
                 verdict.problems.append(f"event {event.name!r}: a rerun has it {off:.2g} s from the recorded time")
     lost = verdict.growth.lost if verdict.growth is not None else np.inf
     gone = [moment for moment in verdict.moments if np.isnan(moment.tighter)]
+    if one_sided:
+        lost = verdict.until
+        struck = {e.name for e in seen.recording.events if e.kind == "impact"}
+        others = [moment for moment in gone if moment.name in struck]
+        gone = [moment for moment in gone if moment.name not in struck]
+        if others:
+            verdict.notes.append(
+                f"{len(others)} of the impacts have no counterpart within {SAME_IMPACT:g} s in the finer rerun, first "
+                f"that of {others[0].name} at t = {others[0].time:.6g} s"
+            )
+    finer = f"at rtol {verdict.tolerances[1]:g}"
+    if verdict.steps is not None and np.isnan(verdict.tolerances[1]):
+        finer = f"in steps of {verdict.steps[1]:g} s"
     for moment in gone:
-        text = f"event {moment.name!r} at t = {moment.time:.6g} s does not happen at rtol {verdict.tolerances[1]:g}"
+        text = f"event {moment.name!r} at t = {moment.time:.6g} s does not happen {finer}"
         (verdict.problems if moment.time < lost else verdict.notes).append(text)
 
 
@@ -237,12 +296,13 @@ def judge_instants(seen: Seen, verdict: Verdict, witness: Witness, rows: list[in
     if witness.missed:
         verdict.notes.append(f"{len(witness.missed)} instants have another structure in the rerun and were left out")
     for name, what in ASKED.items():
-        wrong = [found for found in witness.found if getattr(found, name) > found.allowed]
+        known = "known" if name in ("force", "drive") else "allowed"
+        wrong = [found for found in witness.found if getattr(found, name) > getattr(found, known)]
         if wrong:
             worst = max(wrong, key=lambda found: getattr(found, name))
             verdict.problems.append(
                 f"oracle: {what} {getattr(worst, name):.2g} of the largest at t = {worst.time:.6g} s, beyond "
-                f"{worst.allowed:.1g} at {len(wrong)} of {len(witness.found)} instants"
+                f"{getattr(worst, known):.1g} at {len(wrong)} of {len(witness.found)} instants"
             )
     sound = [found for found in witness.found if not found.sigma < NEAR_SINGULAR]
     for found in sound:

@@ -140,6 +140,12 @@ class Seen:
         events = np.array([event.time for event in self.recording.events])
         return np.asarray(np.min(np.abs(self.recording.time[:, None] - events), axis=1, initial=np.inf) <= APART)
 
+    @cached_property
+    def undecided(self) -> np.ndarray:
+        """Mask (n,) of rows told before contacts were decided at their instant: the next row tells of it again."""
+        again = np.diff(self.recording.time, append=np.inf) == 0.0
+        return again & bool(self.model.pairs)
+
     def _tied(self, j: int) -> list[tuple[int, int]]:
         """Return the joints and their freedoms that a screw or a gear ties."""
         spec = self.model.constraints[j]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim.analysis.verification.comparing import ErrorBar, Growth
+from sim.analysis.verification.contact_rows import ContactLook
 from sim.analysis.verification.instants import Instant
 from sim.analysis.verification.ledger import Entry
 from sim.analysis.verification.missed import Missed
@@ -38,6 +39,9 @@ class Verdict:
     bit_equal : a rerun gives the same recording to the bit; None: not run again
     tolerances : of the recording and of the tighter rerun
     fixed : method and step of a recording of fixed steps, whose tighter rerun is dop853's; else empty
+    steps : time steps of contacts, and those of the finer rerun [s]; None where events resolve contacts
+    until : s, when the error bar of a pose passes what counts as lost; infinite where it does not
+    contacts : what the recorded points of contact show; None without any
     bars : error bar of each kind of output; bar_time : instants of their curves
     growth : of differences; None: not run again
     moments : events in both runs
@@ -61,6 +65,9 @@ class Verdict:
     bit_equal: bool | None = None
     tolerances: tuple[float, float] = (np.nan, np.nan)
     fixed: str = ""
+    steps: tuple[float, float] | None = None
+    until: float = np.inf
+    contacts: ContactLook | None = None
     bars: list[ErrorBar] = field(default_factory=list)
     bar_time: np.ndarray = field(default_factory=lambda: np.zeros(0))
     growth: Growth | None = None
@@ -109,7 +116,9 @@ class Verdict:
             "ok": self.ok, "scene": self.scene, "recording": self.recording, "program": self.program,
             "rows": self.rows, "simulated_time": self.span, "problems": self.problems, "notes": self.notes,
             "repeats_to_the_bit": self.bit_equal, "tolerances": list(self.tolerances),
-            "fixed_steps": self.fixed,
+            "fixed_steps": self.fixed, "contact_steps": None if self.steps is None else list(self.steps),
+            "contacts": None if self.contacts is None else asdict(self.contacts),
+            "comparable_until": self.until,
             "error_bars": [
                 {"name": b.name, "unit": b.unit, "bar": b.bar, "at_end": b.at_end, "largest": b.largest,
                  "where": b.where, "time": b.time, "by_name": b.by_name}

@@ -9,18 +9,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim.analysis.verification.contact_rows import look_at_contacts
 from sim.analysis.verification.instants import Witness, choose
-from sim.analysis.verification.recorded_rows import keep_books, look_at_forces, look_at_rows
+from sim.analysis.verification.recorded_rows import keep_books, look_at_energy, look_at_forces, look_at_rows
 from sim.analysis.verification.repeats import (
     compare_events,
     compare_moments,
     compare_tolerances,
     compare_with_recording,
+    judge_gain,
     judge_instants,
     tell_missed,
 )
 from sim.analysis.verification.rerun import Again, Rerun, Tell, rerun
 from sim.analysis.verification.seen import Seen
+from sim.analysis.verification.touching import Touching
 from sim.analysis.verification.verdict import Verdict
 from sim.mechanism.compiler import compile
 from sim.mechanism.methods import FIXED
@@ -88,24 +91,33 @@ def _verify(recording: Recording, instants: int, quick: bool, trust: bool, stage
         verdict.notes.append("the run did not come to its end; what it left is verified")
     look_at_rows(seen, verdict)
     look_at_forces(seen, verdict)
-    if one_sided := _one_sided(seen):
-        verdict.notes.append(
-            f"the scene has {one_sided}, whose forces are not recomputed: no ledger, no error bars and no oracle"
-        )
-        if not quick:
-            _repeat(seen, verdict, _again(seen, scene), stage or (lambda name: None))
-        return verdict
-    keep_books(seen, verdict)
+    touching = Touching(seen) if seen.model.pairs else None
+    if touching is not None:
+        verdict.contacts, wrong = look_at_contacts(touching, _steps(seen, scene))
+        verdict.problems += wrong
+    keep_books(seen, verdict, touching)
+    look_at_energy(seen, verdict)
     if not quick:
         again, stage = _again(seen, scene), stage or (lambda name: None)
         if recording.begun is not None:
             verdict.notes.append(
                 f"the run began from a state, at t = {time[0]:.9g} s, which reruns take as it is: no error bars"
             )
-            _repeat(seen, verdict, again, stage, instants)
+            _repeat(seen, verdict, again, stage, instants, touching)
         else:
-            _run_again(seen, scene, verdict, again, instants, stage)
+            _run_again(seen, scene, verdict, again, instants, stage, touching)
     return verdict
+
+
+def _steps(seen: Seen, scene: Scene) -> np.ndarray:
+    """Return the time steps (rows,) s that resolve the contacts of each row; zero where events do."""
+    said, rows = scene.simulate, np.zeros(seen.recording.rows)
+    if said.contact == "stepping":
+        rows[:] = said.dt
+    for event in seen.recording.events if said.contact == "auto" else ():
+        if event.kind == "annotation" and event.name == "contacts" and event.row_after >= 0:
+            rows[event.row_after :] = said.dt
+    return rows
 
 
 def _same_model(seen: Seen) -> None:
@@ -119,7 +131,7 @@ def _same_model(seen: Seen) -> None:
 
 
 def _one_sided(seen: Seen) -> str:
-    """Return what the scene has that acts in one direction only, whose forces are not recomputed; else nothing."""
+    """Return what the scene has that acts in one direction only, whose modes change; else nothing."""
     model = seen.model
     rubs = model.columns.joint[model.columns.friction > 0.0]
     if model.pairs:
@@ -139,16 +151,15 @@ def _again(seen: Seen, scene: Scene) -> Again:
     )  # fmt: skip
 
 
-def _repeat(seen: Seen, verdict: Verdict, again: Again, stage: Stage, instants: int = 0) -> None:
+def _repeat(seen: Seen, verdict: Verdict, again: Again, stage: Stage, instants: int, touching: Touching | None) -> None:
     """Rerun as recorded, look finely for events that it passes by, and ask the oracle at some instants."""
-    witness, rows = Witness(seen), choose(seen, instants) if instants else []
+    witness, rows = Witness(seen, touching), choose(seen, instants)
     same = again(seen.model, rows=rows, look=witness, finely=True, tell=stage("as recorded"))
     _note_end(seen, verdict, same, "as recorded")
     if len(same.values):
         compare_with_recording(seen, verdict, same)
         tell_missed(seen, verdict, same, compare_events(seen, verdict, same), again)
-        if instants:
-            judge_instants(seen, verdict, witness, rows)
+        judge_instants(seen, verdict, witness, rows)
 
 
 def _note_end(seen: Seen, verdict: Verdict, run: Rerun, how: str) -> None:
@@ -156,27 +167,46 @@ def _note_end(seen: Seen, verdict: Verdict, run: Rerun, how: str) -> None:
         verdict.problems.append(f"the rerun {how} ended early: {run.ended}")
 
 
-def _run_again(seen: Seen, scene: Scene, verdict: Verdict, again: Again, instants: int, stage: Stage) -> None:
-    """Rerun as recorded, at a tighter tolerance, and tighter from a start a little apart."""
-    said = scene.simulate
+def _run_again(
+    seen: Seen, scene: Scene, verdict: Verdict, again: Again, instants: int, stage: Stage,
+    touching: Touching | None = None,
+) -> None:  # fmt: skip
+    """Rerun as recorded, at a tighter tolerance, and tighter from a start a little apart.
+
+    Time steps of contacts are held against steps of half their length.  Where something touches or rests at a stop, a
+    start that is moved would part or overlap it, so none is.
+    """
+    said, one_sided = scene.simulate, _one_sided(seen)
+    stepping = bool(one_sided) and said.contact == "stepping"
     tight = max(said.rtol / TIGHTER, min(TIGHTEST, 0.5 * said.rtol))
     controlled = said.method if said.method in ("radau", "auto") else "dop853"
-    model = compile(replace(scene, simulate=replace(said, rtol=tight, method=controlled)))
-    verdict.tolerances = (said.rtol, tight)
-    if said.method in FIXED:
+    finer = replace(said, rtol=tight, method=controlled)
+    how = f"rtol {tight:.0e}"
+    if one_sided and said.contact != "event":
+        verdict.steps = (said.dt, said.dt / 2)
+        finer = replace(said if stepping else finer, dt=said.dt / 2)
+        how = f"steps of {said.dt / 2:g} s" if stepping else f"{how}, {said.dt / 2:g} s"
+    model = compile(replace(scene, simulate=finer))
+    if not stepping:
+        verdict.tolerances = (said.rtol, tight)
+    if said.method in FIXED and not stepping:
         verdict.fixed = f"{said.method} with steps of {said.step:g} s"
-    witness, rows = Witness(seen), choose(seen, instants)
+    witness, rows = Witness(seen, touching), choose(seen, instants)
     same = again(seen.model, rows=rows, look=witness, finely=True, tell=stage("as recorded"))
-    tighter = again(model, tell=stage(f"rtol {tight:.0e}"))
-    apart = again(model, push=max(LEAST_PUSH, said.rtol), tell=stage("from a start apart"))
+    tighter = again(model, tell=stage(how))
+    apart = Rerun()
+    if not one_sided:
+        apart = again(model, push=max(LEAST_PUSH, said.rtol), tell=stage("from a start apart"))
     _note_end(seen, verdict, same, "as recorded")
-    _note_end(seen, verdict, tighter, f"at rtol {tight:g}")
+    _note_end(seen, verdict, tighter, f"in steps of {said.dt / 2:g} s" if stepping else f"at rtol {tight:g}")
     if apart.ended and seen.recording.complete:
         verdict.notes.append(f"the rerun from a start a little apart ended early: {apart.ended}")
     if not len(same.values) or not len(tighter.values):
         return
-    compare_tolerances(seen, verdict, same, tighter, apart)
+    compare_tolerances(seen, verdict, same, tighter, apart, bool(one_sided))
     compare_with_recording(seen, verdict, same)
-    compare_moments(seen, verdict, same, tighter)
+    compare_moments(seen, verdict, same, tighter, bool(one_sided))
+    if verdict.steps is not None:
+        judge_gain(seen, verdict)
     tell_missed(seen, verdict, same, compare_events(seen, verdict, same), again)
     judge_instants(seen, verdict, witness, rows)
