@@ -49,8 +49,8 @@ MISTAKES = (
     ),
     Mistake(
         "sim/simulation/contact_modes.py",
-        "out.impulse, out.mechanism = more if out.impulse is None else out.impulse + more, kinetics.mechanism",
-        "out.impulse, out.mechanism = more if out.impulse is None else out.impulse, kinetics.mechanism",
+        "self.impulse = rows if self.impulse is None else self.impulse + rows",
+        "self.impulse = rows if self.impulse is None else self.impulse",
         "the impulse of a jam after an impact is dropped",
         ("tests/contact/test_engine_jams.py::test_a_jam_at_the_instant_of_an_impact_adds_up_with_it",),
     ),
