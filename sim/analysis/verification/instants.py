@@ -169,7 +169,7 @@ class Witness:
             drive=drive / largest, springs=self._springs(row, free),
             rank=rank if held else int(recording.array("trust/rank")[row]), oracle_rank=rank,
             marks=() if held else marks, sigma=float(recording.array("trust/smallest_singular_value")[row]),
-            arms=self._arms(row, flow) / max(size * length, largest, 1e-300),
+            arms=self._arms(row, flow) / min(max(size, 1.0) * length, largest),
         )  # fmt: skip
 
     def _bodies(self, row: int) -> list[oracle.Body]:
