@@ -21,6 +21,8 @@ TURNS = 1.1e-4
 SOLVED, ALONG = 1e-6, 0.05
 # m: gaps that a step may leave, beside what a point moves in it.
 LEFT = 1e-6
+FAINT = 1e-4  # of the largest force of all rows
+YIELDS = 0.01  # of friction in a time step
 STEPS_MOVED = 4.0  # steps of its own speed, and of the largest acceleration there
 
 
@@ -74,16 +76,27 @@ def look_at_contacts(touching: Touching, step: np.ndarray) -> tuple[ContactLook 
     rounded = np.where(stepped, SOLVED, FORCE)
     most = np.zeros(touching.seen.recording.rows)
     np.maximum.at(most, touching.row, np.linalg.norm(touching.force, axis=1))
-    size = np.maximum(most[touching.row], 1e-300)
+    least = max(FAINT * float(most.max()), 1e-300)  # below, forces are roundoff of others
+    size = np.maximum(most[touching.row], least)
     sticks, slides = mode == STICKS, mode == SLIPS
     beyond = friction - touching.most * f_n
     off_size = np.min(
         [np.abs(friction - np.array([_nth(of, r) for of in touching.friction])[touching.pair] * f_n)
          for r in range(max(map(len, touching.friction), default=1))], axis=0,
     )  # fmt: skip
-    fast = slides & (speed > np.where(stepped, STEPS_MOVED * h * _gravity(touching), TURNS)) & (touching.most > 0.0)
+    fast = (
+        slides
+        & (speed > np.where(stepped, STEPS_MOVED * h * _gravity(touching), TURNS))
+        & (touching.most > 0.0)
+        & (friction > least)
+    )
     against = (np.sum(f_t * u_t, axis=1) + friction * speed) / np.maximum(friction * speed, 1e-300)
-    moved = STEPS_MOVED * h * (np.linalg.norm(touching.slip, axis=1) + h * _gravity(touching))
+    moved = STEPS_MOVED * h * (touching.speeds + h * _gravity(touching))
+    # What solving leaves of a step may tell friction that is all but the most as that of a point that sticks.
+    cone = touching.most * f_n
+    # Nor is it asked of points that strike within the step: they close a gap that was open as it began.
+    strikes = stepped & (u_n < -STEPS_MOVED * h * _gravity(touching))
+    yields = stepped & (friction > (1.0 - YIELDS) * cone) & (friction < (1.0 - 0.5e-9) * cone)
     gap = np.max(np.abs(touching.depth), axis=1)
     power = np.sum(touching.force * touching.slip, axis=1)
     zero = np.zeros(len(k))
@@ -95,12 +108,13 @@ def look_at_contacts(touching: Touching, step: np.ndarray) -> tuple[ContactLook 
              lambda i: f"its friction of {friction[i]:.6g} N leaves the cone of {touching.most[i] * f_n[i]:.6g} N"),
         _Law(np.where(f_n > 0.0, gap, 0.0), np.where(stepped, LEFT + moved, GAP),
              lambda i: f"it presses {gap[i]:.2g} m away from the surfaces of the two shapes"),
-        _Law(np.where(sticks, speed, 0.0), np.where(stepped, STEPS_MOVED * h * _gravity(touching), SPEED),
+        _Law(np.where(sticks & ~yields & ~strikes, speed, 0.0),
+             np.where(stepped, STEPS_MOVED * h * _gravity(touching), SPEED),
              lambda i: f"it is recorded to stick and moves at {speed[i]:.3g} m/s"),
         _Law(np.where(slides, off_size / size, 0.0), rounded,
              lambda i: f"it is recorded to slide with a friction of {friction[i]:.6g} N instead of "
                        f"{touching.most[i] * f_n[i]:.6g} N"),
-        _Law(np.where(fast, against, 0.0), np.where(stepped, ALONG, FORCE),
+        _Law(np.where(fast & ~strikes, against, 0.0), np.where(stepped, ALONG, FORCE),
              lambda i: "its friction is not opposite to its slip"),
         _Law(np.where(stepped, 0.0, np.abs(u_n)), SPEED,
              lambda i: f"the bodies part or close there at {abs(u_n[i]):.3g} m/s"),

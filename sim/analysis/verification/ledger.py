@@ -22,6 +22,7 @@ CLOSED = 1e-10
 PULLS = 1e-9
 # m/s: what is as slow may be brought to rest by impulses of least norm; how fast what was struck may still close.
 SLOW, CLOSES = 1e-4, 1e-7
+AT_REST = 1e-7  # m/s: rates of contacts that are left at an instant are taken away without being booked
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Entry:
     moved : m or rad, how far a body was moved; nothing but `set` may
     set : an event sets coordinates or rates, which is no impulse: momenta are not balanced
     blows : of the points of contact; wrong : a sentence for each law of contact that they do not follow
+    unsettled : what rates of contacts that count as none may leave of it
     """
 
     time: float
@@ -77,6 +79,7 @@ class Entry:
     set: bool
     blows: tuple[Blow, ...] = ()
     wrong: tuple[str, ...] = ()
+    unsettled: float = 0.0
 
     @property
     def closed(self) -> bool:
@@ -84,7 +87,7 @@ class Entry:
         books = [self.left_energy]
         if not self.set:
             books += [self.left, self.left_angular, self.along, self.moved]
-        return max(books) < CLOSED
+        return max(books) < CLOSED + self.unsettled
 
 
 def ledger(seen: Seen, touching: Touching | None = None) -> list[Entry]:
@@ -147,6 +150,7 @@ def _entry(
     lost, put_in = (float(e[after] - e[before]) for e in (energy.impact, energy.input))
     said = float(np.nansum([event.energy_lost for event in events]))
     weight = max(float(np.max(seen.kinetic[[before, after]])), abs(potential), 1e-300)
+    fastest = float(np.max(np.linalg.norm(seen.v_com[[before, after]], axis=-1)))
     turned = np.abs(seen.R[after] - seen.R[before]).max(initial=0.0)
     return Entry(
         time=float(recording.time[after]), names=_names(events),
@@ -160,6 +164,7 @@ def _entry(
         left_energy=max(abs(kinetic + potential + lost - put_in), abs(lost - said)) / weight,
         moved=float(max(turned, np.abs(seen.p[after] - seen.p[before]).max(initial=0.0))), set=sets,
         blows=blows, wrong=wrong,
+        unsettled=AT_REST * float(seen.mass.sum()) * max(1.0 / scale, fastest / weight) if blows else 0.0,
     )  # fmt: skip
 
 

@@ -82,6 +82,12 @@ class Touching:
         return self.velocity(self.row, self.pair, self.point)
 
     @cached_property
+    def speeds(self) -> np.ndarray:
+        """Sum of the speeds of a and of b at each point (k,) [m/s]."""
+        sides = (self._of(body, self.row, self.point) for body in (self.a, self.b))
+        return np.asarray(sum(np.linalg.norm(v, axis=1) for v in sides))
+
+    @cached_property
     def depth(self) -> np.ndarray:
         """How far each point is from the surface of the one and of the other shape (k, 2), negative inside [m]."""
         seen, out = self.seen, np.zeros((len(self), 2))
