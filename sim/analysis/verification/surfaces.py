@@ -6,11 +6,14 @@ import numpy as np
 
 from sim.recording import ShapeEntry
 
+FLAT = 1e-9  # of a mesh's size: a corner that is further above a face makes it one that is not convex
+
 
 def distance(shape: ShapeEntry, p: np.ndarray) -> np.ndarray:
     """Return (n,) distances of points from a shape's surface, negative inside [m].
 
     p : (n, 3) in the shape's axes.  Of ellipsoids and of meshes outside of their edges it is a lower bound.
+        Meshes that are not convex and other kinds of shapes are not known: zero.
     """
     size = np.asarray(shape.size)
     if shape.kind == "plane":
@@ -27,6 +30,8 @@ def distance(shape: ShapeEntry, p: np.ndarray) -> np.ndarray:
     if shape.kind == "ellipsoid":
         level, slope = np.linalg.norm(p / size, axis=1), np.linalg.norm(p / size**2, axis=1)
         return np.asarray(np.where(slope > 0.0, level * (level - 1.0) / np.maximum(slope, 1e-300), -size.min()))
+    if shape.kind != "mesh":
+        return np.zeros(len(p))
     return _from_faces(np.array(shape.vertices), np.array(shape.triangles), p)
 
 
@@ -43,6 +48,9 @@ def _from_faces(vertices: np.ndarray, triangles: np.ndarray, p: np.ndarray) -> n
     size = np.linalg.norm(n, axis=1, keepdims=True)
     n = n[size[:, 0] > 0.0] / size[size[:, 0] > 0.0]
     a = a[size[:, 0] > 0.0]
+    flat = FLAT * float(np.max(np.abs(vertices), initial=0.0))
+    if any(float(np.max((vertices - corner) @ normal)) > flat for normal, corner in zip(n, a, strict=True)):
+        return np.zeros(len(p))
     out = np.full(len(p), -np.inf)
     for normal, corner in zip(n, a, strict=True):
         np.maximum(out, (p - corner) @ normal, out=out)
