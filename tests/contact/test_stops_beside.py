@@ -144,7 +144,7 @@ def test_recordings_keep_what_stops_and_friction_give(tmp_path: Path) -> None:
         assert plotted.unit == "N m"
         verdict = sim.verify(recording.path)
         assert not verdict.problems
-        assert any("rigid stops or friction of joints" in note for note in verdict.notes)
+        assert verdict.bars and verdict.instants and verdict.bit_equal
 
 
 def test_a_soft_stop_is_told_apart_from_springs() -> None:
