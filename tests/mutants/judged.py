@@ -1,7 +1,8 @@
 """Mistakes that no test can notice, judged one by one: whatever the input, nothing that is told or kept differs.
 
 Only what leaves every result and every sentence as it is belongs here: work done twice, room in memory, a number that
-is written over before it is read.  A tolerance belongs here only if no input comes near it.
+is written over before it is read.  A tolerance belongs here only if no input comes near it; that none is met to the
+last bit need not be said, as no such mistake is made (`measured`).
 """
 
 from __future__ import annotations
@@ -51,13 +52,11 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             ("q_c, T = [tally.number(x) for x in q], [tally.number(x) for x in papers_torques(n, 1.0)]", "1.0", "2.0"),
         )
     ),
-    *(
-        Judged(
-            "sim/kernels/advance.py",
-            "return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)", before, after,
-            "keeps off a division by zero: up to an error of 0.01 the eighth root is cut to the same",
-        )
-        for before, after in (("1e-9", "1.0000000000000002e-06"), ("error < 1e-9", "(error <= 1e-09)"))
+    Judged(
+        "sim/kernels/advance.py",
+        "return GROWTH if error < 1e-9 else max(min(GROWTH, 0.9 * error ** (-1.0 / 8.0)), 0.333)", "1e-9",
+        "1.0000000000000002e-06",
+        "keeps off a division by zero: up to an error of 0.01 the eighth root is cut to the same",
     ),
     Judged(
         "sim/mechanism/lending.py",
@@ -82,12 +81,6 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "where half is zero the vector that it multiplies is zero, too",
     ),
     Judged(
-        "sim/contact/not_unique.py", "chosen = np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
-        "np.abs(whole).reshape(problem.points, -1).max(axis=1) > FELT",
-        "(np.abs(whole).reshape(problem.points, -1).max(axis=1) >= FELT)",
-        "no entry of an orthonormal basis that an svd gives is that number to the last bit",
-    ),
-    Judged(
         "sim/contact/not_unique.py",
         "step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]",
         "np.abs(off)", "(off)", "steers the steps of an iteration; where it ends is what its residual says",
@@ -101,16 +94,6 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             "pretty_exceptions_enable=False,",
             'new = typer.Typer(help="Write a scene or a controller to start from.", pretty_exceptions_enable=False)',
         )
-    ),
-    Judged(
-        "sim/contact/not_unique.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "mu * size > -x[:, 0]",
-        "(mu * size >= -x[:, 0])", "at the limit the point is projected to the tip of the cone, along its edge or not",
-    ),
-    Judged(
-        "sim/assembly/loop_closure.py", "if slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0)):",
-        "slip(mechanism) <= 1e-9 * (1.0 + np.abs(v).max(initial=0.0))",
-        "(slip(mechanism) < 1e-09 * (1.0 + np.abs(v).max(initial=0.0)))",
-        "a residual is that number to the last bit by chance alone, and the way that follows gives the same velocities",
     ),
     Judged(
         "sim/assembly/continuation.py", "step = min(step, FIRST / max(size, 1e-300))", "1e-300", "1e-297",
@@ -143,32 +126,7 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         for before, after in (
             ("1e-4", "0.0002"), ("1e-4 * length", "(0.0001 / length)"), ("start + 1e-4 * length * fall", "(start)"),
             ("start + 1e-4 * length * fall", "(start - 0.0001 * length * fall)"),
-            ("length > 1e-6", "(length >= 1e-06)"),
         )
-    ),
-    Judged(
-        "sim/contact/not_unique.py", "edge = (size > mu * x[:, 0]) & (mu * size > -x[:, 0])", "size > mu * x[:, 0]",
-        "(size >= mu * x[:, 0])", "at the limit, a kink, the slope of either side steers the next step as well",
-    ),
-    Judged(
-        "sim/contact/analytic_centre.py",
-        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
-        "length > SHORTEST", "(length >= SHORTEST)", "halves of one are never that number",
-    ),
-    Judged(
-        "sim/contact/analytic_centre.py", "if length <= SHORTEST:", "length <= SHORTEST", "(length < SHORTEST)",
-        "halves of one are never that number",
-    ),
-    Judged(
-        "sim/contact/analytic_centre.py",
-        "while length > SHORTEST and not value_of(x + null @ (length * step)) <= now + 0.1 * length * fall:",
-        "value_of(x + null @ (length * step)) <= now + 0.1 * length * fall",
-        "(value_of(x + null @ (length * step)) < now + 0.1 * length * fall)",
-        "a step gains exactly that by chance alone, and half of it leads to the same centre",
-    ),
-    Judged(
-        "sim/contact/homotopy.py", "while log_soft > HARD and path.solves < SOLVES:", "log_soft > HARD",
-        "(log_soft >= HARD)", "a step ends at that number to the last bit by chance alone",
     ),
     Judged(
         "sim/mechanism/solids.py", 'return 2.0 * a * b / (a + b) if a + b > 0.0 else 0.0', "a + b", "(a)",
@@ -201,37 +159,9 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/contact/homotopy.py", "before = np.append(np.zeros(3 * problem.points), -1.0)", "1.0", "2.0",
         "a direction, of which only counts to which side it is",
     ),
-    *(
-        Judged("sim/contact/homotopy.py", line, before, after, "a number is exactly that by chance alone")
-        for line, before, after in (
-            ("return out if out @ before >= 0.0 else -out", "out @ before >= 0.0", "(out @ before > 0.0)"),
-            ("while length > SHORTEST:", "length > SHORTEST", "(length >= SHORTEST)"),
-            ("if piece.merit <= ON_PATH:", "piece.merit <= ON_PATH", "(piece.merit < ON_PATH)"),
-            (
-                "return (P, log_soft) if Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH else None",
-                "Piece.at(self.problem, self.share, P, log_soft).merit <= ON_PATH",
-                "(Piece.at(self.problem, self.share, P, log_soft).merit < ON_PATH)",
-            ),
-            (
-                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "np.abs(P / self.unit).max() < FAR",
-                "(np.abs(P / self.unit).max() <= FAR)",
-            ),
-            (
-                "if not np.abs(P / self.unit).max() < FAR or log_soft > SOFTEST:", "log_soft > SOFTEST",
-                "(log_soft >= SOFTEST)",
-            ),
-            (
-                "if old is None or gone @ old > -0.9 * np.linalg.norm(gone):",
-                "gone @ old > -0.9 * np.linalg.norm(gone)",
-                "(gone @ old >= -0.9 * np.linalg.norm(gone))",
-            ),
-        )
-    ),
     Judged(
-        "sim/simulation/contact_modes.py",
-        "still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))",
-        "np.hypot(u[1::3], u[2::3]) <= STILL", "(np.hypot(u[1::3], u[2::3]) < STILL)",
-        "a slip is exactly that by chance alone",
+        "sim/contact/homotopy.py", "return out if out @ before >= 0.0 else -out", "out @ before >= 0.0",
+        "(out @ before > 0.0)", "a product is exactly zero by chance alone",
     ),
     Judged(
         "sim/analysis/snake/wheel_rows.py", "for j in range(len(K)):", "range(len(K))", "range(len(K) - 1)",
@@ -280,311 +210,6 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     Judged(
         "sim/assembly/branches.py", "structure, rng = mechanism.structure, np.random.default_rng(3)", "3", "4",
         "poses at random from which a branch is looked for",
-    ),
-    *(
-        Judged(file, line, before, after, "a number is exactly that by chance alone")
-        for file, line, before, after in (
-            (
-                "sim/assembly/continuation.py", "rank = int((singular > RANK * singular[0]).sum())",
-                "singular > RANK * singular[0]", "(singular >= RANK * singular[0])",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "known = self.rank <= rank == (singular > SINGULAR * singular[0]).sum()",
-                "singular > SINGULAR * singular[0]", "(singular >= SINGULAR * singular[0])",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "if moved is not None and moved <= (SHARE if known else WIDE) * step * self._size(tangent):",
-                "moved <= (SHARE if known else WIDE) * step * self._size(tangent)",
-                "(moved < (SHARE if known else WIDE) * step * self._size(tangent))",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "if not (found and known) or self._angle(tangent, after) <= TURNED:",
-                "self._angle(tangent, after) <= TURNED", "(self._angle(tangent, after) < TURNED)",
-            ),
-            (
-                "sim/assembly/continuation.py", "closed = bonds.worst() <= SHUT * length",
-                "bonds.worst() <= SHUT * length", "(bonds.worst() < SHUT * length)",
-            ),
-            (
-                "sim/assembly/continuation.py", "if residual <= CLOSED * length:", "residual <= CLOSED * length",
-                "(residual < CLOSED * length)",
-            ),
-            (
-                "sim/assembly/start.py", "if gap > SHUT * model.length or turn > 1e-9:", "turn > 1e-9",
-                "(turn >= 1e-09)",
-            ),
-            (
-                "sim/assembly/start.py", "if gap > SHUT * model.length or turn > 1e-9:", "gap > SHUT * model.length",
-                "(gap >= SHUT * model.length)",
-            ),
-        )
-    ),
-    *(
-        Judged(file, line, before, after, "a number is exactly its tolerance by chance alone")
-        for file, line, before, after in (
-            (
-                "sim/assembly/branches.py",
-                "if found and (best is None or off < best[0] - ALIKE):",
-                "off < best[0] - ALIKE",
-                "(off <= best[0] - ALIKE)",
-            ),
-            (
-                "sim/assembly/constraint_diagnostics.py",
-                "if min(height, under) > AIR * length or height < -AIR * length:",
-                "height < -AIR * length",
-                "(height <= -AIR * length)",
-            ),
-            (
-                "sim/assembly/constraint_diagnostics.py",
-                "if min(height, under) > AIR * length or height < -AIR * length:",
-                "min(height, under) > AIR * length",
-                "(min(height, under) >= AIR * length)",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "return bool(np.abs(rate).max(initial=0.0) <= THERE * (1.0 + np.abs(aim.value).max(initial=0.0)))",
-                "np.abs(rate).max(initial=0.0) <= THERE * (1.0 + np.abs(aim.value).max(initial=0.0))",
-                "(np.abs(rate).max(initial=0.0) < THERE * (1.0 + np.abs(aim.value).max(initial=0.0)))",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "w, vector = (-w, -vector) if w < -THERE else (w, vector)",
-                "w < -THERE",
-                "(w <= -THERE)",
-            ),
-            (
-                "sim/assembly/continuation.py",
-                "return self._size(moved) if residual <= SHUT * length else None",
-                "residual <= SHUT * length",
-                "(residual < SHUT * length)",
-            ),
-            (
-                "sim/assembly/drives.py",
-                "if not abs(found - wanted) <= 1e-9 * (1.0 + abs(wanted)):",
-                "abs(found - wanted) <= 1e-9 * (1.0 + abs(wanted))",
-                "(abs(found - wanted) < 1e-09 * (1.0 + abs(wanted)))",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "if status == Status.OK and residual <= SHUT * mechanism.model.length:",
-                "residual <= SHUT * mechanism.model.length",
-                "(residual < SHUT * mechanism.model.length)",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "if bonds.large and residual > CLOSED * length:",
-                "residual > CLOSED * length",
-                "(residual >= CLOSED * length)",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "return bonds.worst() <= SHUT * length",
-                "bonds.worst() <= SHUT * length",
-                "(bonds.worst() < SHUT * length)",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "if residual <= CLOSED * length:",
-                "residual <= CLOSED * length",
-                "(residual < CLOSED * length)",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "return before <= SHUT * length",
-                "before <= SHUT * length",
-                "(before < SHUT * length)",
-            ),
-            (
-                "sim/assembly/loop_closure.py",
-                "return residual <= SHUT * length",
-                "residual <= SHUT * length",
-                "(residual < SHUT * length)",
-            ),
-            (
-                "sim/assembly/redundancy.py",
-                "if np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length:",
-                "np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) < 1e-9 * length",
-                "(np.abs(mechanism.work.rows.phi[hard]).max(initial=0.0) <= 1e-09 * length)",
-            ),
-            (
-                "sim/assembly/redundancy.py",
-                "out[hard] = np.abs(U[:, rank:]).max(axis=1, initial=0.0) > TAKES_PART",
-                "np.abs(U[:, rank:]).max(axis=1, initial=0.0) > TAKES_PART",
-                "(np.abs(U[:, rank:]).max(axis=1, initial=0.0) >= TAKES_PART)",
-            ),
-            (
-                "sim/assembly/redundancy.py",
-                "if len(turns) and _parallel(turns) and (np.abs(slides @ turns.T) < PARALLEL).all():",
-                "np.abs(slides @ turns.T) < PARALLEL",
-                "(np.abs(slides @ turns.T) <= PARALLEL)",
-            ),
-            (
-                "sim/assembly/redundancy.py",
-                "return bool(np.abs(np.cross(axes, axes[0])).max() < PARALLEL)",
-                "np.abs(np.cross(axes, axes[0])).max() < PARALLEL",
-                "(np.abs(np.cross(axes, axes[0])).max() <= PARALLEL)",
-            ),
-            (
-                "sim/assembly/redundancy.py",
-                "return bool(np.abs(A @ point - b).max() < PARALLEL * length)",
-                "np.abs(A @ point - b).max() < PARALLEL * length",
-                "(np.abs(A @ point - b).max() <= PARALLEL * length)",
-            ),
-            (
-                "sim/assembly/start.py",
-                "if np.abs(now - was).max(initial=0.0) > MOVED:",
-                "np.abs(now - was).max(initial=0.0) > MOVED",
-                "(np.abs(now - was).max(initial=0.0) >= MOVED)",
-            ),
-            (
-                "sim/assembly/start.py",
-                "apart = Bonds(mechanism, mechanism.locked()).worst() > SHUT * model.length",
-                "Bonds(mechanism, mechanism.locked()).worst() > SHUT * model.length",
-                "(Bonds(mechanism, mechanism.locked()).worst() >= SHUT * model.length)",
-            ),
-            (
-                "sim/assembly/start.py",
-                "if not rows.any() or np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length:",
-                "np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) > SHUT * model.length",
-                "(np.abs(mechanism.work.rows.phi[rows]).max(initial=0.0) >= SHUT * model.length)",
-            ),
-            (
-                "sim/assembly/unresisted.py",
-                "return bool(np.any((whole == 0.0) & (twist > RANK * twist.max())))",
-                "twist > RANK * twist.max()",
-                "(twist >= RANK * twist.max())",
-            ),
-            (
-                "sim/contact/analytic_centre.py",
-                "chosen = np.abs(null).max(axis=(1, 2), initial=0.0) > FELT",
-                "np.abs(null).max(axis=(1, 2), initial=0.0) > FELT",
-                "(np.abs(null).max(axis=(1, 2), initial=0.0) >= FELT)",
-            ),
-            (
-                "sim/contact/analytic_centre.py",
-                "if regions(problem, new, problem.rates(new)).merit > LAWFUL:  # points that leave would be pressed",
-                "regions(problem, new, problem.rates(new)).merit > LAWFUL",
-                "(regions(problem, new, problem.rates(new)).merit >= LAWFUL)",
-            ),
-            (
-                "sim/contact/analytic_centre.py",
-                "return centre.P if regions(problem, centre.P, problem.rates(centre.P)).merit <= SOLVED else None",
-                "regions(problem, centre.P, problem.rates(centre.P)).merit <= SOLVED",
-                "(regions(problem, centre.P, problem.rates(centre.P)).merit < SOLVED)",
-            ),
-            (
-                "sim/contact/analytic_centre.py",
-                "if -fall < NEAR:",
-                "-fall < NEAR",
-                "(-fall <= NEAR)",
-            ),
-            (
-                "sim/contact/not_unique.py",
-                "if np.abs(off).max(initial=0.0) <= NEAR:",
-                "np.abs(off).max(initial=0.0) <= NEAR",
-                "(np.abs(off).max(initial=0.0) < NEAR)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "forward = np.sum(start * u, axis=1) > FORWARD",
-                "np.sum(start * u, axis=1) > FORWARD",
-                "(np.sum(start * u, axis=1) >= FORWARD)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD",
-                "np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD",
-                "(np.sum(self.starts(kinetics, law) * u, axis=1) >= FORWARD)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "return crept & forward & (np.hypot(u[:, 0], u[:, 1]) < FAST)",
-                "np.hypot(u[:, 0], u[:, 1]) < FAST",
-                "(np.hypot(u[:, 0], u[:, 1]) <= FAST)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "return np.where((length > SHORT)[:, None], way / np.maximum(length, SHORT)[:, None], d[which])",
-                "length > SHORT",
-                "(length >= SHORT)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "if own.min() > FREELY:",
-                "own.min() > FREELY",
-                "(own.min() >= FREELY)",
-            ),
-            (
-                "sim/contact/slip_directions.py",
-                "if on > 0.0 and abs(aside) <= TURNED:",
-                "abs(aside) <= TURNED",
-                "(abs(aside) < TURNED)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "if search.merit > SOLVED:",
-                "search.merit > SOLVED",
-                "(search.merit >= SOLVED)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "if search.merit > SOLVED and not search.dug_in:",
-                "search.merit > SOLVED",
-                "(search.merit >= SOLVED)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "elif search.merit <= SOLVED:",
-                "search.merit <= SOLVED",
-                "(search.merit < SOLVED)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "if search.merit <= EXACT:",
-                "search.merit <= EXACT",
-                "(search.merit < EXACT)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "if search.merit <= SOLVED:",
-                "search.merit <= SOLVED",
-                "(search.merit < SOLVED)",
-            ),
-            (
-                "sim/contact/solve.py",
-                "if found.merit > SOLVED:",
-                "found.merit > SOLVED",
-                "(found.merit >= SOLVED)",
-            ),
-            (
-                "sim/contact/zeno.py",
-                "if third < AT_LEAST:",
-                "third < AT_LEAST",
-                "(third <= AT_LEAST)",
-            ),
-            (
-                "sim/contact/zeno.py",
-                "if third < SHORT and ratio < 1.0 and abs(ratio - before) < STEADY:",
-                "abs(ratio - before) < STEADY",
-                "(abs(ratio - before) <= STEADY)",
-            ),
-            (
-                "sim/contact/zeno.py",
-                "if third < SHORT and ratio < 1.0 and abs(ratio - before) < STEADY:",
-                "third < SHORT",
-                "(third <= SHORT)",
-            ),
-        )
-    ),
-    Judged(
-        "sim/contact/contact_problem.py", 
-        "return np.einsum(\"ki,ki->k\", self.sliding, self.sliding) > 0.5",
-        "np.einsum(\"ki,ki->k\", self.sliding, self.sliding) > 0.5",
-        "(np.einsum('ki,ki->k', self.sliding, self.sliding) >= 0.5)",
-        "directions are of length one, or none",
     ),
     Judged(
         "sim/contact/analytic_centre.py",

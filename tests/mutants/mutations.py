@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutants.judged import changes_nothing
+from tests.mutants.measured import measured
 from tests.mutants.reach import ROOMS, ROOT
 
 _OPPOSITE: dict[type[ast.AST], type[ast.AST]] = {
@@ -18,6 +19,10 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
+}  # fmt: skip
+# Of measured numbers, whose edges nothing meets but by chance.
+_REVERSED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE,
 }  # fmt: skip
 _SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sin": "cos", "cos": "sin"}
 _UNWRAPPED = {"abs", "sqrt", "sorted"}  # a call of one argument that is dropped
@@ -89,7 +94,9 @@ class _Finder:
             self.starts.append(self.starts[-1] + len(line))
 
     def found(self) -> Iterator[Mutant]:
-        yield from self._in_body(ast.parse(self.text).body, inside=False)
+        tree = ast.parse(self.text)
+        self.measured = measured(self.file, tree)
+        yield from self._in_body(tree.body, inside=False)
 
     def _in_body(self, body: list[ast.stmt], inside: bool) -> Iterator[Mutant]:
         for statement in body:
@@ -112,7 +119,7 @@ class _Finder:
             first = next(part[0] for part in bodies if part)
             last = max(statement.lineno, first.lineno - 1)
         for node in _expressions(head):
-            for kind, after in _mistakes(node):
+            for kind, after in _mistakes(node, self.measured):
                 yield self._mutant(node, kind, after, (statement.lineno, last), inside)
         if isinstance(statement, ast.AugAssign) and type(statement.op) in _OPPOSITE:
             other = _other(statement, op=_OPPOSITE[type(statement.op)]())
@@ -158,8 +165,11 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.expr]:
         stack.extend(n for n in ast.iter_child_nodes(node) if not (fits and isinstance(n, ast.UnaryOp)))
 
 
-def _mistakes(node: ast.expr) -> Iterator[tuple[str, str]]:
-    """Kind of mistake, and the text that stands there then."""
+def _mistakes(node: ast.expr, measured: Callable[[ast.Compare, int], bool]) -> Iterator[tuple[str, str]]:
+    """Kind of mistake, and the text that stands there then.
+
+    measured : tells of the k-th comparison of a chain whether it is of measured numbers
+    """
     if isinstance(node, ast.BinOp) and type(node.op) in _OPPOSITE and not _is_text(node):
         kind = "sign" if _is_sum(node.op) else "product"
         yield kind, f"({_other(node, op=_OPPOSITE[type(node.op)]())})"
@@ -171,8 +181,9 @@ def _mistakes(node: ast.expr) -> Iterator[tuple[str, str]]:
         yield "comparison", f"({_other(node, op=_OPPOSITE[type(node.op)]())})"
         yield "dropped", f"({ast.unparse(_other_values(node))})"
     elif isinstance(node, ast.Compare):
-        for k, operator in enumerate(node.ops):
-            for other in _COMPARED[type(operator)]:
+        for k, operator in enumerate(map(type, node.ops)):
+            alone = operator in _REVERSED and measured(node, k)
+            for other in (_REVERSED[operator],) if alone else _COMPARED[operator]:
                 yield "comparison", f"({_other(node, ops=[*node.ops[:k], other(), *node.ops[k + 1 :]])})"
     elif isinstance(node, ast.Call):
         yield from _mistaken_call(node)

@@ -83,10 +83,9 @@ class Copy:
             if len(left) == len(tests):
                 return "(import)"  # not even what all tests have in common could be read
             return self.first_failure(left, interpreted, budget) if left else ""
-        failed = re.search(r"^(?:FAILED|ERROR) ([^\n]+?)(?: - |$)", text, re.MULTILINE)
         if code in (0, 5) and text.endswith(WHOLE):
             return ""
-        return failed.group(1) if failed and "::" in failed.group(1) else "(import)"
+        return _failed(text, tests)
 
     def _session(self, tests: Sequence[str], interpreted: bool, budget: float, *options: str) -> tuple[int | None, str]:
         """Run pytest; returns its exit code, None where it was killed, and what it printed."""
@@ -111,6 +110,13 @@ class Copy:
         if key not in self.sound:
             self.sound[key] = self.first_failure([test], interpreted, 60.0) == ""
         return self.sound[key]
+
+
+def _failed(text: str, tests: Sequence[str]) -> str:
+    """Return which of these tests a session says failed first, or "(import)" where it names none."""
+    said = re.search(r"^(?:FAILED|ERROR) ([^\n]+)", text, re.MULTILINE)
+    line = f"{said.group(1)} - " if said else ""  # why it failed follows; parameters of a test may hold dashes, too
+    return max((name for name in tests if line.startswith(f"{name} - ")), key=len, default="(import)")
 
 
 @contextlib.contextmanager
