@@ -270,8 +270,8 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[Row]:
 
     if not motor:
         for code in kind.locked:
-            turn = kind.angles[0] if pitch and code in kind.turns[:1] else -1  # which this slide follows
-            tie = (first + turn, pitch) if turn >= 0 else (0, 0.0)
+            # The slide along the axis of the first turn follows it, where this has a pitch: it is the first freedom.
+            tie = (first, pitch) if pitch and code in kind.turns[:1] else (0, 0.0)
             out.append((code, scale(code), 0.0, int(kind.locks_all_turns), -1, *tie))
     for column, code in columns:
         if model.columns.motion[column] >= 0:
