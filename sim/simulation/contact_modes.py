@@ -292,7 +292,7 @@ class ContactModes:
             d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
         points = kinetics.mechanism.work.points
         rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
-        begins = rubs & ~answer.given[:n] & (np.arange(n) < k)
+        begins = rubs & ~answer.given[:n]
         G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         if vague.any():

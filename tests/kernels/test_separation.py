@@ -334,6 +334,46 @@ def test_the_nearest_way_out_is_found_from_axes_and_crossings_alone(kinds) -> No
     assert plain(separation.nearest_way_out)(core, (1.0, 0.0, 0.0), 5.0) == ((1.0, 0.0, 0.0), 5.0)
 
 
+@pytest.mark.parametrize("scale", [0.01, 1.0])
+@pytest.mark.parametrize(
+    ("kinds", "seed"),
+    [
+        ((CYLINDER, SPHERE), 1003), ((CYLINDER, CYLINDER), 1016), ((CAPSULE, ELLIPSOID), 1219),
+        ((ELLIPSOID, ELLIPSOID), 1249),
+    ],
+)  # fmt: skip
+def test_of_several_ways_out_the_nearest_is_found_that_no_climb_from_the_centres_leads_to(
+    kinds, seed: int, scale: float
+) -> None:
+    """Of overlaps of a third of the size, in which climbs from three directions end on lower peaks; of any size."""
+    rng = numbered(kinds, seed)
+    core = core_of(rng, kinds, rng.uniform(0.05, 1.4))
+    a, b = solids_of(core, kinds)
+    size = sum(max(np.linalg.norm(core[k], axis=1)) for k in (slice(1, 4), slice(4, 7), slice(7, 10), slice(10, 13)))
+    start = tuple(core[0] / np.linalg.norm(core[0]))
+    crossed, height = best_crossing(core)
+    if height == -math.inf:
+        crossed, height = start, naive(core, np.array(start))
+    for n in (start, crossed, separation.unit(separation.beyond(start, 0.3, separation.ODD))):
+        height = max(height, climb_from(core, n, start, -math.inf)[1])
+    found, best = plain(separation.signed_distance)(scale * core, scale * size)
+    assert found == pytest.approx(scale * naive(core, np.array(best)), abs=1e-13)
+    assert found / scale == pytest.approx(depth(a, b, np.array(best)), abs=1e-9)
+    assert found / scale > height + 1e-3 * size
+
+
+def test_solids_that_crossings_do_not_part_are_as_far_apart_as_their_nearest_points() -> None:
+    """Segments in one plane, which their common perpendicular tells nothing of; and corners of boxes."""
+    core = np.zeros((13, 3))
+    core[0], core[3], core[6] = [2.0, 0.3, 0.0], [1.0, 0.0, 0.0], [0.0, 1.5, 0.0]
+    height, best = plain(separation.signed_distance)(core, 2.5)
+    assert height == pytest.approx(1.0, abs=1e-12) and best == pytest.approx((1.0, 0.0, 0.0), abs=1e-9)
+    core[1:4], core[4:7] = np.diag([0.5, 0.4, 0.3]), np.diag([0.2, 0.3, 0.1])
+    core[0] = [0.7 + 0.3, -(0.7 + 0.2), 0.4 + 0.6]
+    height, best = plain(separation.signed_distance)(core, 1.0)
+    assert height == pytest.approx(0.7, abs=1e-12) and best == pytest.approx((3 / 7, -2 / 7, 6 / 7), abs=1e-9)
+
+
 # Of shapes: name, half segments, half axes and ball of dimensions (0.3, 0.7, 1.1).
 PARTS = {
     PLANE: ((0, 0, 0), (0, 0, 0), 0), SPHERE: ((0, 0, 0), (0, 0, 0), 0.3), CAPSULE: ((0, 0, 0.55), (0, 0, 0), 0.3),

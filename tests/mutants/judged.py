@@ -150,6 +150,23 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
+            "sim/kernels/collision/separation.py", "if height < -DEEP * size and not flat:", before, after,
+            "climbs that are not needed, of shapes that hardly overlap or are flat: they lead to nothing higher",
+        )
+        for before, after in (
+            ("-DEEP", "(DEEP)"), ("height < -DEEP * size and not flat", "(height < -DEEP * size)"),
+            ("height < -DEEP * size and not flat", "(height < -DEEP * size or not flat)"),
+        )
+    ),
+    *(
+        Judged(
+            "sim/kernels/collision/separation.py", "ODD = (0.48, 0.6, 0.64)", before, after,
+            "a direction without a reason, from which climbs begin",
+        )
+        for before, after in (("0.48", "0.96"), ("0.6", "1.2"), ("0.64", "1.28"))
+    ),
+    *(
+        Judged(
             "sim/kernels/collision/separation.py", "for j in range(i + 1, 13):", "i + 1", after,
             "pairs of axes that were tried already, or one with itself, which crosses nothing",
         )
@@ -162,6 +179,12 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     Judged(
         "sim/contact/homotopy.py", "return out if out @ before >= 0.0 else -out", "out @ before >= 0.0",
         "(out @ before > 0.0)", "a product is exactly zero by chance alone",
+    ),
+    Judged(
+        "sim/simulation/contact_modes.py",
+        "creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]",
+        "touch.mode == SLOW_SLIP and not still[k]", "(touch.mode == SLOW_SLIP)",
+        "rows that follow from others: the impulse of least norm is the same",
     ),
     Judged(
         "sim/analysis/snake/wheel_rows.py", "for j in range(len(K)):", "range(len(K))", "range(len(K) - 1)",
