@@ -227,7 +227,9 @@ def test_friction_of_joints_follows_its_answer() -> None:
 # --- rates that are too slow to see ----------------------------------------------------------------------------------
 
 
-def settled(points: list[Any], u: Any, frames: Unit | None = None, modes: ContactModes | None = None) -> tuple[Any, float]:
+def settled(
+    points: list[Any], u: Any, frames: Unit | None = None, modes: ContactModes | None = None
+) -> tuple[Any, float]:
     """Return the rates afterwards (k, 3), or None where they stay as they are, and the energy that they lose."""
     v, out = np.array(u, float).ravel(), Outcome()
     kinetics: Any = frames or Unit(sum(isinstance(one, Touch) for one in points), len(points))
