@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sim
+from sim.kernels.status import Status
+from sim.kernels.stepper import HALT
 from sim.scene.load import load_text
 from sim.simulation import simulator as loop
+from sim.simulation.jumps import serve, turn_to_steps
 from tests.contact.engine import Told
 
 PENDULUM = """
@@ -98,3 +104,74 @@ def test_whoever_is_told_the_time_may_stop_the_run_whose_state_is_then_kept() ->
     with pytest.raises(KeyboardInterrupt):
         run.advance(0.2, progress)
     assert told.count(True) == 1 and told[-1]
+
+
+class Run(loop.Simulator):
+    """A loop around a flow that ends its calls as a test says; jumps are noted."""
+
+    def __init__(self, ends: list[tuple[Status, float]], *, turns: bool = False, began: bool = True):
+        self.ends, self.turns, self.noted, self.journal = ends, turns, list[Any](), None
+        flow = SimpleNamespace(
+            t=0.0, filled=False, look_again=math.inf, wrench_end=lambda: math.inf, advance=self._end,
+            stepper=SimpleNamespace(count={HALT: 1}),
+        )  # fmt: skip
+        self.now: Any = SimpleNamespace(
+            flow=flow, began=began, crossed=False, schedule=SimpleNamespace(stopped=False),
+            scheduler=SimpleNamespace(next_time=lambda: math.inf),
+            controllers=SimpleNamespace(next_sample=lambda: math.inf),
+        )  # fmt: skip
+
+    def _end(self, stop: float, steps: int, halt: bool) -> tuple[int, int]:
+        status, self.now.flow.t = self.ends.pop(0)
+        self.noted.append(stop)
+        return status, 7
+
+    def _jump(self, change: Any) -> Any:
+        self.noted.append((change, self.now.crossed))
+        return self.turns
+
+    def failure(self, status: int, index: int) -> loop.SimulationError:
+        return loop.SimulationError(f"{Status(status).name} {index}")
+
+
+def test_a_call_that_ends_at_its_time_or_at_a_guard_is_served_and_one_that_pauses_is_not() -> None:
+    run = Run([(Status.PAUSE, 0.1), (Status.GUARD, 0.2), (Status.PAUSE, 0.3), (Status.REACHED, 1.0)])
+    run.advance(1.0)
+    assert run.noted == [1.0, 1.0, (serve, True), 1.0, 1.0, (serve, False)]
+    run.advance(1.0)  # there already
+    assert len(run.noted) == 6
+    fresh = Run([(Status.REACHED, 1.0)], began=False)
+    fresh.advance(1.0)
+    assert fresh.noted == [(serve, False), 1.0, (serve, False)]
+
+
+@pytest.mark.parametrize("status", [Status.STEP_TOO_SMALL, Status.JAMMED, Status.NOT_FINITE])
+@pytest.mark.parametrize("turns", [False, True])
+def test_where_steps_fall_to_nothing_time_steps_are_turned_to_or_the_run_ends(status: Status, turns: bool) -> None:
+    run, asked = Run([(status, 0.1), (Status.REACHED, 1.0)], turns=turns), status != Status.NOT_FINITE
+    if turns and asked:
+        run.advance(1.0)
+        assert run.noted == [1.0, (turn_to_steps, False), 1.0, (serve, False)]
+    else:
+        with pytest.raises(loop.SimulationError, match=f"{status.name} 7"):
+            run.advance(1.0)
+        assert run.noted == [1.0] + [(turn_to_steps, False)] * asked
+
+
+def test_calls_end_at_what_is_due_first_and_where_an_event_stops_the_run() -> None:
+    for due in (0, 1, 2, 3):
+        run = Run([(Status.REACHED, 0.4), (Status.REACHED, 1.0)])
+        times = [0.4 if k == due else 0.7 for k in range(4)]
+        run.now.scheduler.next_time, run.now.controllers.next_sample = (lambda t=t: t for t in times[:2])
+        run.now.flow.wrench_end, run.now.flow.look_again = (lambda t=times[2]: t), times[3]
+        run.now.schedule.stopped = True
+        run.advance(1.0)
+        assert run.noted == [0.4, (serve, False)] and len(run.ends) == 1
+
+
+def test_rows_are_told_where_there_are_any() -> None:
+    for filled in (False, True):
+        run = Run([(Status.PAUSE, 1.0)])
+        run.now.flow.filled = filled
+        run.advance(1.0)
+        assert run.noted == [1.0] + [(loop.Present.rows, False)] * filled
