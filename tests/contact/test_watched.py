@@ -98,6 +98,9 @@ def test_all_that_may_happen_next_is_watched_in_its_direction(watched: sim.Simul
     assert guards_of(watched) == WATCHED
     assert flow.guards.forces[0] == 1 and flow.look_again == math.inf
     assert flow.guards.table.allowed.tolist() == [0.0] * 21 + [30.0, 30.0, 0.0, 0.0]
+
+
+def test_what_is_watched_follows_what_has_happened(watched: sim.Simulator) -> None:
     watched.advance(0.45)  # the ball rolls; the cart has left its stop and rubs the other way
     now = list(WATCHED)
     now[8], now[18] = (STOP, 5, 1, 1), (CONE, 1, 1, 1)
@@ -376,3 +379,35 @@ def test_rows_that_were_filled_are_taken_once_with_what_touches(solver: bool, to
     row = list(range(steps)) if steps else [0.0, 3.0] if touches else None
     assert (found["row"].tolist() if found else None) == row
     assert not found or found["iterations"].tolist() == [7 if solver else 0] * len(found["row"])
+
+
+THERE = """
+schema: 1
+name: stops
+bodies:
+  a: {mass: 1, com: [0.3, 0, 0], inertia: [0.1, 0.1, 0.1]}
+  b: {mass: 1, com: [0.3, 1, 0], inertia: [0.1, 0.1, 0.1]}
+  c: {mass: 1, com: [0.3, 2, 0], inertia: [0.1, 0.1, 0.1]}
+joints:
+  pressed: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0],
+            limits: {range: [-0.5, 0], stop: rigid}}
+  swings: {type: rotational, parent: world, child: b, position: [0, 1, 0], axis: [0, 1, 0],
+           limits: {range: [-0.5, 0.7], stop: rigid}}
+  later: {type: rotational, parent: world, child: c, position: [0, 2, 0], axis: [0, 1, 0], connected: false,
+          limits: {range: [-0.5, 0.7], stop: rigid}}
+"""
+
+
+@pytest.fixture(scope="module")
+def there() -> sim.Simulator:
+    simulator = simulator_of(THERE)
+    simulator.advance(0.0)
+    return simulator
+
+
+def test_stops_are_watched_of_joints_that_are_there_but_the_one_that_is_pressed(there: sim.Simulator) -> None:
+    """A joint falls onto its upper stop and is held there by its torque, which is watched instead."""
+    guards = there.flow.guards.table
+    assert guards.armed[:6].tolist() == [1, 0, 1, 1, 0, 0] and guards.kind[:6].tolist() == [GUARD_STOP] * 6
+    assert [(hold.column, hold.low, hold.high) for hold in there.flow.structure.bounds] == [(0, -math.inf, 0.0)]
+    assert guards.armed[6:].tolist() == [1, 0] and guards.kind[6:].tolist() == [GUARD_HOLD] * 2

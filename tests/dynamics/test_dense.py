@@ -7,7 +7,7 @@ import pytest
 
 from sim.assembly.start import start
 from sim.mechanism.compiler import compile
-from sim.mechanism.dense import crossed
+from sim.mechanism.dense import crossed, terms_of
 from sim.mechanism.lending import still
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.load import load_text
@@ -63,6 +63,34 @@ def test_the_inertia_gives_the_kinetic_energy(forest):
     twice = float(np.sum(forest.twists(rates) * forest.momenta(rates)))
     armature = float(np.sum(forest.structure.tables.freedoms.armature * rates**2))
     assert rates @ forest.inertia() @ rates == pytest.approx(twice + armature, rel=1e-12)
+
+
+def test_terms_are_the_sizes_of_all_that_the_diagonal_of_the_inertia_is_the_sum_of(forest):
+    """Added up one by one; they are no less than what they are the terms of."""
+    tables, work, J = forest.structure.tables, forest.work, forest.link_jacobians()
+    expected = tables.freedoms.armature.copy()
+    for b in range(len(tables.links)):
+        m, h, upper = work.links.I[b, 0], work.links.I[b, 1:4], work.links.I[b, 4:]
+        I6 = np.zeros((6, 6))
+        I6[:3, :3] = [[upper[0], upper[3], upper[4]], [upper[3], upper[1], upper[5]], [upper[4], upper[5], upper[2]]]
+        for i in range(3):
+            I6[3:, i] = np.cross(np.eye(3)[i], h)
+        I6[:3, 3:], I6[3:, 3:] = I6[3:, :3].T, m * np.eye(3)
+        for k in range(J.shape[2]):
+            expected[k] += sum(abs(J[b, i, k] * I6[i, j] * J[b, j, k]) for i in range(6) for j in range(6))
+    terms = terms_of(tables.links, tables.freedoms, work.links, work.freedoms)
+    np.testing.assert_allclose(terms, expected, rtol=1e-12)
+    assert np.all(terms >= np.diag(forest.inertia()) * (1.0 - 1e-12)) and np.any(J < 0.0)
+
+
+@pytest.mark.parametrize(("least", "without"), [(1.8e-13, 1), (2.2e-13, 0), (1e-11, 0)])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_direction_is_without_inertia_up_to_roundoff_of_its_terms(least: float, without: int, scale: float) -> None:
+    """Of two freedoms together, of which one may be measured in other units."""
+    c, s = np.cos(0.7), np.sin(0.7)
+    R, units = np.array([[c, -s], [s, c]]), np.array([scale, 1.0])
+    M = np.outer(units, units) * (R @ np.diag([1.0, least]) @ R.T)
+    assert still(M, units**2).shape == (2, without)
 
 
 def test_directions_without_inertia_are_those_of_the_whole_matrix():

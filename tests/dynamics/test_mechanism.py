@@ -223,3 +223,29 @@ def test_only_rules_that_are_switched_on_keep_what_stands(active: list[bool], co
     assert [len(one) for one in found] == ([3, 1, 0] if count else [0])
     high = moved(mechanism, q, np.array([0, 0, 0.01, 0, 0, 0, 0, 0, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
     assert standing_at(mechanism, high, [True, True]) == (NOWHERE,)
+
+
+HELD_TWICE = """
+schema: 1
+name: held_twice
+bodies:
+  rod: {mass: 1, com: [0, 0.5, 0], inertia: [0.1, 0.1, 0.1]}
+  arm: {mass: 1, com: [1, 0.5, 0], inertia: [0.1, 0.1, 0.1]}
+joints:
+  left: {type: rotational, parent: world, child: rod, position: [0, 0, 0], axis: [0, 1, 0], motion: 1*t/1 s}
+  right: {type: rotational, parent: world, child: rod, position: [0, 1, 0], axis: [0, 1, 0]}
+  hand: {type: rotational, parent: rod, child: arm, position: [0.5, 0.5, 0], axis: [0, 0, 1], motion: 2*t/1 s}
+"""
+
+
+@pytest.mark.parametrize("before", [0, 1, -1])
+def test_which_components_are_determinate_follows_from_the_rows_whatever_was_found_before(before: int) -> None:
+    """A rod that two hinges hold: moments across their axis and all forces are shared by choice, its arm's are not."""
+    mechanism, _, _ = mechanism_of(HELD_TWICE)
+    mechanism.work.rows.acts[:] = before
+    mechanism.work.joints.components[:] = 7.0
+    found = mechanism.determinate()
+    of = mechanism.model.joint_names
+    for hinge in ("left", "right"):
+        assert found[of.index(hinge), :6].tolist() == [0.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    assert found[of.index("hand"), :6].tolist() == [1.0] * 6

@@ -187,6 +187,15 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "rows that follow from others: the impulse of least norm is the same",
     ),
     Judged(
+        "sim/mechanism/mechanism.py", "for b in range(len(total) - 1, 0, -1):", "0", "1",
+        "the first link hangs on the world, which is told nothing",
+    ),
+    Judged(
+        "sim/simulation/ensemble.py", "mine, *others = workers[: max(1, min(self.threads, -(-len(y) // portion)))]",
+        "min(self.threads, -(-len(y) // portion))", "max(self.threads, -(-len(y) // portion))",
+        "how many threads look for work, of which some find none",
+    ),
+    Judged(
         "sim/analysis/snake/wheel_rows.py", "for j in range(len(K)):", "range(len(K))", "range(len(K) - 1)",
         "below the last diagonal there is nothing",
     ),

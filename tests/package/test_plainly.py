@@ -68,6 +68,28 @@ def test_a_generator_of_random_numbers_goes_on() -> None:
     assert not same(rng, again)
 
 
+WRAPPED = {
+    "list": lambda one: [one], "tuple": lambda one: (0, one), "dict": lambda one: {"a": one},
+    "dataclass": lambda one: Knot("a", one, inner=[]), "queue": lambda one: deque([one]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WRAPPED)
+@pytest.mark.parametrize("inner", ["text", "generator", "set"])
+def test_fifty_values_stand_within_each_other_and_no_more(how: str, inner: str) -> None:
+    """A generator of random numbers has two more in it, its state and the numbers of that; a set has its items."""
+    make, deeper = {
+        "text": (lambda: "a", 0), "generator": (lambda: np.random.default_rng(1), 3), "set": (lambda: {1, 2}, 1),
+    }[inner]  # fmt: skip
+    value = make()
+    for _ in range(50 - deeper):
+        value = WRAPPED[how](value)
+    again = from_plain(*to_plain(value, [Knot]), [Knot])
+    assert same(value, again)
+    with pytest.raises(PlainError, match="more than 50 values within each other"):
+        to_plain(WRAPPED[how](value), [Knot])
+
+
 @pytest.mark.parametrize(
     ("value", "path", "what"),
     [

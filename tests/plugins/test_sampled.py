@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import sim
+from sim.scene.problem import SceneError
+from sim.simulation import control
 from tests.plugins.written import HEAD
 
 TEXT = """\
@@ -153,3 +159,13 @@ def test_a_controller_is_told_of_the_model(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert view.start.tolist() == [0.0, 0.125, 0.0, 0.0, 0.0, 0.25, -1.0]
     assert not view.limits.flags.writeable and not view.start.flags.writeable
+
+
+def test_a_controller_that_says_no_rate_is_sampled_a_hundred_times_a_second() -> None:
+    use: Any = SimpleNamespace(name="law", place=None)
+    for said, rate in ((None, 100.0), (20, 20.0), (np.float64(0.5), 0.5)):
+        assert control._rate(use, SimpleNamespace(rate=said)) == rate  # type: ignore[arg-type]
+    assert control._rate(use, object()) == 100.0  # type: ignore[arg-type]
+    for said in (0.0, -1.0, math.inf, math.nan, "often"):
+        with pytest.raises(SceneError, match=r"it is to be sampled at .* Hz; expected a number above zero"):
+            control._rate(use, SimpleNamespace(rate=said))  # type: ignore[arg-type]

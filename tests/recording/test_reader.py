@@ -121,6 +121,8 @@ def test_a_copy_is_the_same_recording(path, tmp_path):
         r.save(tmp_path / "copy.h5")
         with pytest.raises(RecordingError, match="exists"):
             r.save(tmp_path / "copy.h5")
+        (tmp_path / "copy.h5").write_bytes(b"another")
+        assert r.save(tmp_path / "copy.h5", overwrite=True) == tmp_path / "copy.h5"
     assert (tmp_path / "copy.h5").read_bytes() == path.read_bytes()
 
 

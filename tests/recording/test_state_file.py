@@ -86,3 +86,15 @@ def test_a_state_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path) 
     ).snapshot()
     with pytest.raises(sim.StateError, match="cannot be written"):
         state.save(tmp_path / "no folder" / "a.h5")
+
+
+def test_a_state_tells_its_coordinates_and_rates_apart() -> None:
+    """Of a body that is free, which has seven coordinates and six rates."""
+    text = """
+schema: 1
+bodies: {a: {mass: 1, com: [0.5, 0.25, 2], inertia: [1, 2, 2.5]}}
+initial: {a: {velocity: [1, 2, 3], angular_velocity: [4, 5, 6]}}
+"""
+    state = sim.Simulator(sim.compile(load_text(text))).snapshot()
+    assert state.q.tolist() == [0.5, 0.25, 2.0, 1.0, 0.0, 0.0, 0.0] and state.v.tolist() == [1, 2, 3, 4, 5, 6]
+    assert state.copy().q.tolist() == state.q.tolist() and state.t == 0.0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.kernels.tables import DRAG, SPRING, TORSION, WRENCH
-from sim.mechanism.compiler import compile
+from sim.mechanism.compiler import _gives_force, compile
 from sim.mechanism.model import Model
 from sim.scene.load import load_text
 from sim.simulation.recorded_runs import layout_of
@@ -232,3 +234,19 @@ def test_a_recording_says_what_there_is(model: Model) -> None:
     for force, (name, kind, bodies, a, b) in zip(layout.forces, expected, strict=True):
         assert (force.name, force.type, force.bodies) == (name, kind, bodies)
         assert np.allclose(force.points, [a, b], equal_nan=True), name
+
+
+def test_what_a_constraint_of_one_row_gives_is_a_force_where_it_pushes_along_what_slides() -> None:
+    """Of gears as their first freedom has it: a cylindrical joint slides by its first and turns by its second."""
+    types = {"post": "cylindrical", "rail": "translational", "wheel": "rotational"}
+
+    def gives(**said: Any) -> int:
+        return _gives_force(SimpleNamespace(**said), types)  # type: ignore[arg-type]
+
+    for joints, freedoms, force in (
+        (("post", "wheel"), (0, 1), 1), (("post", "wheel"), (1, 0), 0), (("rail", "post"), (0, 1), 1),
+        (("wheel", "post"), (0, 0), 0), (("post", "post"), (1, 0), 0),
+    ):  # fmt: skip
+        assert gives(type="gear", joints=joints, freedoms=freedoms) == force
+    for components, force in ((("x",), 1), (("rx",), 0), (("x", "rz"), 0), (("y", "z"), 1)):
+        assert gives(type="same_velocity", components=components) == force
