@@ -354,7 +354,8 @@ def test_of_several_ways_out_the_nearest_is_found_that_no_climb_from_the_centres
     crossed, height = best_crossing(core)
     if height == -math.inf:
         crossed, height = start, naive(core, np.array(start))
-    for n in (start, crossed, separation.unit(separation.beyond(start, 0.3, separation.ODD))):
+    beside = np.array(start) + 0.3 * np.array(separation.ODD)
+    for n in (start, crossed, tuple(beside / np.linalg.norm(beside))):
         height = max(height, climb_from(core, n, start, -math.inf)[1])
     found, best = plain(separation.signed_distance)(scale * core, scale * size)
     assert found == pytest.approx(scale * naive(core, np.array(best)), abs=1e-13)
