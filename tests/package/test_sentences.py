@@ -31,6 +31,22 @@ def test_how_near_loops_are_to_a_singular_position_is_a_ratio_of_lengths(monkeyp
     assert near(flow((), 1.0, 1.0)) == ""  # type: ignore[arg-type]
 
 
+def test_a_pose_is_told_by_eight_joints_that_have_few_coordinates_those_of_loops_first() -> None:
+    """Two of the twelve have none or more than three."""
+    counts = [1, 1, 0, 4, 3, 1, 1, 1, 1, 1, 1, 1]
+    first = np.concatenate([[0], np.cumsum(counts)]).tolist()
+    joints = list(range(12))
+    made: Any = Made(
+        update=lambda: None, structure=Made(loops=(11,), carrier=np.array([-1, *joints[:11]])),
+        work=Made(coordinate=0.5 + np.arange(float(sum(counts)))),
+        model=Made(joint_names=[f"j{j}" for j in joints], columns_of=lambda j: slice(first[j], first[j + 1])),
+    )  # fmt: skip
+    told = [f"j{j} {', '.join(str(x + 0.5) for x in range(first[j], first[j + 1]))}" for j in (11, 0, 1, 4, 5, 6, 7, 8)]
+    assert messages._pose(made) == f" Pose: {'; '.join(told)}."
+    made.structure = Made(loops=(), carrier=np.array([-1, 2, 3]))
+    assert messages._pose(made) == ""
+
+
 # --- every status, of a mechanism with a loop, a constraint and a drive ---------------------------------------------
 
 PLAIN = """

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sim.recording import RecordingError
 from sim.simulation import recorded_runs
 from sim.simulation.simulation_error import SimulationError
 
@@ -89,3 +90,47 @@ def test_what_a_run_took_is_kept_with_it(monkeypatch: pytest.MonkeyPatch) -> Non
             "started": "today", "wall_time": 2.5, "steps": 3, "methods": "one\ntwo", "taken_by_contacts": 0.5,
             **({"no_state": unkept} if unkept else {}),
         }  # fmt: skip
+
+
+@pytest.mark.parametrize("temporary", [False, True])
+@pytest.mark.parametrize("kind", [None, RecordingError, SimulationError, ValueError])
+def test_what_a_run_left_is_kept_unless_it_cannot_be_or_nobody_asked_for_it(
+    temporary: bool, kind: type[Exception] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, error = list[Any](), kind("it ends") if kind else None
+    recorder = SimpleNamespace(
+        layout=SimpleNamespace(begun=None), count=0, events=[], temporary=temporary, path="run.h5",
+        discard=lambda: log.append("discards"), take=lambda: "taken",
+    )  # fmt: skip
+    journal: Any = SimpleNamespace(recorder=recorder)
+    simulator: Any = SimpleNamespace(journal=None, go_on=lambda: log.append("goes on"))
+
+    def followed(*asked: Any) -> None:
+        assert asked == (simulator, 2.0, [("a", 1.0)], None, []) and simulator.journal is journal
+        if error is not None:
+            raise error
+
+    def keep(*asked: Any) -> str:
+        log.append(asked[-1])
+        return "kept so far"
+
+    monkeypatch.setattr(recorded_runs, "follow", followed)
+    monkeypatch.setattr(recorded_runs, "_keep", keep)
+    monkeypatch.setattr(recorded_runs, "load_recording", lambda path: f"from {path}")
+    if error is None:
+        found: Any = recorded_runs.record(simulator, journal, 2.0, [("a", 1.0)], None)
+        assert log == [True] and found == ("taken" if temporary else "from run.h5")
+        recorder.layout.begun = "from a state"
+        recorded_runs.record(simulator, journal, 2.0, [("a", 1.0)], None)
+        recorder.count = 1
+        recorded_runs.record(simulator, journal, 2.0, [("a", 1.0)], None)
+        assert log == [True, "goes on", True, True]
+        return
+    with pytest.raises(type(error), match=str(error)):
+        recorded_runs.record(simulator, journal, 2.0, [("a", 1.0)], None)
+    if isinstance(error, RecordingError):
+        assert log == ["discards"]
+    else:
+        assert log == [False] + ["discards"] * temporary
+        kept = isinstance(error, SimulationError) and not temporary
+        assert getattr(error, "kept", "") == ("kept so far" if kept else "")
