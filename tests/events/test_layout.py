@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sim.assembly.start import start
+from sim.mechanism import structure as layout
 from sim.mechanism.compiler import compile
 from sim.mechanism.structure import Structure
 from sim.scene.load import load_text
@@ -102,3 +104,68 @@ def test_rows_are_open_where_one_of_their_ends_is_below() -> None:
             (sum(low < link <= high for low, high in cross if low != high) for link in range(1, len(links))), default=0
         )
         assert t.fronts.open[0] == rim and t.fronts.limit[0] == min(len(t.rows), rim + 64)
+
+
+GEARED = """
+schema: 1
+name: geared
+bodies:
+  a: {mass: 1, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1]}
+  b: {mass: 1, com: [1.5, 0, 0], inertia: [0.1, 0.1, 0.1]}
+joints:
+  ja: {type: rotational, parent: world, child: a, position: [0, 0, 0], axis: [0, 1, 0]}
+  jb: {type: rotational, parent: a, child: b, position: [1, 0, 0], axis: [0, 1, 0]}
+constraints:
+  gear: {type: gear, joints: [ja, jb], ratio: 2}
+"""
+
+
+def test_of_very_many_loops_no_products_are_laid_out_unless_gears_need_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many loops are eliminated along the tree, which takes none; a gear's two blocks share the joint between them."""
+    few = structures()[0].tables
+    assert len(few.pairs) > 1 and len(few.blocks) >= 3
+    gear = start(compile(load_text(GEARED))).structure.tables
+    assert len(gear.pairs) == 1 and not gear.one.along[0]
+    for most, left in ((len(few.blocks), True), (len(few.blocks) - 1, False)):
+        monkeypatch.setattr(layout, "MANY", most)
+        many = structures()[0].tables
+        assert (len(many.pairs) > 0, len(many.shared) > 0) == (left, left)
+        assert left or many.one.along[0]
+    monkeypatch.setattr(layout, "MANY", 0)
+    again = start(compile(load_text(GEARED))).structure.tables
+    assert again.pairs.tolist() == gear.pairs.tolist() and again.shared.tolist() == gear.shared.tolist()
+
+
+def costs(m: int, wide: int, pairs: int, wait: int, crossing: int) -> Any:
+    """Tables of two loops of m rows with `wide` freedoms each, which share `pairs`, and of a link where rows wait."""
+    rows = np.array([m, m])
+    blocks = np.zeros(2, [(name, int) for name in ("nb", "na", "nc")]).view(np.recarray)
+    blocks.na[:] = blocks.nc[:] = wide // 3
+    blocks.nb[:] = wide - 2 * (wide // 3)
+
+    class Blocks(SimpleNamespace):
+        def __len__(self) -> int:
+            return 2
+
+    shared = {"first": np.array([1]), "second": np.array([0]), "count": np.array([pairs])}
+
+    class Pairs(SimpleNamespace):
+        def __getitem__(self, name: str) -> np.ndarray:
+            return shared[name]
+
+    fronts = SimpleNamespace(open=np.array([crossing, wait // 3]), count=np.array([0, wait - wait // 3]))
+    return (
+        SimpleNamespace(nv=np.array([0, 3])), Blocks(rows=rows, nb=blocks.nb, na=blocks.na, nc=blocks.nc),
+        Pairs(first=shared["first"], second=shared["second"]), fronts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("m", "wide", "pairs", "crossing", "most"), [
+    # All at once: (2 m)^3 / 6 + m^2 pairs + 0.1 (2 m wide (12 + m / 2)); along: 11 w + 0.45 w^2 + 0.2 m crossing^2.
+    (6, 0, 0, 0, 15), (6, 0, 0, 10, 10), (6, 10, 0, 0, 22), (6, 0, 20, 0, 36), (3, 5, 7, 4, 8),
+])  # fmt: skip
+def test_rows_are_eliminated_along_the_tree_while_those_that_wait_cost_less(
+    m: int, wide: int, pairs: int, crossing: int, most: int
+) -> None:
+    assert layout.cheaper_along(*costs(m, wide, pairs, most, crossing))
+    assert not layout.cheaper_along(*costs(m, wide, pairs, most + 1, crossing))

@@ -196,6 +196,11 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "how many threads look for work, of which some find none",
     ),
     Judged(
+        "sim/mechanism/mechanism.py",
+        "return own if mate < 0 else list(dict.fromkeys([*own, *self.links_around(mate)]))", "mate < 0", "(mate <= 0)",
+        "the second block of a gear comes behind the first, so it is never the very first",
+    ),
+    Judged(
         "sim/simulation/actions.py",
         "connect -= {joint for joint in connect if not here.model.tied(joint) <= there}  # nothing to tie",
         "here.model.tied(joint) <= there", "(here.model.tied(joint) < there)",
