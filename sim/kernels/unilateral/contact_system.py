@@ -10,7 +10,7 @@ import math
 from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
-from sim.kernels.collision.narrow import touching_points
+from sim.kernels.collision.narrow import points_nearby
 from sim.kernels.dynamics import free_response, go_inward, solve_loops
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
@@ -89,14 +89,14 @@ def open_gap(m, tables, work):
 def open_gap_of(
     m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
 ):  # fmt: skip
-    """See `open_gap`; of shapes far from each other it is a bound."""
+    """See `open_gap`; of shapes that are further from each other than their margin it is a bound."""
     far = apart(shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, pose_work)
     margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
     if far > margin:
         return far
     if has_one_point(shapes, meetings.a[m], meetings.b[m]):  # whose gap that is
         return margin if is_closed_pair(touches, m) else far
-    count, s, _ = touching_points(
+    count, s, _ = points_nearby(
         shapes, hulls, meetings.a[m], meetings.b[m], link_work.x, link_work.R, margin, near_work, near_point_work,
         pose_work, core_work,
     )  # fmt: skip
