@@ -52,6 +52,7 @@ from sim.kernels.stepper import (
     STEP,
     STEP_FIXED,
     THETA,
+    USUAL,
     WAITING,
     H,
     T,
@@ -64,6 +65,7 @@ STALLED = 1e-8
 # Largest ratio of a step to the one before.  Larger: the interpolant, of one order less than the step, falls behind
 # where the motion quickens again.  Smaller: more steps after every quick moment.
 GROWTH = 1.6
+FADES = 0.97  # share of how long explicit steps were that each shorter one leaves of it
 RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
 RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
@@ -230,6 +232,8 @@ def step(answers, system, reply_out, stepper, t_stop):
                 if rejected:
                     grow = min(grow, 1.0)
                 proposal = h * grow
+                if not radau:
+                    clock[USUAL] = max(h, FADES * clock[USUAL])
                 clock[H] = max(proposal, clock[H]) if last or shorter else proposal
             count[ACCEPTED] += 1
             return Status.OK, h

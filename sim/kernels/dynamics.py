@@ -45,8 +45,10 @@ from sim.kernels.rows.constraints import (
 from sim.kernels.status import Status
 from sim.kernels.system import PLACE, ROWS, ask, unpack
 
-# Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
-FRESH_SHARE, WEAK_TURNS = 1e-3, 3
+# Share of every acting row with which inverse iteration begins anew, so that no direction is missed; its turns, and how
+# many it takes where nothing is known yet.  Fewer of these: a value that still falls to what it is looks as if a
+# singular position drew near.
+FRESH_SHARE, WEAK_TURNS, FIRST_TURNS = 1e-3, 3, 20
 
 
 @driver
@@ -150,11 +152,13 @@ def find_weakest(system, tables, work):
     if work.one.rank[0] > 0:
         for s in range(work.rows.weak.size):
             work.rows.weak[s] = 0.0
+        known = False
         for s in range(work.one.rank[0]):
             r = work.rows.order[s]
+            known = known or work.rows.kept_weak[r] != 0.0
             work.rows.weak[r] = work.rows.kept_weak[r] + FRESH_SHARE
         size = turn_weak(work.rows.weak, work.rows)
-        for _ in range(WEAK_TURNS):
+        for _ in range(WEAK_TURNS if known else FIRST_TURNS):
             answer_rows(system)
             size = turn_weak(work.rows.force, work.rows)
         work.one.least_pivot[0] = 1.0 / size

@@ -48,7 +48,7 @@ class Step:
             ahead=rng.normal(size=(LEVELS + 3, g)), open=rng.integers(0, 3, (LEVELS + 1, g)).astype(float),
             guard_old=np.array([float(f(0.0)) for f in guards]), guard_new=rng.normal(size=g),
             guard_mid=rng.normal(size=g),
-            clock=np.zeros(18), count=np.full(19, 99),
+            clock=np.zeros(20), count=np.full(19, 99),
         )  # fmt: skip
         for k, value in (old or {}).items():
             self.s.guard_old[k] = value

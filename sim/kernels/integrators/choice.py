@@ -8,7 +8,8 @@ Costs are counts of evaluations and of operations, never a clock: the same scene
 
 Places in `clock`.  RADIUS: that rate [1/s].  WINDOW, WINDOW_COST: since when the present method is
 measured [s], and what it has cost since.  EXPLICIT_COST: of a second, before Radau IIA took over.  SPENT: since
-the method last changed.  RETRY: what explicit steps have to cost first, after a vain trial.
+the method last changed.  RETRY: what explicit steps have to cost first, after a vain trial; below zero where Radau IIA
+has paid.  MET: that rate where steps were first beyond the edge.
 In `count`.  AUTO: 1 where the method is left open.  STIFF, CALM: steps beyond the edge, and within it
 since.  TRIAL: implicit steps in the window.  FAILURES: vain trials.
 """
@@ -27,6 +28,7 @@ from sim.kernels.stepper import (
     FAILURES,
     FOLLOWS,
     H_BEFORE,
+    MET,
     METHOD,
     RADIUS,
     RETRY,
@@ -41,6 +43,10 @@ from sim.kernels.stepper import (
 # Smaller: vain trials in motion that is merely quick.  Larger: stiff oscillations are not seen.
 EDGE, STABLE = 4.5, 6.1
 SUSPECT, RELIEVED = 15, 6  # steps beyond the edge that make a scene stiff; steps within it that clear it
+KNOWN = 3  # of the former, where Radau IIA has paid before
+# Ratio of rates at the edge that are those of one stiff direction: where sliding begins and ends, the rate at which
+# friction turns grows without end, and implicit steps would be as short as explicit ones.
+ALIKE = 2.0
 STEP_COST = 12.0  # evaluations of an explicit step
 SETTLING, WATCHED = 6, 10  # implicit steps before they are measured; that are measured
 WAIT = 20.0  # costs of a vain trial that explicit steps go on for, doubled with each
@@ -84,6 +90,10 @@ def watch_explicit(stepper, t, h):
     """Tell whether Radau IIA is to be tried from t, the end of an explicit step."""
     clock, count = stepper.clock, stepper.count
     if h * clock[RADIUS] > EDGE:
+        if count[STIFF] > 0 and not clock[MET] <= ALIKE * clock[RADIUS] <= ALIKE**2 * clock[MET]:
+            count[STIFF], clock[WINDOW], clock[WINDOW_COST] = 0, t, 0.0
+        if count[STIFF] == 0:
+            clock[MET] = clock[RADIUS]
         count[STIFF] += 1
         count[CALM] = 0
     else:
@@ -92,7 +102,8 @@ def watch_explicit(stepper, t, h):
             count[STIFF] = 0
     if count[STIFF] == 0:
         clock[WINDOW], clock[WINDOW_COST] = t, 0.0
-    if count[STIFF] < SUSPECT or clock[SPENT] < clock[RETRY] or not t > clock[WINDOW]:
+    enough = KNOWN if clock[RETRY] < 0.0 else SUSPECT
+    if count[STIFF] < enough or clock[SPENT] < clock[RETRY] or not t > clock[WINDOW]:
         return False
     clock[EXPLICIT_COST] = clock[WINDOW_COST] / (t - clock[WINDOW])
     return True
