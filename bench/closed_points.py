@@ -1,7 +1,7 @@
 """Accelerations of a figure that stands on eight points of contact, beside the same figure without any.
 
-`figure_stands` with two capsules side by side for each foot, whose ends are the points: they hold twelve ways to move by
-24 rows where they stick, and each has friction of its own where they slide.
+`figure_stands` with two capsules side by side for each foot, whose ends are the points: they hold twelve ways to move
+by 24 rows where they stick, and each has friction of its own where they slide.
 """
 
 from __future__ import annotations

@@ -184,6 +184,16 @@ def growth(radau, h, error, iterations, theta, clock_out):
 
 
 @kernel
+def shrinkage(radau, error, rejected):
+    """Ratio of the next trial to this one, after an error that is too large; rejected: trials of this step so far.
+
+    Where trials are rejected again and again the motion is not as smooth as the order of the method asks for.
+    """
+    order = 4.0 if radau else 8.0
+    return max(0.2, 0.9 * error ** (-max(1.0, 0.5 * rejected) / order))
+
+
+@kernel
 def about(ahead, h):
     """Return a step of at most about h that has a place so far ahead in its middle, or that comes before such a step.
 
@@ -202,10 +212,10 @@ def step(answers, system, reply_out, stepper, t_stop):
     clock, count = stepper.clock, stepper.count
     radau = count[METHOD] == RADAU_IIA
     adaptive = count[METHOD] == DOP853 or radau
-    t, rejected = clock[T], False
+    t, rejected = clock[T], 0
     while True:
         h = min(clock[H], clock[MAX_STEP]) if adaptive else clock[STEP_FIXED]
-        shorter = adaptive and not rejected
+        shorter = adaptive and rejected == 0
         if shorter:
             h = about(clock[PASS] - t, h)
             shorter = h < clock[H]
@@ -229,7 +239,7 @@ def step(answers, system, reply_out, stepper, t_stop):
         if good:
             if adaptive:
                 grow = growth(radau, h, error, iterations, theta, clock)
-                if rejected:
+                if rejected > 0:
                     grow = min(grow, 1.0)
                 proposal = h * grow
                 if not radau:
@@ -240,12 +250,11 @@ def step(answers, system, reply_out, stepper, t_stop):
         count[REJECTED] += 1
         if not adaptive:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
-        rejected = True
+        rejected += 1
         if h < 1e-12:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
-        order = 4.0 if radau else 8.0
         if status == Status.OK and error > 1.0:
-            clock[H] = h * max(0.2, 0.9 * error ** (-1.0 / order))
+            clock[H] = h * shrinkage(radau, error, rejected)
         elif status == Status.NOT_SOLVED and radau:
             clock[H] = h * max(0.2, min(0.5, bearable(theta)))
         else:

@@ -270,7 +270,10 @@ def free_response(system):
 def go_inward(tables, work):
     """`inward`, with the rows where they are eliminated along the tree."""
     if tables.one.along[0]:
-        inward_along(tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J)
+        inward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 1,
+        )  # fmt: skip
     else:
         inward(tables.links, tables.freedoms, work.links, work.freedoms)
 
@@ -281,8 +284,9 @@ def solve_loops(system):
     tables, _, work, _ = unpack(system)
     if tables.one.along[0]:
         outward_along(
-            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J
-        )
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 1,
+        )  # fmt: skip
         return
     if work.one.rank[0] > 0:
         project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
@@ -292,6 +296,27 @@ def solve_loops(system):
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
+
+
+@driver
+def forces_of_rows(system):
+    """Forces of rows to rhs and to wrenches F on the links that they hold; needs `factorise`, uses up F and y."""
+    tables, _, work, _ = unpack(system)
+    for k in range(work.freedoms.y.size):
+        work.freedoms.y[k] = 0.0
+    if tables.one.along[0]:
+        inward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 0,
+        )  # fmt: skip
+        outward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 0,
+        )  # fmt: skip
+        return
+    inward(tables.links, tables.freedoms, work.links, work.freedoms)
+    project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
+    solve_rows(work.one.rank[0], work.G, work.rows)
 
 
 @driver

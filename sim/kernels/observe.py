@@ -6,7 +6,16 @@ import math
 
 from sim.kernels.accelerations import act, respond
 from sim.kernels.chosen import null_vectors, share_out
-from sim.kernels.dynamics import body_poses, columns, factorise, follow, move, position_residual, velocity_residual
+from sim.kernels.dynamics import (
+    body_poses,
+    columns,
+    factorise,
+    follow,
+    move,
+    position_residual,
+    rows_now,
+    velocity_residual,
+)
 from sim.kernels.elements import spring_energy
 from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench, backward, growing, link_forces, stop_depth
@@ -15,7 +24,7 @@ from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.status import Status
-from sim.kernels.system import GAPS, GLANCE, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
+from sim.kernels.system import GAPS, GLANCE, LOOK, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.tables import ANGLE, ANGLE_ROW, SWING_ROW
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
 from sim.kernels.watched import DISARMED, GUARD_FRICTION, GUARD_HOLD, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE
@@ -291,9 +300,14 @@ def find_forces(system, tables, work, t):
 
 
 @spliced
-def observe(system, tables, work, t, q, v):
-    """`find_forces` of an instant whose poses `work` holds."""
-    status, count = factorise(system, 1), 0
+def observe(system, tables, work, t, q, v, choose):
+    """`find_forces` of an instant whose poses `work` holds.
+
+    choose: 0 within a step, where the rows act that do at the last accepted state.
+    """
+    if not choose and tables.rows.block.size > 0:
+        rows_now(system, tables, work, 1)  # of those that are cut it is asked what forces along them would do
+    status, count = factorise(system, choose), 0
     if status == Status.OK:
         status = act(system, t, q, v)
     if status == Status.OK:
@@ -424,7 +438,7 @@ def observation(question, system, t, a, b):
     )  # fmt: skip
     count = 0
     if question == SAMPLE or (question != GLANCE and guards.forces[0]):
-        status, count = observe(system, tables, work, t, q, v)
+        status, count = observe(system, tables, work, t, q, v, int(question != LOOK))
     if question == SAMPLE:
         if status == Status.OK:
             tell_trust(system, tables, work, count)

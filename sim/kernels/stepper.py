@@ -13,8 +13,8 @@ import numpy as np
 ) = range(20)  # fmt: skip
 (
     ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
-    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT, KEEPS_RATES,
-) = range(19)  # fmt: skip
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT, KEEPS_RATES, PAID,
+) = range(20)  # fmt: skip
 
 # What goes with a question to the mechanism beside the arrays that it fills, and with its answer; each field has one
 # meaning, whatever the question.
@@ -62,7 +62,7 @@ class Stepper(NamedTuple):
     # step and error of the implicit step before; how long explicit steps have been of late; see
     # `sim.kernels.integrators.choice` for the rest
     clock: Any
-    # (19,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # (20,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
     # (1), was tried from here (0), or neither (-1); see `sim.kernels.integrators.choice`;
     # spans that the last step was looked at in; 1: pause once before the time that is asked for shortens steps;

@@ -476,7 +476,7 @@ class Flow:
         clock[H] = max(clock[H], clock[USUAL])
         if not count[AUTO]:
             return
-        clock[RETRY], count[FAILURES], count[STIFF], count[CALM] = min(clock[RETRY], 0.0), 0, 0, 0
+        clock[RETRY], count[FAILURES], count[STIFF], count[CALM] = 0.0, 0, 0, 0
         if count[METHOD] == METHODS["radau"]:
             count[METHOD], count[TRIAL], clock[H] = METHODS["dop853"], 0, clock[USUAL] or clock[H]
             clock[WINDOW], clock[WINDOW_COST], clock[SPENT], clock[H_BEFORE] = clock[T], 0.0, 0.0, 0.0

@@ -34,6 +34,7 @@ from sim.kernels.stepper import (
     MET,
     METHOD,
     NEXT_SAMPLE,
+    PAID,
     PASS,
     RADIUS,
     RATE,
@@ -69,7 +70,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     rng = np.random.default_rng(1)
     k = rng.normal(size=(16, n))
     s = SimpleNamespace(
-        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(20), count=np.zeros(19, int),
+        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(20), count=np.zeros(20, int),
         guard_old=np.full(guards, -1.0),
     )  # fmt: skip
     for name in ("y", "y_new", "y_work", "error"):
@@ -86,7 +87,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
 COUNTED = {
     "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "HALT",
     "KEEPS_RATES", "METHOD",
-    "NEXT_SAMPLE", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
+    "NEXT_SAMPLE", "PAID", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
 }  # fmt: skip
 
 
@@ -661,9 +662,9 @@ def test_costs_add_up() -> None:
 
 def test_another_method_begins_anew() -> None:
     s = stepper()
-    s.clock[:], s.count[:] = np.arange(20) + 100.0, np.arange(19) + 200
+    s.clock[:], s.count[:] = np.arange(20) + 100.0, np.arange(20) + 200
     plain(choice.change)(s, RADAU_IIA, 5.0)
-    clock, count = np.arange(20) + 100.0, np.arange(19) + 200
+    clock, count = np.arange(20) + 100.0, np.arange(20) + 200
     clock[[WINDOW, WINDOW_COST, SPENT, H_BEFORE]] = 5.0, 0.0, 0.0, 0.0
     count[[METHOD, FOLLOWS, STIFF, CALM, TRIAL]] = RADAU_IIA, -1, 0, 0, 0
     np.testing.assert_array_equal(s.clock, clock)
@@ -692,7 +693,7 @@ def test_fifteen_steps_at_the_edge_of_stability_are_stiff() -> None:
 
 @pytest.mark.parametrize(("factor", "stiff"), [(1.9, True), (2.1, False), (0.55, True), (0.45, False)])
 def test_only_rates_that_are_alike_make_a_scene_stiff(factor: float, stiff: bool) -> None:
-    """Where sliding begins or ends the rate changes from step to step: the count begins anew, and the window with it."""
+    """Where sliding begins or ends it changes from step to step: the count begins anew, and the window with it."""
     s = stepper()
     found = explicit(s, [200.0] * 5 + [200.0 * factor] * 10)
     assert found == [False] * 14 + [stiff]
@@ -702,8 +703,8 @@ def test_only_rates_that_are_alike_make_a_scene_stiff(factor: float, stiff: bool
 
 
 def test_three_steps_suffice_where_implicit_ones_have_paid() -> None:
-    assert explicit(stepper(RETRY=-1.0), [46.0] * 3) == [False, False, True]
-    assert explicit(stepper(RETRY=0.0), [46.0] * 3) == [False] * 3
+    assert explicit(stepper(PAID=1), [46.0] * 3) == [False, False, True]
+    assert explicit(stepper(PAID=0), [46.0] * 3) == [False] * 3
 
 
 def test_six_calm_steps_clear_a_scene_five_do_not() -> None:
@@ -716,6 +717,15 @@ def test_six_calm_steps_clear_a_scene_five_do_not() -> None:
     s = stepper()
     explicit(s, [46.0] * 3 + [1.0] * 5 + [46.0] + [1.0] * 5)
     assert (s.count[STIFF], s.count[CALM]) == (4, 5)
+
+
+def test_a_step_that_is_rejected_again_and_again_is_shortened_faster() -> None:
+    """As if the method were of lower order from the third time on."""
+    for radau, order in ((False, 8.0), (True, 4.0)):
+        found = [plain(advance.shrinkage)(radau, 5.0, n) for n in (1, 2, 3, 4, 6)]
+        expected = [0.9 * 5.0 ** (-power / order) for power in (1.0, 1.0, 1.5, 2.0, 3.0)]
+        assert found == pytest.approx([max(0.2, one) for one in expected], rel=1e-14)
+    assert plain(advance.shrinkage)(False, 1e30, 1) == 0.2
 
 
 def test_how_long_explicit_steps_usually_are_is_remembered_for_a_while() -> None:
@@ -756,12 +766,26 @@ def test_a_trial_that_costs_more_is_in_vain_and_doubles_the_wait() -> None:
         assert s.count[TRIAL] == 16 and s.clock[WINDOW] == pytest.approx(3.6)
 
 
+@pytest.mark.parametrize("paid", [0, 1])
+@pytest.mark.parametrize(("cost", "vain"), [(39.3, False), (39.4, True)])
+def test_a_trial_ends_early_where_stability_would_allow_explicit_steps_at_half_its_cost(
+    cost: float, vain: bool, paid: int
+) -> None:
+    """A Jacobian for each step, as where sliding begins; the first is needed in any case."""
+    s = stepper(RADAU_IIA, EXPLICIT_COST=1e9, PAID=paid)
+    assert implicit(s, 1, 1e4, 100.0) == [False]
+    assert implicit(s, 3, cost, 100.0) == [False, False, vain]
+    assert s.clock[WINDOW_COST] == pytest.approx(3.0 * cost)
+    assert s.clock[RETRY] == pytest.approx(20.0 * (1e4 + 3.0 * cost) if vain else 0.0)
+    assert (s.count[FAILURES], s.count[PAID]) == (int(vain), paid)
+
+
 def test_six_steps_settle_before_ten_are_measured() -> None:
     """The first six cost a lot, as a Jacobian is found."""
     s = stepper(RADAU_IIA, EXPLICIT_COST=101.0)
     assert implicit(s, 6, 1e4, 1e6) == [False] * 6 and s.clock[WINDOW_COST] == 0.0
     assert implicit(s, 10, 10.0, 1e6) == [False] * 10
-    assert s.clock[RETRY] == -1.0 and s.count[TRIAL] == 6
+    assert s.clock[RETRY] == -1.0 and s.count[PAID] == 1 and s.count[TRIAL] == 6
     assert s.clock[WINDOW] == pytest.approx(4.6) and s.clock[WINDOW_COST] == 0.0 and s.count[FAILURES] == 0
     # From then on it may cost what it will, and is measured every ten steps.
     assert implicit(s, 10, 1e3, 1e6) == [False] * 10 and s.count[TRIAL] == 6

@@ -48,7 +48,7 @@ class Step:
             ahead=rng.normal(size=(LEVELS + 3, g)), open=rng.integers(0, 3, (LEVELS + 1, g)).astype(float),
             guard_old=np.array([float(f(0.0)) for f in guards]), guard_new=rng.normal(size=g),
             guard_mid=rng.normal(size=g),
-            clock=np.zeros(20), count=np.full(19, 99),
+            clock=np.zeros(20), count=np.full(20, 99),
         )  # fmt: skip
         for k, value in (old or {}).items():
             self.s.guard_old[k] = value
@@ -309,10 +309,13 @@ def test_a_parabola_tells_whether_a_peak_may_be_between(values: tuple, expected:
     assert may is expected or bool(may) is expected
     for place in range(2):
         s = SimpleNamespace(
-            ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0)
-        )
+            ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0),
+            open=np.full((LEVELS + 1, 2), SAMPLED),
+        )  # fmt: skip
         s.ahead[LEVELS, place], s.guard_old[place], s.guard_new[place] = before, old, new
         assert bool(plain(crossings.peaks)(s)) is expected
+        s.open[LEVELS, place] = CLEAR  # of guards that have bounds these tell
+        assert not plain(crossings.peaks)(s)
 
 
 # --- back before the first look -----------------------------------------------------------------------------

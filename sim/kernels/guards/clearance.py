@@ -109,6 +109,9 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
     _, gap, n = points_nearby(
         shapes, hulls, i, j, x, R, margin, near.touch_work, near.point_work, pose_work, near.core_work
     )  # fmt: skip
+    turned = moving.span_work.spin[a] * ball_about(shapes, i) + moving.span_work.spin[b] * ball_about(shapes, j)
+    if verdict_of_gap(gap - ahead * (fastest + turned), allowed) == FAR:
+        return FAR
     verdict = verdict_of_gap(gap + falls_by(shapes, i, j, n, stretch, moving, pose_work), allowed)
     if verdict != WITHIN or gap <= margin:  # which is the distance; else some bound of it
         return verdict

@@ -11,7 +11,7 @@ from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
 from sim.kernels.collision.narrow import points_nearby
-from sim.kernels.dynamics import free_response, go_inward, solve_loops
+from sim.kernels.dynamics import forces_of_rows, free_response, solve_loops
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.rows.touches import (
@@ -228,14 +228,11 @@ def collect_column(touches, blocks, row_work, column, S_out):
 @driver
 def lone_friction(system, k):
     """Forces of rows to the friction of a unit normal force at sliding point k, and nothing else."""
-    tables, _, work, _ = unpack(system)
+    _, _, work, _ = unpack(system)
     for r in range(work.rows.rhs.size):
         work.rows.rhs[r] = work.rows.force[r] = 0.0
-    for i in range(work.freedoms.y.size):
-        work.freedoms.y[i] = 0.0
     for b in range(work.links.F.shape[0]):
         for i in range(6):
             work.links.F[b, i] = 0.0
     rub(work.touches, k, -1.0, work.links, work.points, work.links.F)  # F is what links need, not what they get
-    go_inward(tables, work)
-    solve_loops(system)
+    forces_of_rows(system)
