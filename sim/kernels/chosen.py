@@ -29,6 +29,8 @@ def null_vectors(system):
         work.one.rank[0], tables.links, tables.freedoms, tables.blocks, rows, work.links, work.freedoms, work.blocks,
         row_work,
     )  # fmt: skip
+    for r in range(row_work.force.size):
+        row_work.force[r] = 0.0  # of rows that do not act nothing else finds forces, where rows are not chosen
     for c in range(rows.block.size):
         if row_work.acts[c] != 0:
             continue
