@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from sim.kernels.collision.broad import apart, ball_about, smaller_ball
 from sim.kernels.collision.features import speed_at
-from sim.kernels.collision.narrow import points_nearby, touching_points
+from sim.kernels.collision.narrow import points_nearby
 from sim.kernels.collision.separation import axis_of, ball_of
 from sim.kernels.guards.spans import (
     Stretch,
@@ -112,12 +112,6 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
     turned = moving.span_work.spin[a] * ball_about(shapes, i) + moving.span_work.spin[b] * ball_about(shapes, j)
     if verdict_of_gap(gap - ahead * (fastest + turned), allowed) == FAR:
         return FAR
-    verdict = verdict_of_gap(gap + falls_by(shapes, i, j, n, stretch, moving, pose_work), allowed)
-    if verdict != WITHIN or gap <= margin:  # which is the distance; else some bound of it
-        return verdict
-    _, gap, n = touching_points(
-        shapes, hulls, i, j, x, R, margin, near.touch_work, near.point_work, pose_work, near.core_work
-    )  # fmt: skip
     return verdict_of_gap(gap + falls_by(shapes, i, j, n, stretch, moving, pose_work), allowed)
 
 

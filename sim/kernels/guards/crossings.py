@@ -80,7 +80,7 @@ def first_crossing(answers, system, stepper):
             interpolate(stepper.y, stepper.dense, high, stepper.y_work)
         else:
             copy_numbers(stepper.y_new, stepper.y_work)
-        look(answers, system, stepper, t + high * h, new)
+        look_near(answers, system, stepper, t + high * h, new)
         if sampled > 0:
             if piece == 1:  # even where another guard crosses: it may do so later
                 low, high, sought = sought_back(answers, system, stepper, high)
@@ -196,11 +196,11 @@ def glance(answers, system, stepper, t, light, row, values_out):
         want(stepper.open[row], stepper.guard_old, stepper.guard_new, values_out)
         ask(answers, GLANCE, system, t, stepper.y_work, values_out)
     else:
-        look(answers, system, stepper, t, values_out)
+        look_near(answers, system, stepper, t, values_out)
 
 
 @spliced
-def look(answers, system, stepper, t, values_out):
+def look_near(answers, system, stepper, t, values_out):
     """Values of all guards of the state in y_work; those that are far through all of the step keep what they had."""
     want_near(stepper.open[LEVELS], stepper.guard_old, values_out)
     ask(answers, LOOK, system, t, stepper.y_work, values_out)
@@ -348,7 +348,7 @@ def begins_to_cross(answers, system, stepper, high):
 def watch_at(answers, system, stepper, theta, values_out):
     """Values of all guards inside the last step, on states that are not brought to the constraints."""
     interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
-    look(answers, system, stepper, stepper.clock[T] + theta * stepper.clock[STEP], values_out)
+    look_near(answers, system, stepper, stepper.clock[T] + theta * stepper.clock[STEP], values_out)
 
 
 @spliced
