@@ -121,6 +121,12 @@ def _contacts(name: str, rounds: int) -> Iterator[Result]:
     return contacts.measure(name, rounds)
 
 
+def _closed_points(name: str, rounds: int) -> Iterator[Result]:
+    from bench import closed_points
+
+    return closed_points.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -209,6 +215,9 @@ BENCHMARKS = {
     },
     "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
     "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
+    "events.slope": Benchmark(
+        "accelerations of a figure on eight points of contact beside the same without any", _closed_points, 15
+    ),
     "bicycle": Benchmark(
         "the IFToMM library's uncontrolled bicycle, 20 s with the energy kept to a thousandth of a per cent",
         _bicycle,

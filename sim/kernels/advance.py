@@ -52,6 +52,7 @@ from sim.kernels.stepper import (
     STEP,
     STEP_FIXED,
     THETA,
+    USUAL,
     WAITING,
     H,
     T,
@@ -64,6 +65,7 @@ STALLED = 1e-8
 # Largest ratio of a step to the one before.  Larger: the interpolant, of one order less than the step, falls behind
 # where the motion quickens again.  Smaller: more steps after every quick moment.
 GROWTH = 1.6
+FADES = 0.97  # share of how long explicit steps were that each shorter one leaves of it
 RADAU_GROWTH = 6.0  # the same where Radau IIA steps: its estimate speaks of the interpolant, too
 RADAU_RATE = 0.2  # of convergence that is aimed at.  Larger: longer steps of more iterations, and more of them in vain
 ELSEWHERE = 20.0  # error of a step whose end is no place to stop: about half of it is tried next
@@ -182,6 +184,16 @@ def growth(radau, h, error, iterations, theta, clock_out):
 
 
 @kernel
+def shrinkage(radau, error, rejected):
+    """Ratio of the next trial to this one, after an error that is too large; rejected: trials of this step so far.
+
+    Where trials are rejected again and again the motion is not as smooth as the order of the method asks for.
+    """
+    order = 4.0 if radau else 8.0
+    return max(0.2, 0.9 * error ** (-max(1.0, 0.5 * rejected) / order))
+
+
+@kernel
 def about(ahead, h):
     """Return a step of at most about h that has a place so far ahead in its middle, or that comes before such a step.
 
@@ -200,10 +212,10 @@ def step(answers, system, reply_out, stepper, t_stop):
     clock, count = stepper.clock, stepper.count
     radau = count[METHOD] == RADAU_IIA
     adaptive = count[METHOD] == DOP853 or radau
-    t, rejected = clock[T], False
+    t, rejected = clock[T], 0
     while True:
         h = min(clock[H], clock[MAX_STEP]) if adaptive else clock[STEP_FIXED]
-        shorter = adaptive and not rejected
+        shorter = adaptive and rejected == 0
         if shorter:
             h = about(clock[PASS] - t, h)
             shorter = h < clock[H]
@@ -227,21 +239,22 @@ def step(answers, system, reply_out, stepper, t_stop):
         if good:
             if adaptive:
                 grow = growth(radau, h, error, iterations, theta, clock)
-                if rejected:
+                if rejected > 0:
                     grow = min(grow, 1.0)
                 proposal = h * grow
+                if not radau:
+                    clock[USUAL] = max(h, FADES * clock[USUAL])
                 clock[H] = max(proposal, clock[H]) if last or shorter else proposal
             count[ACCEPTED] += 1
             return Status.OK, h
         count[REJECTED] += 1
         if not adaptive:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
-        rejected = True
+        rejected += 1
         if h < 1e-12:
             return (status if status != Status.OK else Status.STEP_TOO_SMALL), h
-        order = 4.0 if radau else 8.0
         if status == Status.OK and error > 1.0:
-            clock[H] = h * max(0.2, 0.9 * error ** (-1.0 / order))
+            clock[H] = h * shrinkage(radau, error, rejected)
         elif status == Status.NOT_SOLVED and radau:
             clock[H] = h * max(0.2, min(0.5, bearable(theta)))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.dynamics import go_inward, solve_loops
+from sim.kernels.dynamics import forces_of_rows
 from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench
 from sim.kernels.jit import driver, kernel
@@ -20,7 +20,7 @@ TAKES_PART = 1e-6
 def null_vectors(system):
     """Row forces that do nothing: one vector for each cut row, orthonormal.  Returns their number.
 
-    work.N: (rows, rows), vectors in its first rows.  Needs `factorise`; uses up the links' F, B and vdot.
+    work.N: (rows, rows), vectors in its first rows.  Needs `factorise`; uses up the links' F and B.
     Rows that the tree alone holds are left out: a force along one is a vector by itself.
     """
     tables, _, work, _ = unpack(system)
@@ -29,19 +29,18 @@ def null_vectors(system):
         work.one.rank[0], tables.links, tables.freedoms, tables.blocks, rows, work.links, work.freedoms, work.blocks,
         row_work,
     )  # fmt: skip
+    for r in range(row_work.force.size):
+        row_work.force[r] = 0.0  # of rows that do not act nothing else finds forces, where rows are not chosen
     for c in range(rows.block.size):
         if row_work.acts[c] != 0:
             continue
         for r in range(row_work.rhs.size):
             row_work.rhs[r] = 0.0
-        for k in range(work.freedoms.y.size):
-            work.freedoms.y[k] = 0.0
         for b in range(F_work.shape[0]):
             for i in range(6):
                 F_work[b, i] = 0.0
         pull(rows.block[c], c, -1.0, tables.blocks, work.links, work.blocks, row_work, F_work)
-        go_inward(tables, work)
-        solve_loops(system)
+        forces_of_rows(system)
         row_work.force[c] = 1.0  # what the rows that act do against a unit force of this one
         if orthonormal(count, row_work.force, work.N):
             count += 1

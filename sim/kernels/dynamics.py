@@ -45,8 +45,10 @@ from sim.kernels.rows.constraints import (
 from sim.kernels.status import Status
 from sim.kernels.system import PLACE, ROWS, ask, unpack
 
-# Share of every acting row with which inverse iteration begins anew, so that no direction is missed, and its turns.
-FRESH_SHARE, WEAK_TURNS = 1e-3, 3
+# Share of every acting row with which inverse iteration begins anew, so that no direction is missed; its turns, and how
+# many it takes where nothing is known yet.  Fewer of these: a value that still falls to what it is looks as if a
+# singular position drew near.
+FRESH_SHARE, WEAK_TURNS, FIRST_TURNS = 1e-3, 3, 20
 
 
 @driver
@@ -150,11 +152,13 @@ def find_weakest(system, tables, work):
     if work.one.rank[0] > 0:
         for s in range(work.rows.weak.size):
             work.rows.weak[s] = 0.0
+        known = False
         for s in range(work.one.rank[0]):
             r = work.rows.order[s]
+            known = known or work.rows.kept_weak[r] != 0.0
             work.rows.weak[r] = work.rows.kept_weak[r] + FRESH_SHARE
         size = turn_weak(work.rows.weak, work.rows)
-        for _ in range(WEAK_TURNS):
+        for _ in range(WEAK_TURNS if known else FIRST_TURNS):
             answer_rows(system)
             size = turn_weak(work.rows.force, work.rows)
         work.one.least_pivot[0] = 1.0 / size
@@ -266,7 +270,10 @@ def free_response(system):
 def go_inward(tables, work):
     """`inward`, with the rows where they are eliminated along the tree."""
     if tables.one.along[0]:
-        inward_along(tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J)
+        inward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 1,
+        )  # fmt: skip
     else:
         inward(tables.links, tables.freedoms, work.links, work.freedoms)
 
@@ -277,8 +284,9 @@ def solve_loops(system):
     tables, _, work, _ = unpack(system)
     if tables.one.along[0]:
         outward_along(
-            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J
-        )
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 1,
+        )  # fmt: skip
         return
     if work.one.rank[0] > 0:
         project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
@@ -288,6 +296,27 @@ def solve_loops(system):
         for r in range(work.rows.force.size):
             work.rows.force[r] = 0.0
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
+
+
+@driver
+def forces_of_rows(system):
+    """Forces of rows to rhs and to wrenches F on the links that they hold; needs `factorise`, uses up F and y."""
+    tables, _, work, _ = unpack(system)
+    for k in range(work.freedoms.y.size):
+        work.freedoms.y[k] = 0.0
+    if tables.one.along[0]:
+        inward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 0,
+        )  # fmt: skip
+        outward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 0,
+        )  # fmt: skip
+        return
+    inward(tables.links, tables.freedoms, work.links, work.freedoms)
+    project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
+    solve_rows(work.one.rank[0], work.G, work.rows)
 
 
 @driver

@@ -255,6 +255,8 @@ def loop_wrenches(blocks, columns, torque, block_work, link_work):
                 m0, m1, m2 = m0 + tau * e[0], m1 + tau * e[1], m2 + tau * e[2]
         own_out[n, 0], own_out[n, 1], own_out[n, 2] = m0, m1, m2
         own_out[n, 3], own_out[n, 4], own_out[n, 5] = f0, f1, f2
+        if blocks.freedoms[n] == 0:
+            continue
         moment, force = (m0, m1, m2), (f0, f1, f2)
         add_wrench(block_work, link_work, n, blocks.b[n], 1.0, moment, force, link_work.wrench)
         add_wrench(block_work, link_work, n, blocks.a[n], -1.0, moment, force, link_work.wrench)

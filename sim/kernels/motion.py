@@ -23,7 +23,9 @@ CONTRADICTION = 1e-6
 # constraints.  Smaller: a tight tolerance loses the branch at a singular position.  Larger: three times the work where
 # nothing is near (ordinary motion of the shipped figures stays above 0.2).
 NEAR = 0.1
-AHEAD = 2.0  # last steps until a singular position, below which stages are brought near, too: the next may pass it
+# Last steps until a singular position, below which stages are brought near, too, as the next may pass it; and beyond
+# which they no longer are, where a value falls that once fell fast, as when other rows are chosen that repeat these.
+AHEAD, LONG = 2.0, 50.0
 SOON = 0.35  # below this, relative to its best, a falling singular value is extrapolated to zero
 # A step that ends nearer than this to a singular position, having come from afar, is taken shorter, so that another
 # one passes the position between its stages: there directions are only known to roundoff over its square.
@@ -208,7 +210,7 @@ def approach(one_work, t):
     ahead = span * sigma / (before - sigma) if span > 0.0 and sigma < before else math.inf
     if sigma < before and (sigma < NEAR * one_work.widest[0] or ahead < AHEAD * span):
         one_work.near[0] = 1
-    elif sigma >= before and sigma > NEAR * one_work.widest[0]:
+    elif sigma > NEAR * one_work.widest[0] and (sigma >= before or ahead > LONG * span):
         one_work.near[0] = 0
     return ahead if sigma < SOON * one_work.widest[0] else math.inf
 

@@ -6,7 +6,16 @@ import math
 
 from sim.kernels.accelerations import act, respond
 from sim.kernels.chosen import null_vectors, share_out
-from sim.kernels.dynamics import body_poses, columns, factorise, follow, move, position_residual, velocity_residual
+from sim.kernels.dynamics import (
+    body_poses,
+    columns,
+    factorise,
+    follow,
+    move,
+    position_residual,
+    rows_now,
+    velocity_residual,
+)
 from sim.kernels.elements import spring_energy
 from sim.kernels.elimination.articulated import wrench_about
 from sim.kernels.forces import add_wrench, backward, growing, link_forces, stop_depth
@@ -15,7 +24,7 @@ from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.status import Status
-from sim.kernels.system import GAPS, GLANCE, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
+from sim.kernels.system import GAPS, GLANCE, LOOK, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.tables import ANGLE, ANGLE_ROW, SWING_ROW
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
 from sim.kernels.watched import DISARMED, GUARD_FRICTION, GUARD_HOLD, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE
@@ -291,15 +300,25 @@ def find_forces(system, tables, work, t):
 
 
 @spliced
-def observe(system, tables, work, t, q, v):
-    """What needs forces, of an instant whose poses `work` holds.  Returns a status."""
-    centres(tables.links, work.links, work.bodies)
-    status = factorise(system, 1)
+def observe(system, tables, work, t, q, v, choose):
+    """`find_forces` of an instant whose poses `work` holds.
+
+    choose: 0 within a step, where the rows act that do at the last accepted state.
+    """
+    if not choose and tables.rows.block.size > 0:
+        rows_now(system, tables, work, 1)  # of those that are cut it is asked what forces along them would do
+    status, count = factorise(system, choose), 0
     if status == Status.OK:
         status = act(system, t, q, v)
-    if status != Status.OK:
-        return status
-    status, count = find_forces(system, tables, work, t)
+    if status == Status.OK:
+        status, count = find_forces(system, tables, work, t)
+    return status, count
+
+
+@spliced
+def tell_trust(system, tables, work, count):
+    """What rows of recordings tell beside forces: centres of mass, determinacy, residuals, rank; after `observe`."""
+    centres(tables.links, work.links, work.bodies)
     determinacy(
         tables.links, tables.blocks, tables.rows, work.N, count, work.links, work.blocks, work.rows, work.joints
     )
@@ -308,7 +327,6 @@ def observe(system, tables, work, t, q, v):
         math.sqrt(work.one.least_pivot[0] / work.one.largest_pivot[0]) if work.one.largest_pivot[0] > 0.0 else math.nan
     )
     work.one.told_rank[0] = work.one.rank[0]
-    return status
 
 
 @spliced
@@ -368,14 +386,14 @@ def write_sample(work, layout, t, y, row_out):
 
 
 @spliced
-def guard_values(tables, work, control, guards_out, t, glance, values_out):
+def guard_values(tables, work, control, guards_out, t, every, values_out):
     """Signed values of all guards at the state that `work` holds, positive where they have fired.
 
-    A guard that waits is armed again at the end of a step; looking ahead changes nothing.  glance: only those that are
-    not-a-number.  Those of contacts are left so, for who knows shapes.
+    A guard that waits is armed again at the end of a step; looking ahead changes nothing.  every: 0 for only those that
+    are not-a-number.  Those of contacts are left so, for who knows shapes.
     """
     for g in range(guards_out.kind.size):
-        if glance and not math.isnan(values_out[g]):
+        if not (every or math.isnan(values_out[g])):
             continue
         if guards_out.armed[g] == DISARMED:
             values_out[g] = -1.0
@@ -402,7 +420,7 @@ def guard_values(tables, work, control, guards_out, t, glance, values_out):
 
 @entry
 def observation(question, system, t, a, b):
-    """Answer WATCH, GLANCE and SAMPLE; see `sim.kernels.system`.  Returns a status."""
+    """Answer WATCH, LOOK, GLANCE and SAMPLE; see `sim.kernels.system`.  Returns a status."""
     tables, control, work, guards = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     y, status = vector(a, nq + nv + 2), Status.OK
@@ -418,15 +436,18 @@ def observation(question, system, t, a, b):
         tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
-    if question == SAMPLE or (question == WATCH and guards.forces[0]):
-        status = observe(system, tables, work, t, q, v)
+    count = 0
+    if question == SAMPLE or (question != GLANCE and guards.forces[0]):
+        status, count = observe(system, tables, work, t, q, v, int(question != LOOK))
     if question == SAMPLE:
+        if status == Status.OK:
+            tell_trust(system, tables, work, count)
         if work.last_contacts.h.size > 0:
             ask(work.answers, TELL, system, t, work.moved, work.moved)
         write_sample(work, guards.layout, t, y, vector(b, work.row.size))
     else:
         values = vector(b, guards.table.kind.size)
-        guard_values(tables, work, control, guards.table, t, question == GLANCE, values)
+        guard_values(tables, work, control, guards.table, t, question == WATCH, values)
         if tables.meetings.a.size > 0:
             ask(work.answers, GAPS, system, t, y, values)
     return status

@@ -9,12 +9,12 @@ import numpy as np
 # Places in Stepper.clock and Stepper.count.
 (
     T, H, RTOL, MAX_STEP, STEP_FIXED, RATE, STEP, END, THETA, PASS,
-    H_BEFORE, ERROR_BEFORE, RADIUS, WINDOW, WINDOW_COST, EXPLICIT_COST, SPENT, RETRY,
-) = range(18)  # fmt: skip
+    H_BEFORE, ERROR_BEFORE, RADIUS, WINDOW, WINDOW_COST, EXPLICIT_COST, SPENT, RETRY, USUAL, MET,
+) = range(20)  # fmt: skip
 (
     ACCEPTED, REJECTED, EVALUATIONS, NEXT_SAMPLE, FILLED, METHOD, FRESH, SMALL, WAITING, CROSSED,
-    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT, KEEPS_RATES,
-) = range(19)  # fmt: skip
+    FOLLOWS, AUTO, STIFF, CALM, TRIAL, FAILURES, LOOKS, HALT, KEEPS_RATES, PAID,
+) = range(20)  # fmt: skip
 
 # What goes with a question to the mechanism beside the arrays that it fills, and with its answer; each field has one
 # meaning, whatever the question.
@@ -57,11 +57,12 @@ class Stepper(NamedTuple):
     ends: Any  # (LEVELS + 1,) fractions of the step at which spans end that are still to be looked at, earliest last
     ahead: Any  # (LEVELS + 3, guards) values of the guards there; behind: kept from the piece before, and of this one
     open: Any  # (LEVELS + 1, guards) verdicts of these spans; the last row: of the whole step
-    # (18,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
+    # (20,) f8: time, next step, rtol, longest step, fixed step, samples a second, last step; where that step ends
     # or its first guard stands: time, fraction of the step; time of a position that is to be passed amid a step;
-    # step and error of the implicit step before; see `sim.kernels.integrators.choice` for the rest
+    # step and error of the implicit step before; how long explicit steps have been of late; see
+    # `sim.kernels.integrators.choice` for the rest
     clock: Any
-    # (19,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
+    # (20,) i8: accepted, rejected, evaluations, next sample, rows filled, method, slope known, stalled steps,
     # samples of the last step are still to be written, guard that ends it or -1; an implicit step went before this one
     # (1), was tried from here (0), or neither (-1); see `sim.kernels.integrators.choice`;
     # spans that the last step was looked at in; 1: pause once before the time that is asked for shortens steps;

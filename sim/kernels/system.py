@@ -54,9 +54,10 @@ from sim.kernels.watched import Guards
     POINT_FORCES,  # forces of points from those of rows
     GAPS,  # values of the guards of contacts into b
     CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.guards.clearance`
-    GLANCE,  # WATCH of those values that are not-a-number, without forces
-) = range(25)
-QUESTIONS = 25
+    LOOK,  # WATCH of those values that are not-a-number
+    GLANCE,  # the same without forces
+) = range(26)
+QUESTIONS = 26
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -64,7 +65,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (25,) i8: address of the function that answers each question
+    answers: Any  # (26,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (1,) REPLY: what goes with a question beside the arrays, and with its answer
 

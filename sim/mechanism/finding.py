@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sim.kernels.collision.narrow import touching_points
+from sim.kernels.collision.narrow import points_nearby
 from sim.kernels.tables import ROLLING
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.touch import Touch
@@ -46,7 +46,7 @@ def closed_points(
     gaps: list[float] = []
     for number, rule in rules.items():
         pair = mechanism.model.pairs[number]
-        count, _, _ = touching_points(
+        count, _, _ = points_nearby(
             tables.shapes, tables.hulls, pair.first, pair.second, work.links.x, work.links.R, within, work.near,
             work.near_points, work.near_poses, work.near_cores,
         )  # fmt: skip

@@ -152,7 +152,7 @@ def make_stepper(sizes: Numbers, guards: int) -> Stepper:
         dense=np.zeros((8, n)), guard_old=np.zeros(guards), guard_new=np.zeros(guards), guard_mid=np.zeros(guards),
         curve=np.zeros(15 * n), span=np.zeros(15 * n), told=np.zeros(SPAN_HEADER + guards), ends=np.zeros(LEVELS + 1),
         ahead=np.zeros((LEVELS + 3, guards)), open=np.zeros((LEVELS + 1, guards)),
-        clock=np.zeros(18), count=np.zeros(19, np.int64),
+        clock=np.zeros(20), count=np.zeros(20, np.int64),
     )  # fmt: skip
 
 

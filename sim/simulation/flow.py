@@ -18,9 +18,12 @@ from sim.kernels.status import Status
 from sim.kernels.stepper import (
     ACCEPTED,
     AUTO,
+    CALM,
     EVALUATIONS,
+    FAILURES,
     FILLED,
     FRESH,
+    H_BEFORE,
     HALT,
     KEEPS_RATES,
     MAX_STEP,
@@ -31,8 +34,14 @@ from sim.kernels.stepper import (
     REJECTED,
     RETRY,
     RTOL,
+    SPENT,
     STEP,
     STEP_FIXED,
+    STIFF,
+    TRIAL,
+    USUAL,
+    WINDOW,
+    WINDOW_COST,
     H,
     Stepper,
     T,
@@ -449,12 +458,29 @@ class Flow:
             new.clock[:], new.count[:] = old.clock, old.count
             new.y[-2:] = old.y[-2:]
             self.stepper = new
+            self._step_anew()
             self._use(int(new.count[METHOD]))
         self._put(after.q, v)
         self.update()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
         self.control.turn[loops] = self.work.coordinate[loops]
         self._engage()
+
+    def _step_anew(self) -> None:
+        """Let steps begin as they usually were, not as short as the last ones, and explicit where a method is chosen.
+
+        Forces that jump set stiff directions going, whose motion is to be followed until it has died out; and what one
+        structure taught of implicit steps says little of another, where it was that they do not pay.
+        """
+        clock, count = self.stepper.clock, self.stepper.count
+        clock[H] = max(clock[H], clock[USUAL])
+        if not count[AUTO]:
+            return
+        clock[RETRY], count[FAILURES], count[STIFF], count[CALM] = 0.0, 0, 0, 0
+        if count[METHOD] == METHODS["radau"]:
+            count[METHOD], count[TRIAL], clock[H] = METHODS["dop853"], 0, clock[USUAL] or clock[H]
+            clock[WINDOW], clock[WINDOW_COST], clock[SPENT], clock[H_BEFORE] = clock[T], 0.0, 0.0, 0.0
+            self.turns.append(Turn(self.t, "dop853", int(count[ACCEPTED]), "what a jump sets going is quick at first"))
 
     def _make_room_for_guards(self, structure: Structure) -> None:
         """Have a guard for each meeting, two for each closed point and each hold, behind those that are always there.

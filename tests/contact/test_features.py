@@ -132,7 +132,7 @@ def test_tangents_are_a_right_handed_frame_that_turns_with_the_normal() -> None:
         np.testing.assert_allclose(np.cross(t1, t2), n, rtol=0, atol=1e-13)
         h = 1e-5
         ahead, behind = ((n + s * h * n_dot) / np.linalg.norm(n + s * h * n_dot) for s in (1, -1))
-        found = np.array(rates(n, n_dot))
+        found = np.array(rates(n, n_dot, t1))
         expected = (np.array(tangents(ahead)) - np.array(tangents(behind))) / (2 * h)
         distance = np.linalg.norm(n + features.M)  # from the pole
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * (1 + distance**-3))

@@ -31,8 +31,10 @@ from sim.kernels.stepper import (
     FRESH,
     H_BEFORE,
     MAX_STEP,
+    MET,
     METHOD,
     NEXT_SAMPLE,
+    PAID,
     PASS,
     RADIUS,
     RATE,
@@ -47,6 +49,7 @@ from sim.kernels.stepper import (
     STIFF,
     THETA,
     TRIAL,
+    USUAL,
     WAITING,
     WINDOW,
     WINDOW_COST,
@@ -67,7 +70,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
     rng = np.random.default_rng(1)
     k = rng.normal(size=(16, n))
     s = SimpleNamespace(
-        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(18), count=np.zeros(19, int),
+        k=k, rows=k.reshape(-1), dense=np.zeros((8, n)), clock=np.zeros(20), count=np.zeros(20, int),
         guard_old=np.full(guards, -1.0),
     )  # fmt: skip
     for name in ("y", "y_new", "y_work", "error"):
@@ -84,7 +87,7 @@ def stepper(method: int = DOP853, n: int = 4, guards: int = 0, **places: float) 
 COUNTED = {
     "ACCEPTED", "AUTO", "CALM", "CROSSED", "EVALUATIONS", "FAILURES", "FILLED", "FOLLOWS", "FRESH", "HALT",
     "KEEPS_RATES", "METHOD",
-    "NEXT_SAMPLE", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
+    "NEXT_SAMPLE", "PAID", "REJECTED", "SMALL", "STIFF", "TRIAL", "WAITING",
 }  # fmt: skip
 
 
@@ -97,7 +100,7 @@ COUNTED = {
         (5e3, 0.333)],
 )  # fmt: skip
 def test_explicit_steps_grow_by_the_eighth_root_of_what_is_allowed(error: float, expected: float) -> None:
-    clock = np.zeros(18)
+    clock = np.zeros(20)
     assert plain(advance.growth)(False, 0.1, error, 3, 0.5, clock) == pytest.approx(expected, rel=1e-14)
     assert np.all(clock == 0.0)
 
@@ -110,7 +113,7 @@ def test_implicit_steps_follow_the_smallest_of_three_proposals(
     before: tuple | None, iterations: int, error: float, theta: float
 ) -> None:
     """Hairer and Wanner II, (8.19) and (8.25), with a safety factor that falls with iterations; and convergence."""
-    clock, h = np.zeros(18), 0.1
+    clock, h = np.zeros(20), 0.1
     if before:
         clock[H_BEFORE], clock[ERROR_BEFORE] = before
     least = max(error, 1e-6)
@@ -127,7 +130,7 @@ def test_implicit_steps_follow_the_smallest_of_three_proposals(
 def test_steps_that_would_grow_a_little_stay() -> None:
     for wanted, expected in ((0.999, 0.999), (1.001, 1.0), (1.199, 1.0), (1.201, 1.201)):
         error = (0.9 / wanted) ** 4
-        assert plain(advance.growth)(True, 0.1, error, 1, 0.0, np.zeros(18)) == pytest.approx(expected, rel=1e-12)
+        assert plain(advance.growth)(True, 0.1, error, 1, 0.0, np.zeros(20)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_what_an_implicit_estimate_may_be() -> None:
@@ -659,9 +662,9 @@ def test_costs_add_up() -> None:
 
 def test_another_method_begins_anew() -> None:
     s = stepper()
-    s.clock[:], s.count[:] = np.arange(18) + 100.0, np.arange(19) + 200
+    s.clock[:], s.count[:] = np.arange(20) + 100.0, np.arange(20) + 200
     plain(choice.change)(s, RADAU_IIA, 5.0)
-    clock, count = np.arange(18) + 100.0, np.arange(19) + 200
+    clock, count = np.arange(20) + 100.0, np.arange(20) + 200
     clock[[WINDOW, WINDOW_COST, SPENT, H_BEFORE]] = 5.0, 0.0, 0.0, 0.0
     count[[METHOD, FOLLOWS, STIFF, CALM, TRIAL]] = RADAU_IIA, -1, 0, 0, 0
     np.testing.assert_array_equal(s.clock, clock)
@@ -688,6 +691,22 @@ def test_fifteen_steps_at_the_edge_of_stability_are_stiff() -> None:
     assert explicit(s, [45.0] * 40) == [False] * 40  # times 0.1 s is the edge itself
 
 
+@pytest.mark.parametrize(("factor", "stiff"), [(1.9, True), (2.1, False), (0.55, True), (0.45, False)])
+def test_only_rates_that_are_alike_make_a_scene_stiff(factor: float, stiff: bool) -> None:
+    """Where sliding begins or ends it changes from step to step: the count begins anew, and the window with it."""
+    s = stepper()
+    found = explicit(s, [200.0] * 5 + [200.0 * factor] * 10)
+    assert found == [False] * 14 + [stiff]
+    if not stiff:
+        assert s.count[STIFF] == 10 and s.clock[MET] == 200.0 * factor and s.clock[WINDOW] == pytest.approx(3.6)
+        assert s.clock[WINDOW_COST] == 9 * 12.0
+
+
+def test_three_steps_suffice_where_implicit_ones_have_paid() -> None:
+    assert explicit(stepper(PAID=1), [46.0] * 3) == [False, False, True]
+    assert explicit(stepper(PAID=0), [46.0] * 3) == [False] * 3
+
+
 def test_six_calm_steps_clear_a_scene_five_do_not() -> None:
     s = stepper()
     assert explicit(s, [46.0] * 10 + [1.0] * 5 + [46.0] * 5) == [False] * 19 + [True]
@@ -698,6 +717,27 @@ def test_six_calm_steps_clear_a_scene_five_do_not() -> None:
     s = stepper()
     explicit(s, [46.0] * 3 + [1.0] * 5 + [46.0] + [1.0] * 5)
     assert (s.count[STIFF], s.count[CALM]) == (4, 5)
+
+
+def test_a_step_that_is_rejected_again_and_again_is_shortened_faster() -> None:
+    """As if the method were of lower order from the third time on."""
+    for radau, order in ((False, 8.0), (True, 4.0)):
+        found = [plain(advance.shrinkage)(radau, 5.0, n) for n in (1, 2, 3, 4, 6)]
+        expected = [0.9 * 5.0 ** (-power / order) for power in (1.0, 1.0, 1.5, 2.0, 3.0)]
+        assert found == pytest.approx([max(0.2, one) for one in expected], rel=1e-14)
+    assert plain(advance.shrinkage)(False, 1e30, 1) == 0.2
+
+
+def test_how_long_explicit_steps_usually_are_is_remembered_for_a_while() -> None:
+    """It is at least the last one, and falls by three per cent with each that is shorter; implicit ones say nothing."""
+    s = stepper(USUAL=0.5)
+    step = plain(advance.step, ask=ask)
+    s.clock[H] = 0.1
+    assert step(System().answers, None, System().reply, s, 9.0)[0] == Status.OK
+    assert s.clock[USUAL] == pytest.approx(0.97 * 0.5, rel=1e-15)
+    s.clock[H], s.clock[USUAL] = 0.1, 0.05
+    _, h = step(System().answers, None, System().reply, s, 9.0)
+    assert s.clock[USUAL] == h
 
 
 def test_after_a_vain_trial_so_much_is_spent_first() -> None:
@@ -726,12 +766,26 @@ def test_a_trial_that_costs_more_is_in_vain_and_doubles_the_wait() -> None:
         assert s.count[TRIAL] == 16 and s.clock[WINDOW] == pytest.approx(3.6)
 
 
+@pytest.mark.parametrize("paid", [0, 1])
+@pytest.mark.parametrize(("cost", "vain"), [(39.3, False), (39.4, True)])
+def test_a_trial_ends_early_where_stability_would_allow_explicit_steps_at_half_its_cost(
+    cost: float, vain: bool, paid: int
+) -> None:
+    """A Jacobian for each step, as where sliding begins; the first is needed in any case."""
+    s = stepper(RADAU_IIA, EXPLICIT_COST=1e9, PAID=paid)
+    assert implicit(s, 1, 1e4, 100.0) == [False]
+    assert implicit(s, 3, cost, 100.0) == [False, False, vain]
+    assert s.clock[WINDOW_COST] == pytest.approx(3.0 * cost)
+    assert s.clock[RETRY] == pytest.approx(20.0 * (1e4 + 3.0 * cost) if vain else 0.0)
+    assert (s.count[FAILURES], s.count[PAID]) == (int(vain), paid)
+
+
 def test_six_steps_settle_before_ten_are_measured() -> None:
     """The first six cost a lot, as a Jacobian is found."""
     s = stepper(RADAU_IIA, EXPLICIT_COST=101.0)
     assert implicit(s, 6, 1e4, 1e6) == [False] * 6 and s.clock[WINDOW_COST] == 0.0
     assert implicit(s, 10, 10.0, 1e6) == [False] * 10
-    assert s.clock[RETRY] == -1.0 and s.count[TRIAL] == 6
+    assert s.clock[RETRY] == -1.0 and s.count[PAID] == 1 and s.count[TRIAL] == 6
     assert s.clock[WINDOW] == pytest.approx(4.6) and s.clock[WINDOW_COST] == 0.0 and s.count[FAILURES] == 0
     # From then on it may cost what it will, and is measured every ten steps.
     assert implicit(s, 10, 1e3, 1e6) == [False] * 10 and s.count[TRIAL] == 6

@@ -12,8 +12,8 @@ from numpy.polynomial import Polynomial
 
 from sim.kernels.guards import crossings
 from sim.kernels.stepper import LOOKS, STEP, T
-from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, QUESTIONS, WATCH
-from sim.kernels.watched import CLEAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.system import CLEARANCE, GLANCE, LOOK, PROJECT, QUESTIONS
+from sim.kernels.watched import CLEAR, FAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 from tests.kernels.plain import ask, plain
 from tests.support.interpreted import times
 
@@ -26,15 +26,17 @@ T0, H = 1.7, 0.3
 class Step:
     """A step of a state whose first number is the fraction that has passed, and guards of that.
 
-    sampled : guards of which nothing is known in spans; never : clear nowhere; asked : fractions, by question
+    sampled : guards of which nothing is known in spans; never : clear nowhere; far : below zero all the time
+    asked : fractions, by question
     """
 
     def __init__(
-        self, guards: list, sampled: tuple[int, ...] = (), never: tuple[int, ...] = (), old: dict | None = None
-    ):
+        self, guards: list, sampled: tuple[int, ...] = (), never: tuple[int, ...] = (), old: dict | None = None,
+        far: tuple[int, ...] = (),
+    ):  # fmt: skip
         g = len(guards)
-        self.guards, self.sampled, self.never = guards, sampled, never
-        self.asked: dict[int, list[float]] = {WATCH: [], GLANCE: [], PROJECT: [], CLEARANCE: []}
+        self.guards, self.sampled, self.never, self.far = guards, sampled, never, far
+        self.asked: dict[int, list[float]] = {LOOK: [], GLANCE: [], PROJECT: [], CLEARANCE: []}
         self.spans: list[tuple[float, float, float]] = []
         rng = np.random.default_rng(1)
         dense = np.zeros((8, 2))
@@ -46,13 +48,13 @@ class Step:
             ahead=rng.normal(size=(LEVELS + 3, g)), open=rng.integers(0, 3, (LEVELS + 1, g)).astype(float),
             guard_old=np.array([float(f(0.0)) for f in guards]), guard_new=rng.normal(size=g),
             guard_mid=rng.normal(size=g),
-            clock=np.zeros(18), count=np.full(19, 99),
+            clock=np.zeros(20), count=np.full(20, 99),
         )  # fmt: skip
         for k, value in (old or {}).items():
             self.s.guard_old[k] = value
         self.s.clock[T], self.s.clock[STEP] = T0, H
         self.answers = [None] * QUESTIONS
-        self.answers[WATCH], self.answers[GLANCE] = self._watch, self._watch
+        self.answers[LOOK], self.answers[GLANCE] = self._watch, self._watch
         self.answers[PROJECT], self.answers[CLEARANCE] = self._project, self._clearance
 
     def _theta(self, t: float, y: np.ndarray) -> float:
@@ -64,8 +66,9 @@ class Step:
         theta = self._theta(t, y)
         self.asked[question].append(theta)
         for g, f in enumerate(self.guards):
-            if question == WATCH or math.isnan(values[g]):
-                assert question == WATCH or g not in self.sampled  # a glance finds no forces
+            if math.isnan(values[g]):
+                assert question == LOOK or g not in self.sampled  # a glance finds no forces
+                assert g not in self.far
                 values[g] = f(theta)
         return 0
 
@@ -84,9 +87,11 @@ class Step:
         self.spans.append((low, high, float(told[SPAN_AT])))
         for g, f in enumerate(self.guards):
             verdict = told[SPAN_HEADER + g]
-            assert verdict in (CLEAR, WITHIN, SAMPLED)
+            assert verdict in (CLEAR, WITHIN, SAMPLED, FAR)
             if g in self.sampled:
                 told[SPAN_HEADER + g] = SAMPLED
+            elif g in self.far:
+                told[SPAN_HEADER + g] = FAR
             elif verdict == WITHIN and g not in self.never and self._monotone(f, low, high):
                 told[SPAN_HEADER + g] = CLEAR
         return 0
@@ -118,7 +123,7 @@ def check(step: Step, close: float = 1e-11) -> None:
     expected, who = min(found)
     assert theta == pytest.approx(expected, abs=close)
     assert guard == who
-    looked = [x for question in (WATCH, GLANCE) for x in step.asked[question]]
+    looked = [x for question in (LOOK, GLANCE) for x in step.asked[question]]
     before = max(x for x in looked if x < theta and step.guards[who](x) < 0.0)
     assert theta in looked and theta - before <= 2.0 * EPS * (T0 + H) / H
     old, new = step.s.guard_old, step.s.guard_new
@@ -231,9 +236,17 @@ def test_a_crossing_is_bracketed_in_few_looks(f, looks: int) -> None:
     step = Step([f])
     step.s.guard_new[0] = f(1.0)
     theta, guard = plain(crossings.narrow, ask=ask)(step.answers, None, step.s, 0.0, 1.0, False, LEVELS)
-    asked = np.array(step.asked[WATCH])
+    asked = np.array(step.asked[LOOK])
     assert guard == 0 and len(asked) <= looks and f(theta) >= 0.0
     assert theta - asked[asked < theta].max() <= 2.0 * EPS * (T0 + H) / H
+
+
+@pytest.mark.parametrize("sampled", [(), (0,)])
+def test_guards_that_stay_below_zero_are_not_looked_at_again(sampled: tuple[int, ...]) -> None:
+    """Their values are those of the last look, whatever they have become since."""
+    step = Step([Polynomial([-0.37, 1.0]), Polynomial([-2.0, 1.0])], sampled=sampled, far=(1,), old={1: -5.0})
+    check(step)
+    assert step.s.guard_old[1] == step.s.guard_new[1] == -5.0
 
 
 # --- guards without bounds ----------------------------------------------------------------------------------
@@ -242,7 +255,7 @@ def test_a_crossing_is_bracketed_in_few_looks(f, looks: int) -> None:
 def test_guards_without_bounds_are_looked_at_in_five_pieces() -> None:
     step = Step([Polynomial([-1.0, 0.5])], sampled=(0,))
     assert step.first() == (2.0, -1)
-    np.testing.assert_allclose(step.asked[WATCH], [0.2, 0.4, 0.6, 0.8, 1.0], atol=1e-14)
+    np.testing.assert_allclose(step.asked[LOOK], [0.2, 0.4, 0.6, 0.8, 1.0], atol=1e-14)
     assert step.asked[PROJECT] == []
 
 
@@ -262,14 +275,14 @@ def test_a_peak_that_stays_below_zero_leaves_all_as_it_was() -> None:
     step = Step([-Polynomial.fromroots([0.45, 0.55]) - 0.0026, Polynomial([-0.99, 1.0])], sampled=(0,))
     theta, guard = step.first()
     assert guard == 1 and theta == pytest.approx(0.99, abs=1e-12)
-    finer = {round(x, 9) for x in step.asked[WATCH]} - {0.2, 0.4, 0.6, 0.8, 1.0}
+    finer = {round(x, 9) for x in step.asked[LOOK]} - {0.2, 0.4, 0.6, 0.8, 1.0}
     assert {0.25, 0.3, 0.35, 0.45, 0.5, 0.55} <= finer
 
 
 def test_after_a_peak_that_stays_below_zero_the_end_is_where_the_next_step_begins() -> None:
     peak = -Polynomial.fromroots([0.85, 0.95]) - 0.0026
     step = Step([peak], sampled=(0,))
-    assert step.first() == (2.0, -1) and 0.95 in np.round(step.asked[WATCH], 9)
+    assert step.first() == (2.0, -1) and 0.95 in np.round(step.asked[LOOK], 9)
     assert step.s.guard_old[0] == peak(1.0)
 
 
@@ -296,10 +309,13 @@ def test_a_parabola_tells_whether_a_peak_may_be_between(values: tuple, expected:
     assert may is expected or bool(may) is expected
     for place in range(2):
         s = SimpleNamespace(
-            ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0)
-        )
+            ahead=np.full((LEVELS + 3, 2), -1.0), guard_old=np.full(2, -1.0), guard_new=np.full(2, -1.0),
+            open=np.full((LEVELS + 1, 2), SAMPLED),
+        )  # fmt: skip
         s.ahead[LEVELS, place], s.guard_old[place], s.guard_new[place] = before, old, new
         assert bool(plain(crossings.peaks)(s)) is expected
+        s.open[LEVELS, place] = CLEAR  # of guards that have bounds these tell
+        assert not plain(crossings.peaks)(s)
 
 
 # --- back before the first look -----------------------------------------------------------------------------
@@ -351,14 +367,14 @@ def test_what_may_come_back_before_the_first_look(old: float, new: float, early:
         step.s.guard_new[:] = -1.0
         step.s.guard_new[place] = new
         assert bool(plain(crossings.begins_to_cross, ask=ask)(step.answers, None, step.s, 0.2)) is sought
-        assert bool(step.asked[WATCH]) is (-1e-5 < old <= -1e-9)
+        assert bool(step.asked[LOOK]) is (-1e-5 < old <= -1e-9)
 
 
 def test_the_time_to_the_first_look_is_halved_thirty_times() -> None:
     """A guard that begins at zero and only rises is never back: it fires as one that has risen."""
     step = Step([Polynomial([0.0, 1.0])], sampled=(0,), old={0: 1e-10})
     assert step.first() == (2.0, -1)
-    halved = [x for x in step.asked[WATCH] if x < 0.15]
+    halved = [x for x in step.asked[LOOK] if x < 0.15]
     np.testing.assert_allclose(halved, 0.2 * 0.5 ** np.arange(1, 31), rtol=1e-6, atol=1e-15)
 
 
@@ -371,12 +387,12 @@ def test_guards_that_read_forces_are_asked_at_the_ends_of_pieces_alone() -> None
     step = Step([Polynomial([-1.0, 0.5]), arch], sampled=(0,))
     theta, guard = step.first()
     assert guard == 1 and theta == pytest.approx(0.5, abs=1e-12)
-    np.testing.assert_allclose(step.asked[WATCH], [0.2, 0.4, 0.6], atol=1e-14)
+    np.testing.assert_allclose(step.asked[LOOK], [0.2, 0.4, 0.6], atol=1e-14)
     assert len(step.asked[GLANCE]) > 2
     heavy = Step([Polynomial([-0.55, 1.0]), arch], sampled=(0,))
     theta, guard = heavy.first()
     assert guard == 1 and theta == pytest.approx(0.5, abs=1e-12)
-    assert heavy.asked[GLANCE] == [] and len(heavy.asked[WATCH]) > 5
+    assert heavy.asked[GLANCE] == [] and len(heavy.asked[LOOK]) > 5
 
 
 def test_only_guards_that_are_not_clear_or_fire_are_wanted() -> None:
@@ -451,7 +467,7 @@ def finely(f, low: float = 0.4, high: float = 0.6, other: float = -1.0) -> tuple
     for values, at in ((s.ahead[LEVELS], low - width), (s.guard_old, low), (s.guard_new, high)):
         values[:] = other, f(at)
     theta, guard = plain(crossings.look_for_peak, ask=ask)(step.answers, None, step.s, low, high)
-    return step, float(theta), int(guard), step.asked[WATCH]
+    return step, float(theta), int(guard), step.asked[LOOK]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.4, 0.6), (0.2, 0.4), (0.3, 0.66)])
@@ -482,7 +498,7 @@ def test_states_of_looks_inside_a_step_are_those_of_its_path() -> None:
     step = Step([Polynomial([-1.0, 0.5])])
     values = np.zeros(1)
     plain(crossings.watch_at, ask=ask)(step.answers, None, step.s, 0.37, values)
-    assert values[0] == pytest.approx(-1.0 + 0.185, rel=1e-14) and step.asked[WATCH] == [pytest.approx(0.37)]
+    assert values[0] == pytest.approx(-1.0 + 0.185, rel=1e-14) and step.asked[LOOK] == [pytest.approx(0.37)]
     step.s.guard_old[0], step.s.guard_new[0], step.s.open[0, 0] = -5.0, -4.0, CLEAR
     plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.61, True, 0, values)
     assert values[0] == -5.0 and step.asked[GLANCE] == [pytest.approx(0.61)]
@@ -490,5 +506,5 @@ def test_states_of_looks_inside_a_step_are_those_of_its_path() -> None:
     plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.61, True, 0, values)
     assert values[0] == pytest.approx(-1.0 + 0.305, rel=1e-14)
     plain(crossings.glance_at, ask=ask)(step.answers, None, step.s, 0.2, False, 0, values)
-    assert values[0] == pytest.approx(-0.9, rel=1e-14) and step.asked[WATCH][1:] == [pytest.approx(0.2)]
+    assert values[0] == pytest.approx(-0.9, rel=1e-14) and step.asked[LOOK][1:] == [pytest.approx(0.2)]
     assert step.asked[PROJECT] == []

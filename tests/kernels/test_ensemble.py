@@ -29,7 +29,7 @@ def parts(guards: int = 3) -> tuple:
     s = SimpleNamespace(
         y=np.arange(1.0, NQ + NV + 3.0), error=np.zeros(NQ + NV + 2), guard_old=np.zeros(guards),
         guard_new=np.zeros(guards),
-        clock=np.zeros(18), count=np.full(19, 7), k=np.zeros((16, NQ + NV + 2)),
+        clock=np.zeros(20), count=np.full(20, 7), k=np.zeros((16, NQ + NV + 2)),
     )  # fmt: skip
     s.clock[T] = 2.5
     return s, SimpleNamespace(table=owned), control

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sim.kernels.advance import answer
+from sim.kernels.elimination import passes
 from sim.kernels.rows import constraints
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START, address
@@ -234,3 +235,25 @@ def test_a_run_is_that_of_rows_eliminated_all_at_once(name: str, monkeypatch: py
     forces = slice(layout[2], layout[3])
     size = np.abs(ends[1][1][forces]).max()
     np.testing.assert_allclose(ends[0][1][forces], ends[1][1][forces], rtol=0, atol=1e-6 * size)
+
+
+@pytest.mark.fast
+def test_forces_of_rows_are_found_on_the_links_that_they_hold_alone() -> None:
+    """Where nothing stands on other links, what these have is not even looked at."""
+    pinned = chain(8, "type: planar, axis: [0, 1, 0]", floating=True).splitlines()
+    flow, _, _ = settled("\n".join(line for line in pinned if not line.startswith("  pin_") or line[8] < "4"))
+    tables, work, rng = flow.structure.tables, flow.work, np.random.default_rng(4)
+    limit, links = tables.fronts.limit, (tables.links, tables.freedoms, work.links, work.freedoms)
+    rest = (work.rows, work.fronts, work.ids, work.J, limit)
+    assert 0 < np.count_nonzero(limit[1:]) < len(limit) - 1
+    held = (limit > 0)[:, None]
+    F, rhs, found = rng.normal(size=(len(limit), 6)) * held, rng.normal(size=len(tables.rows)), []
+    for every in (1, 0):
+        work.links.F[:] = F if every else np.where(held, F, np.nan)
+        work.freedoms.y[:] = 0.0
+        work.links.B[1:], work.rows.rhs[:], work.rows.force[:] = np.nan, rhs, 0.0
+        plain(passes.inward_along)(*links, *rest, every)
+        plain(passes.outward_along)(*links, *rest, every)
+        found.append(work.rows.force.copy())
+    assert np.abs(found[0]).max() > 0.1
+    np.testing.assert_array_equal(found[1], found[0])

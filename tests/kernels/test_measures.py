@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sim.kernels import motion
-from sim.kernels.motion import AFAR, AHEAD, LANDING, NEAR, SOON
+from sim.kernels.motion import AFAR, AHEAD, LANDING, LONG, NEAR, SOON
 from sim.kernels.scratch import ONE_WORK, ROW_WORK
 from sim.kernels.tables import BLOCK, ONE, table
 from sim.kernels.watched import (
@@ -153,19 +153,22 @@ def test_where_a_step_may_not_end() -> None:
         (0.05, 0.04, 0.0, 1, math.inf),  # no time has passed
         (0.05, 0.05, 0.2, None, math.inf),
         (0.5, 0.5, 0.2, 0, math.inf),
+        (0.505, 0.495, 0.2, 0, math.inf),  # it falls slowly now, if not slowly enough
+        (0.505, 0.496, 0.2, 0, math.inf),
+        (0.0605, 0.06, 0.2, 1, 0.2 * 0.06 / 0.0005),
     ],
 )
 @pytest.mark.parametrize("was", [0, 1])
 def test_how_near_a_singular_position_is(
     before: float, sigma: float, span: float, near: int | None, told: float, was: int
 ) -> None:
-    """Near while it draws nearer, until it is away and goes; the time is that of a straight line."""
-    assert (NEAR, AHEAD, SOON) == (0.1, 2.0, 0.35)
+    """Near while it draws nearer, until it is away and goes, or hardly comes; the time is that of a straight line."""
+    assert (NEAR, AHEAD, SOON, LONG) == (0.1, 2.0, 0.35, 50.0)
     for scale in (1.0, 3.0):
         work = table(ONE_WORK, 1)
         work.widest, work.sigma, work.least, work.settled, work.near = scale, scale * before, scale * sigma, 0.4, was
         assert plain(motion.approach)(work, 0.4 + span) == pytest.approx(told, rel=1e-9)
-        draws_away = near == 0 and sigma >= before
+        draws_away = near == 0 and (sigma >= before or sigma > 50.0 * (before - sigma))
         expected = 1 if near == 1 else (0 if draws_away else was)
         assert (work.near[0], work.sigma[0], work.settled[0]) == (expected, scale * sigma, 0.4 + span)
         assert work.widest[0] == scale

@@ -12,7 +12,7 @@ from sim.kernels.programs import CONSTANT
 from sim.kernels.status import Status
 from sim.kernels.stepper import STEP, T
 from sim.kernels.system import CLEARANCE, WATCH, address
-from sim.kernels.watched import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.watched import CLEAR, FAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 from tests.dynamics.engine import simulator_of
 from tests.support import mechanisms
 from tests.support.interpreted import times
@@ -66,8 +66,9 @@ def check(simulator: sim.Simulator, rng: np.random.Generator, spans: int, narrow
         low = rng.uniform(0.0, 1.0 - width)
         verdicts = looked.verdicts(low, low + width, float(rng.choice([0.0, 0.5, 1.0, rng.uniform()])))
         values = np.array([looked.values(low + share * width) for share in SAMPLES])
-        sound = verdicts == CLEAR
+        sound = np.isin(verdicts, (CLEAR, FAR))
         clear += int(sound.sum())
+        assert np.all(values[:, verdicts == FAR] < 0.0)
         assert np.all(values[:, gap & sound] < GRAZING)
         for g in np.flatnonzero(sound & ~gap):
             signs = np.sign(values[np.abs(values[:, g]) > SHALLOW, g])

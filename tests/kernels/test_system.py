@@ -80,7 +80,7 @@ def _names(numbers: range) -> list[str]:
 
 
 def test_numbers_of_questions_are_all_there_are() -> None:
-    assert len(_names(range(system.QUESTIONS))) == 25
+    assert len(_names(range(system.QUESTIONS))) == 26
     names = [name for name, _, _ in system.fields()]
     assert len(names) == sum(len(whole._fields) for whole in system.WHOLES)
     kinds = {name: (dtype, dimensions) for name, dtype, dimensions in system.fields()}

@@ -261,7 +261,7 @@ def test_a_stepper_has_room_for_a_state_and_its_guards() -> None:
     assert shapes(make_stepper(SIZES, 9)._asdict()) == {
         "y": (32,), "y_new": (32,), "y_work": (32,), "error": (32,), "k": (16, 32), "rows": (512,), "dense": (8, 32),
         "guard_old": (9,), "guard_new": (9,), "guard_mid": (9,), "curve": (480,), "span": (480,), "told": (12,),
-        "ends": (41,), "ahead": (43, 9), "open": (41, 9), "clock": (18,), "count": (19,),
+        "ends": (41,), "ahead": (43, 9), "open": (41, 9), "clock": (20,), "count": (20,),
     }  # fmt: skip
     stepper = make_stepper(SIZES, 9)
     stepper.k[1, 2] = 4.0

@@ -378,7 +378,7 @@ def test_guards_are_positive_where_they_have_fired() -> None:
     guards, tables, work, control, expected = watched()
     values = np.full(8, 9.0)
     guards.value = 8.0
-    plain(observe.guard_values)(tables, work, control, guards, 0.25, False, values)
+    plain(observe.guard_values)(tables, work, control, guards, 0.25, True, values)
     np.testing.assert_allclose(values, expected, rtol=1e-13)
     np.testing.assert_allclose(guards.value, [*expected[:-1], 0.2 - 0.05], rtol=1e-13)
 
@@ -388,7 +388,7 @@ def test_a_glance_looks_at_what_is_not_known_yet() -> None:
     values = np.full(8, math.nan)
     values[[1, 4, 7]] = 5.0
     guards.value = 8.0
-    plain(observe.guard_values)(tables, work, control, guards, 0.25, True, values)
+    plain(observe.guard_values)(tables, work, control, guards, 0.25, False, values)
     known = np.array(expected)
     known[[1, 4, 7]] = 5.0
     np.testing.assert_allclose(values, known, rtol=1e-13)

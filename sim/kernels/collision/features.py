@@ -63,12 +63,11 @@ def tangents_of(n):
 
 
 @kernel
-def tangent_rates(n, n_dot):
-    """Return the derivatives of t1, t2 of a unit normal n that turns by n_dot."""
+def tangent_rates(n, n_dot, t1):
+    """Return the derivatives of t1, t2 of a unit normal n that turns by n_dot; t1: as it is."""
     s = max(1.0 + dot(n, M), 1e-30)
     k = dot(n, M1) / s
     k_dot = (dot(n_dot, M1) - k * dot(n_dot, M)) / s
-    t1, _ = tangents_of(n)
     t1_dot = times(-1.0, beyond(times(k_dot, plus(M, n)), k, n_dot))
     return t1_dot, plus(cross(n_dot, t1), cross(n, t1_dot))
 
@@ -457,7 +456,7 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
             m_dot = times(-1.0, m_dot)
         n = three(point_work.n, k)
         first, other = tangents_of(n)
-        first_dot, other_dot = tangent_rates(n, m_dot)
+        first_dot, other_dot = tangent_rates(n, m_dot, first)
         for i in range(3):
             p_dot[k, i], n_dot[k, i] = moved[i], m_dot[i]
             t1[k, i], t2[k, i] = first[i], other[i]

@@ -52,7 +52,7 @@ from sim.kernels.collision.sides import (
 from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import BALL, CAPSULE, CYLINDER, FACE, LINE, MESH, PLANE, ROUND
 from sim.kernels.status import Status
-from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, three, times
+from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, three, times, unit
 
 POINTS = 8  # most contact points of a pair
 ROOM = 64  # rows of touch_work and point_work that finding them may need
@@ -532,18 +532,40 @@ def points_across(pair, n, s, size, margin, points):
     return spread(count, slack, points.touch_work, points.point_work)
 
 
-@kernel
-def points_within(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
-    """`touching_points` without the distance, which costs most where shapes are apart.  Returns how many there are."""
+@python_kernel
+def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+    """`touching_points` of shapes that are no further apart than `margin`; else no points, and a bound of the distance.
+
+    Most are told apart along the line between their centres or a direction where two kinks meet, which is then the
+    normal; the distance itself costs ten times as much.
+    """
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
         return touching_points(
             shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work
-        )[0]
+        )  # fmt: skip
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     r, size = put_cores(shapes, i, j, pose_work, core_work)
-    n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
-    if s - r > margin:  # they are no nearer than that
-        return 0
+    n, s = across_centres(core_work)
+    if s - r <= margin:
+        n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
+    if s - r > margin:
+        return 0, s - r, n
     pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
-    return points_from(pair, n, s - r, r, size, margin, points, core_work)[0]
+    return points_from(pair, n, s - r, r, size, margin, points, core_work)
+
+
+@kernel
+def across_centres(core):
+    """Direction from one centre to the other and s there: of a mesh, of a box that holds it."""
+    c = three(core, 0)
+    if dot(c, c) == 0.0:
+        return (0.0, 0.0, 0.0), -math.inf
+    n = unit(c)
+    return n, width_across(core, n, 0.0)
+
+
+@kernel
+def points_within(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
+    """Return how many points `points_nearby` finds."""
+    return points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work)[0]

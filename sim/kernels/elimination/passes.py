@@ -7,13 +7,17 @@ from sim.kernels.jit import inlined, kernel
 
 
 @kernel
-def inward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J):
-    """`inward` with the rows' right-hand sides in rhs, which it uses up."""
+def inward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J, limit, every):
+    """`inward` with the rows' right-hand sides in rhs, which it uses up.
+
+    limit: `fronts.limit`.  every: 0 where nothing stands on links that no row begins at or below.
+    """
     for b in range(links.parent.size - 1, 0, -1):
-        answer_rows_of(b, front_work.first[b], front_work.end[b], row_work, ids, J, link_work.F)
-        inward_at(b, links, freedoms, link_work, freedom_work)
-        if front_work.pending[b] > 0:
-            shift_rows(links.v[b], links.nv[b], b, front_work, freedom_work.y, ids, J, row_work)
+        if every or limit[b] > 0:
+            answer_rows_of(b, front_work.first[b], front_work.end[b], row_work, ids, J, link_work.F)
+            inward_at(b, links, freedoms, link_work, freedom_work)
+            if front_work.pending[b] > 0:
+                shift_rows(links.v[b], links.nv[b], b, front_work, freedom_work.y, ids, J, row_work)
         if links.parent[b] == 0:
             answer_rows_of(0, front_work.rim_first[b], front_work.rim_end[b], row_work, ids, J, link_work.F)
     answer_rows_of(0, front_work.rim_first[0], front_work.rim_end[0], row_work, ids, J, link_work.F)
@@ -44,17 +48,21 @@ def shift_rows(k, count, b, front_work, y, ids, J, row_work):
 
 
 @kernel
-def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J):
-    """`outward` with the forces of the rows that act; those of others are left as `eliminate_along` set them."""
+def outward_along(links, freedoms, link_work, freedom_work, row_work, front_work, ids, J, limit, every):
+    """`outward` with the forces of the rows that act; those of others are left as `eliminate_along` set them.
+
+    limit: `fronts.limit`.  every: 0 where no motion is wanted, of links that no row begins at or below.
+    """
     parent = links.parent
     for b in range(parent.size):
         if parent[b] == 0 or b == 0:
             forces_of(0, front_work.rim_first[b], front_work.rim_end[b], link_work.B, ids, J, row_work)
     for b in range(1, parent.size):
-        if front_work.pending[b] > 0:
-            push_freedoms(links.v[b], links.nv[b], b, front_work, row_work, ids, J, freedom_work.y)
-        outward_at(b, links, freedoms, link_work, freedom_work)
-        forces_of(b, front_work.first[b], front_work.end[b], link_work.B, ids, J, row_work)
+        if every or limit[b] > 0:
+            if front_work.pending[b] > 0:
+                push_freedoms(links.v[b], links.nv[b], b, front_work, row_work, ids, J, freedom_work.y)
+            outward_at(b, links, freedoms, link_work, freedom_work)
+            forces_of(b, front_work.first[b], front_work.end[b], link_work.B, ids, J, row_work)
 
 
 @inlined

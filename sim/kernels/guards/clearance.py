@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from sim.kernels.collision.broad import apart, ball_about, smaller_ball
 from sim.kernels.collision.features import speed_at
-from sim.kernels.collision.narrow import touching_points
+from sim.kernels.collision.narrow import points_nearby
 from sim.kernels.collision.separation import axis_of, ball_of
 from sim.kernels.guards.spans import (
     Stretch,
@@ -34,7 +34,7 @@ from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
 from sim.kernels.unilateral.contact_system import MARGIN, has_one_point, is_closed_pair, open_gap_of
 from sim.kernels.vectors import cross, dot, length, minus, outward_axes, three, unit
-from sim.kernels.watched import CLEAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.watched import CLEAR, FAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 
 # How deep [m] two shapes may go into each other and part again without being seen.  Smaller: shapes that roll or slide
 # along each other at no distance are looked at in ever shorter spans.  Larger: grazing collisions are missed.
@@ -43,7 +43,7 @@ GRAZING = 5e-7
 
 @entry
 def clearance(question, system, t, a, b):
-    """Answer CLEAR_GAPS: tell of each gap whether it is clear within a span; links are placed.  Returns a status."""
+    """Answer CLEAR_GAPS: verdict on each gap within a span; links are placed.  Returns a status."""
     tables, _, work, guards = unpack(system)
     n = tables.one.nq[0] + tables.one.nv[0] + 2
     span, told = vector(a, 15 * n), vector(b, SPAN_HEADER + guards.table.kind.size)
@@ -52,8 +52,7 @@ def clearance(question, system, t, a, b):
         if verdict[g] == WITHIN and guards.table.kind[g] == GUARD_GAP:
             m = guards.table.owner[g]
             stretch = Stretch(span, told[SPAN_SECONDS], told[SPAN_AT])
-            keeps = keep_apart(tables, work, m, guards.table.allowed[g], stretch)
-            verdict[g] = CLEAR if keeps else WITHIN
+            verdict[g] = keep_apart(tables, work, m, guards.table.allowed[g], stretch)
     return Status.OK
 
 
@@ -68,7 +67,7 @@ class Near(NamedTuple):
 
 @spliced
 def keep_apart(tables, work, m, allowed, stretch):
-    """Tell whether two shapes, or what of them is open, keep apart through the span."""
+    """Verdict on two shapes, or on what of them is open: whether they keep apart through the span."""
     return keep_apart_in(
         m, allowed, tables.meetings, tables.shapes, tables.hulls, stretch, moving_of(tables, work), work.touches,
         Near(work.near, work.near_points, work.near_poses, work.near_cores),
@@ -81,40 +80,64 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
     i, j = meetings.a[m], meetings.b[m]
     a, b = shapes.link[i], shapes.link[j]
     before, after = stretch.at * stretch.seconds, (1.0 - stretch.at) * stretch.seconds
-    ahead, least = max(before, after), -allowed - GRAZING
+    ahead = max(before, after)
     link_work, pose_work, x, R = moving.link_work, near.pose_work, moving.link_work.x, moving.link_work.R
     far = apart(shapes, i, j, x, R, pose_work)
     c_a, c_b = three(pose_work, 0), three(pose_work, 1)
     fastest = centre_speed(shapes, i, link_work, moving.span_work, c_a)
     fastest += centre_speed(shapes, j, link_work, moving.span_work, c_b)
-    if far - ahead * fastest > least:
-        return True
-    if is_closed_pair(touches, m):
-        if has_one_point(shapes, i, j):
-            return True
+    verdict = verdict_of_gap(far - ahead * fastest, allowed)
+    if verdict == FAR:
+        return FAR
+    if is_closed_pair(touches, m):  # whose points may leave their features: values tell
+        if verdict == CLEAR or has_one_point(shapes, i, j):
+            return CLEAR
         gap = open_gap_of(
             m, meetings, shapes, hulls, link_work, touches, near.touch_work, near.point_work, pose_work, near.core_work
         )
         n = closed_normal(touches, m, R)
         fall = rolling_speed(shapes, i, j, n, c_a, c_b, stretch, moving, pose_work)
-        return gap - ahead * fall > least
+        return CLEAR if gap - ahead * fall > -allowed - GRAZING else WITHIN
     meet = common_link(moving.links, a, b)
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
         n = unit(minus(c_b, c_a))
         r0, r1, _, _ = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, ahead, moving)
-        if far + min(0.0, -before * r1, after * r0) > least:
-            return True
-        if has_one_point(shapes, i, j):  # that was all of them
-            return False
+        verdict = verdict_of_gap(far + min(0.0, -before * r1, after * r0), allowed)
+        if verdict != WITHIN or has_one_point(shapes, i, j):  # that was all of them
+            return verdict
     margin = MARGIN * smaller_ball(shapes, i, j)
-    _, gap, n = touching_points(
+    _, gap, n = points_nearby(
         shapes, hulls, i, j, x, R, margin, near.touch_work, near.point_work, pose_work, near.core_work
     )  # fmt: skip
-    r0, r1, off_a, off_b = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, ahead, moving)
-    turning = reach_rate(shapes, i, 0, n, meet, off_a, ahead, link_work, pose_work)
-    turning += reach_rate(shapes, j, 1, n, meet, off_b, ahead, link_work, pose_work)
-    r0, r1 = r0 - turning, r1 + turning
-    return gap + min(0.0, -before * r1, after * r0) > least
+    turned = moving.span_work.spin[a] * ball_about(shapes, i) + moving.span_work.spin[b] * ball_about(shapes, j)
+    if verdict_of_gap(gap - ahead * (fastest + turned), allowed) == FAR:
+        return FAR
+    return verdict_of_gap(gap + falls_by(shapes, i, j, n, stretch, moving, pose_work), allowed)
+
+
+@kernel
+def verdict_of_gap(least, allowed):
+    """Verdict on a gap that stays above `least` [m]; allowed: how far below zero it may be."""
+    if least > GRAZING - allowed:
+        return FAR
+    return CLEAR if least > -allowed - GRAZING else WITHIN
+
+
+@kernel
+def falls_by(shapes, i, j, n, stretch, moving, pose):
+    """Bound of how far the width of the gap across n falls within the span from what it is at the place of reference.
+
+    Zero or less [m].
+    """
+    a, b = shapes.link[i], shapes.link[j]
+    before, after = stretch.at * stretch.seconds, (1.0 - stretch.at) * stretch.seconds
+    ahead, meet = max(before, after), common_link(moving.links, a, b)
+    r0, r1, off_a, off_b = centre_rates(
+        n, three(pose, 0), three(pose, 1), a, b, meet, stretch.curve, ahead, moving
+    )  # fmt: skip
+    turning = reach_rate(shapes, i, 0, n, meet, off_a, ahead, moving.link_work, pose)
+    turning += reach_rate(shapes, j, 1, n, meet, off_b, ahead, moving.link_work, pose)
+    return min(0.0, -before * (r1 + turning), after * (r0 - turning))
 
 
 @kernel

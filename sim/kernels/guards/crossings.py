@@ -11,8 +11,8 @@ from sim.kernels.guards.curves import curve_of, restrict
 from sim.kernels.integrators.integrate import interpolate
 from sim.kernels.jit import driver, kernel, spliced
 from sim.kernels.stepper import LOOKS, STEP, T
-from sim.kernels.system import CLEARANCE, GLANCE, PROJECT, WATCH, ask
-from sim.kernels.watched import LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.system import CLEARANCE, GLANCE, LOOK, PROJECT, ask
+from sim.kernels.watched import FAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
 
 # A guard that starts nearer to zero than this has just fired, and may do so again before the first sample; halvings
 # of the time to that sample in which it is looked for.
@@ -80,7 +80,7 @@ def first_crossing(answers, system, stepper):
             interpolate(stepper.y, stepper.dense, high, stepper.y_work)
         else:
             copy_numbers(stepper.y_new, stepper.y_work)
-        ask(answers, WATCH, system, t + high * h, stepper.y_work, new)
+        look_near(answers, system, stepper, t + high * h, new)
         if sampled > 0:
             if piece == 1:  # even where another guard crosses: it may do so later
                 low, high, sought = sought_back(answers, system, stepper, high)
@@ -194,7 +194,23 @@ def glance(answers, system, stepper, t, light, row, values_out):
     """See `glance_at`; of the state in y_work."""
     if light:
         want(stepper.open[row], stepper.guard_old, stepper.guard_new, values_out)
-    ask(answers, GLANCE if light else WATCH, system, t, stepper.y_work, values_out)
+        ask(answers, GLANCE, system, t, stepper.y_work, values_out)
+    else:
+        look_near(answers, system, stepper, t, values_out)
+
+
+@spliced
+def look_near(answers, system, stepper, t, values_out):
+    """Values of all guards of the state in y_work; those that are far through all of the step keep what they had."""
+    want_near(stepper.open[LEVELS], stepper.guard_old, values_out)
+    ask(answers, LOOK, system, t, stepper.y_work, values_out)
+
+
+@kernel
+def want_near(verdicts, old, values_out):
+    """Put not-a-number where a value is wanted, and an older one where it stays below zero."""
+    for g in range(verdicts.size):
+        values_out[g] = old[g] if verdicts[g] == FAR else math.nan
 
 
 @kernel
@@ -238,7 +254,7 @@ def peaks(stepper):
     peak = False
     for g in range(old.size):
         bend = before[g] - 2.0 * old[g] + new[g]
-        if before[g] < 0.0 and old[g] < 0.0 and new[g] < 0.0 and bend < 0.0:
+        if stepper.open[LEVELS, g] == SAMPLED and before[g] < 0.0 and old[g] < 0.0 and new[g] < 0.0 and bend < 0.0:
             rise = 0.5 * (new[g] - before[g])
             at = -rise / bend
             peak = peak or (abs(at) < 1.0 and old[g] - 0.5 * rise * rise / bend - LEEWAY * bend >= 0.0)
@@ -332,7 +348,7 @@ def begins_to_cross(answers, system, stepper, high):
 def watch_at(answers, system, stepper, theta, values_out):
     """Values of all guards inside the last step, on states that are not brought to the constraints."""
     interpolate(stepper.y, stepper.dense, theta, stepper.y_work)
-    ask(answers, WATCH, system, stepper.clock[T] + theta * stepper.clock[STEP], stepper.y_work, values_out)
+    look_near(answers, system, stepper, stepper.clock[T] + theta * stepper.clock[STEP], values_out)
 
 
 @spliced

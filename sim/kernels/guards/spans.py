@@ -381,6 +381,8 @@ def loop_ranges(
     """Intervals of coordinates and rates of loop joints; not-a-number where there is no bound."""
     ahead, span = max(before, after), moving.span_work
     for n in range(blocks.a.size):
+        if blocks.freedoms[n] == 0:
+            continue
         c, a, b = blocks.column[n], blocks.a[n], blocks.b[n]
         place, w, u = three(block_work.p_WM, n), length(three(block_work.w_FM, n)), length(three(block_work.u, n))
         meet = common_link(moving.links, a, b)

@@ -8,9 +8,10 @@ Costs are counts of evaluations and of operations, never a clock: the same scene
 
 Places in `clock`.  RADIUS: that rate [1/s].  WINDOW, WINDOW_COST: since when the present method is
 measured [s], and what it has cost since.  EXPLICIT_COST: of a second, before Radau IIA took over.  SPENT: since
-the method last changed.  RETRY: what explicit steps have to cost first, after a vain trial.
+the method last changed.  RETRY: what explicit steps have to cost first, after a vain trial.  MET: that rate where steps
+were first beyond the edge.
 In `count`.  AUTO: 1 where the method is left open.  STIFF, CALM: steps beyond the edge, and within it
-since.  TRIAL: implicit steps in the window.  FAILURES: vain trials.
+since.  TRIAL: implicit steps in the window.  FAILURES: vain trials.  PAID: 1 where one was not in vain.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from sim.kernels.stepper import (
     FAILURES,
     FOLLOWS,
     H_BEFORE,
+    MET,
     METHOD,
+    PAID,
     RADIUS,
     RETRY,
     SPENT,
@@ -41,8 +44,15 @@ from sim.kernels.stepper import (
 # Smaller: vain trials in motion that is merely quick.  Larger: stiff oscillations are not seen.
 EDGE, STABLE = 4.5, 6.1
 SUSPECT, RELIEVED = 15, 6  # steps beyond the edge that make a scene stiff; steps within it that clear it
+KNOWN = 3  # of the former, where Radau IIA has paid before
+# Ratio of rates at the edge that are those of one stiff direction: where sliding begins and ends, the rate at which
+# friction turns grows without end, and implicit steps would be as short as explicit ones.
+ALIKE = 2.0
 STEP_COST = 12.0  # evaluations of an explicit step
 SETTLING, WATCHED = 6, 10  # implicit steps before they are measured; that are measured
+# Implicit steps after which those but the first are measured for once, and of what stability would ask the most that
+# they may cost: more where each needs a new Jacobian.
+EARLY, DEAR = 4, 2.0
 WAIT = 20.0  # costs of a vain trial that explicit steps go on for, doubled with each
 EASY = 0.6  # share of the implicit cost below which stability would allow explicit steps again
 
@@ -84,6 +94,10 @@ def watch_explicit(stepper, t, h):
     """Tell whether Radau IIA is to be tried from t, the end of an explicit step."""
     clock, count = stepper.clock, stepper.count
     if h * clock[RADIUS] > EDGE:
+        if count[STIFF] > 0 and not clock[MET] <= ALIKE * clock[RADIUS] <= ALIKE**2 * clock[MET]:
+            count[STIFF], clock[WINDOW], clock[WINDOW_COST] = 0, t, 0.0
+        if count[STIFF] == 0:
+            clock[MET] = clock[RADIUS]
         count[STIFF] += 1
         count[CALM] = 0
     else:
@@ -92,7 +106,8 @@ def watch_explicit(stepper, t, h):
             count[STIFF] = 0
     if count[STIFF] == 0:
         clock[WINDOW], clock[WINDOW_COST] = t, 0.0
-    if count[STIFF] < SUSPECT or clock[SPENT] < clock[RETRY] or not t > clock[WINDOW]:
+    enough = KNOWN if count[PAID] == 1 else SUSPECT
+    if count[STIFF] < enough or clock[SPENT] < clock[RETRY] or not t > clock[WINDOW]:
         return False
     clock[EXPLICIT_COST] = clock[WINDOW_COST] / (t - clock[WINDOW])
     return True
@@ -103,18 +118,20 @@ def watch_implicit(stepper, t):
     """Tell whether explicit steps are to go on from t, the end of an implicit step."""
     clock, count = stepper.clock, stepper.count
     count[TRIAL] += 1
-    if count[TRIAL] == SETTLING:
+    early = count[TRIAL] == EARLY
+    if count[TRIAL] == 1 or count[TRIAL] == SETTLING:
         clock[WINDOW], clock[WINDOW_COST] = t, 0.0
-    if count[TRIAL] < SETTLING + WATCHED or not t > clock[WINDOW]:
+    if (count[TRIAL] < SETTLING + WATCHED and not early) or not t > clock[WINDOW]:
         return False
-    cost = clock[WINDOW_COST] / (t - clock[WINDOW])
-    first = clock[RETRY] >= 0.0
-    if first and cost > clock[EXPLICIT_COST]:
+    cost, stable = clock[WINDOW_COST] / (t - clock[WINDOW]), STEP_COST * clock[RADIUS] / STABLE
+    if (early and cost > DEAR * stable) or (not early and clock[RETRY] >= 0.0 and cost > clock[EXPLICIT_COST]):
         count[FAILURES] = min(count[FAILURES] + 1, 20)
         clock[RETRY] = WAIT * clock[SPENT] * 2.0 ** (count[FAILURES] - 1)
         return True
-    clock[RETRY] = -1.0
-    if STEP_COST * clock[RADIUS] / STABLE < EASY * cost:
+    if early:
+        return False
+    clock[RETRY], count[PAID] = -1.0, 1
+    if stable < EASY * cost:
         clock[RETRY], count[FAILURES] = 0.0, 0
         return True
     count[TRIAL] = SETTLING

@@ -27,7 +27,7 @@ SLOW = 1e-3
 
 @python_kernel
 def block_frames(blocks, link_work, block_work):
-    """Joint frames of every loop and their relative motion, into block_work.
+    """Joint frames of every loop and their relative motion, into block_work; points of contact are placed elsewhere.
 
     M of what rolls is the lowest point, and F stands under it on a ground that is round.
     """
@@ -37,6 +37,8 @@ def block_frames(blocks, link_work, block_work):
     a_links, b_links = blocks.a, blocks.b
     p_aF, R_aF, p_bM, R_bM = blocks.p_aF, blocks.R_aF, blocks.p_bM, blocks.R_bM
     for n in range(a_links.size):
+        if blocks.touch[n] >= 0:
+            continue
         a, b = a_links[n], b_links[n]
         A = (R[a, 0], R[a, 1], R[a, 2], R[a, 3], R[a, 4], R[a, 5], R[a, 6], R[a, 7], R[a, 8])
         B = (R[b, 0], R[b, 1], R[b, 2], R[b, 3], R[b, 4], R[b, 5], R[b, 6], R[b, 7], R[b, 8])

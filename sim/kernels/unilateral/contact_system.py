@@ -10,8 +10,8 @@ import math
 from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
-from sim.kernels.collision.narrow import touching_points
-from sim.kernels.dynamics import free_response, go_inward, solve_loops
+from sim.kernels.collision.narrow import points_nearby
+from sim.kernels.dynamics import forces_of_rows, free_response, solve_loops
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.rows.touches import (
@@ -89,14 +89,14 @@ def open_gap(m, tables, work):
 def open_gap_of(
     m, meetings, shapes, hulls, link_work, touches, near_work, near_point_work, pose_work, core_work
 ):  # fmt: skip
-    """See `open_gap`; of shapes far from each other it is a bound."""
+    """See `open_gap`; of shapes that are further from each other than their margin it is a bound."""
     far = apart(shapes, meetings.a[m], meetings.b[m], link_work.x, link_work.R, pose_work)
     margin = MARGIN * smaller_ball(shapes, meetings.a[m], meetings.b[m])
     if far > margin:
         return far
     if has_one_point(shapes, meetings.a[m], meetings.b[m]):  # whose gap that is
         return margin if is_closed_pair(touches, m) else far
-    count, s, _ = touching_points(
+    count, s, _ = points_nearby(
         shapes, hulls, meetings.a[m], meetings.b[m], link_work.x, link_work.R, margin, near_work, near_point_work,
         pose_work, core_work,
     )  # fmt: skip
@@ -228,14 +228,11 @@ def collect_column(touches, blocks, row_work, column, S_out):
 @driver
 def lone_friction(system, k):
     """Forces of rows to the friction of a unit normal force at sliding point k, and nothing else."""
-    tables, _, work, _ = unpack(system)
+    _, _, work, _ = unpack(system)
     for r in range(work.rows.rhs.size):
         work.rows.rhs[r] = work.rows.force[r] = 0.0
-    for i in range(work.freedoms.y.size):
-        work.freedoms.y[i] = 0.0
     for b in range(work.links.F.shape[0]):
         for i in range(6):
             work.links.F[b, i] = 0.0
     rub(work.touches, k, -1.0, work.links, work.points, work.links.F)  # F is what links need, not what they get
-    go_inward(tables, work)
-    solve_loops(system)
+    forces_of_rows(system)
