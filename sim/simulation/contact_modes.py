@@ -39,6 +39,7 @@ from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
 from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.finding import closed_points, meetings
+from sim.mechanism.kept_structures import Joined, KeptStructures
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
@@ -106,6 +107,7 @@ class ContactModes:
     def __init__(self, model: Model):
         self.model = model
         self.state = Contacts([rule.active for rule in model.scene.contacts])
+        self.structures = KeptStructures()
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
@@ -149,12 +151,11 @@ class ContactModes:
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
             return out
-        bare = _with(now, (), rules)
+        bare = self._without(flow, now, rules)
         closed, gaps = closed_points(bare.mechanism, rules)
         stops, more = at_stops(bare.mechanism)
         rough = with_friction(bare.mechanism)
         law: list[Point] = [*closed, *stops, *rough]
-        flow.take(bare, bare.v)
         flow.rub(np.zeros(len(self.model.columns)))
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
         pressed = len(closed) + len(stops)  # friction gives no impulses
@@ -165,7 +166,9 @@ class ContactModes:
             self._keep((), out)
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
-        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        full = self._kept(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        full.mechanism = self.structures.mechanism(full.structure, flow.control, flow.t)
+        full.mechanism.update(full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
@@ -193,7 +196,7 @@ class ContactModes:
             bounds, friction = active_bounds(bare.mechanism, bounded), friction_of_moving(self.model, bounded)
             crooked, turn = None, 0
             while closed is not crooked:
-                flow.take(_with(bare, tuple(closed), rules, bounds), v)
+                flow.take(self._kept(bare, tuple(closed), rules, bounds), v)
                 flow.rub(friction)
                 if any(touch.mode == SLOW_SLIP for touch in closed):
                     flow.observe()
@@ -209,6 +212,24 @@ class ContactModes:
                 break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _kept(
+        self, now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], bounds: tuple[ActiveBound, ...] = ()
+    ) -> Instant:  # fmt: skip
+        """Return an instant with these closed points, pairs that may touch and freedoms that are held, not looked at.
+
+        Its tables are those of an older structure with the same rows, which nothing may be asked of any more.
+        """
+        joined = Joined(now.model, now.frames, now.active, now.structure.carrier)
+        return replace(now, structure=self.structures.of(joined, touches, rules, bounds, now.structure))
+
+    def _without(self, flow: Flow, now: Instant, rules: Mapping[int, int]) -> Instant:
+        """Let the flow take over the structure in which nothing touches or is held, and return it as it is now."""
+        bare = self._kept(now, (), rules)
+        flow.take(bare, bare.v)
+        here = flow.mechanism
+        work = here.work._replace(coordinate=here.work.coordinate.copy())  # which structures share
+        return replace(bare, mechanism=Mechanism(now.model, bare.structure, work, flow.control, flow.t))
 
     def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
         """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -64,7 +65,8 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
-from sim.mechanism.workspace import make_stepper, make_work, stepping_work, with_scratch
+from sim.mechanism.workspace import make_stepper, stepping_work, with_scratch
+from sim.simulation.laid_out import MOST, SHARED, LaidOut
 from sim.simulation.record_rows import Rows
 from sim.simulation.schedule import Scheduler
 from sim.simulation.simulation_error import SimulationError, entangled
@@ -116,29 +118,51 @@ class Flow:
         self.room = max(ROOM, EACH * len(model.solids))  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
-        self._share_work(structure)
-        self.stepper: Stepper = make_stepper(structure.sizes, len(self.guards.table))
+        self.stepper: Stepper = make_stepper(structure.sizes, 0)
+        self._laid_out: OrderedDict[int, LaidOut] = OrderedDict()
+        self._lay_out(structure)
         self.pushes: list[Push] = []
 
-    def _share_work(self, structure: Structure) -> None:
-        """Make scratch for a structure; arrays that controllers look at stay the same."""
-        old = self.work
+    def _lay_out(self, structure: Structure) -> None:
+        """Have scratch, integrator and guards of a structure; arrays that controllers look at stay the same."""
         self.rows.fit(structure)
-        new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
-            getattr(old, name)[:] = 0.0
-        self.work = new._replace(
-            coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies,
-            stepped=old.stepped,
-        )  # fmt: skip
+            getattr(self.work, name)[:] = 0.0
         self.work.stepped.before[0] = 0
-        self.structure = structure
+        kept = min(self._kept_guards(), len(self.guards.table))
+        conditions, one = self.guards.table[:kept].copy(), self._memory_of(structure)
+        one.guards[:kept] = conditions
+        self.work, self.stepper, self.structure, self._one = one.work, one.stepper, structure, one
+        self.guards = self.guards._replace(table=one.guards)
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
-        self._system: System | None = None
+        self._system = one.system
+
+    def _memory_of(self, structure: Structure) -> LaidOut:
+        """Return the memory for a structure, as new; that of structures that change with contacts is kept."""
+        one = self._laid_out.pop(id(structure.tables), None)
+        if one is not None:
+            one.as_new()
+            one.guards[:] = 0
+        else:
+            shared = {name: getattr(self.work, name) for name in SHARED}
+            one = LaidOut.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
+        if self.contacts is not None and not self.time_stepping:
+            self._laid_out[id(structure.tables)] = one
+            if len(self._laid_out) > MOST:
+                self._laid_out.popitem(last=False)
+        return one
 
     def _kept_guards(self) -> int:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
         return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops) + len(self.rough))
+
+    def _count_guards(self, structure: Structure) -> int:
+        """Return how many guards there are: one for each meeting, two for each closed point and hold, after others.
+
+        Time steps look for contacts by themselves.
+        """
+        closed = len(structure.touches) + len(structure.bounds)
+        return self._kept_guards() + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
 
     def begin(self, q: np.ndarray, v: np.ndarray, scheduler: Scheduler) -> None:
         """Set the first state and the integrator's settings."""
@@ -270,6 +294,7 @@ class Flow:
             now[:] = then
         self.mechanism = Mechanism(self.model, self.structure, self.work, self.control, self.t)
         self._system = None
+        self._laid_out.clear()
         numbers = self.numbers()
         if any(not np.array_equal(array, numbers[name]) for name, array in state.tables.items()):
             self.work.one.intact[0] = 0
@@ -311,6 +336,8 @@ class Flow:
         """What the integrator is handed; the kernels that answer it are compiled, or loaded, when first asked for."""
         if self._system is None:
             self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
+            if self.work is self._one.work:
+                self._one.system = self._system
         return self._system
 
     def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
@@ -443,33 +470,16 @@ class Flow:
         old = self.stepper
         self.frames, self.active = after.frames, after.active
         if after.structure is not self.structure:
-            self._share_work(after.structure)
-            self._make_room_for_guards(after.structure)
-            new = make_stepper(after.structure.sizes, len(self.guards.table))
-            new.clock[:], new.count[:] = old.clock, old.count
-            new.y[-2:] = old.y[-2:]
-            self.stepper = new
-            self._use(int(new.count[METHOD]))
+            clock, count, energies = old.clock.copy(), old.count.copy(), old.y[-2:].copy()
+            self._lay_out(after.structure)
+            new = self.stepper
+            new.clock[:], new.count[:], new.y[-2:] = clock, count, energies
+            self._use(int(count[METHOD]))
         self._put(after.q, v)
         self.update()
         loops = np.isin(self.model.columns.joint, list(after.structure.loops))
         self.control.turn[loops] = self.work.coordinate[loops]
         self._engage()
-
-    def _make_room_for_guards(self, structure: Structure) -> None:
-        """Have a guard for each meeting, two for each closed point and each hold, behind those that are always there.
-
-        Time steps look for contacts by themselves.
-        """
-        kept = self._kept_guards()
-        closed = len(structure.touches) + len(structure.bounds)
-        count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
-        if len(self.guards.table) != count:
-            new = table(GUARD, count)
-            kept = min(kept, len(self.guards.table))
-            new[:kept] = self.guards.table[:kept]
-            self.guards = self.guards._replace(table=new)
-            self._system = None
 
     def arm(self, scheduler: Scheduler) -> None:
         """Set which guards are watched, and in which direction."""
