@@ -122,13 +122,16 @@ def rows_across(d: np.ndarray, which: Sequence[int]) -> np.ndarray:
 
 
 def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
-    """Return which share (count,) of its mobility each of the first rows has left when all others are held."""
+    """Return which share (count,) of its mobility each of the first rows has left when all others are held.
+
+    None where nothing moves it but roundoff, as across the plane in which all that there is moves.
+    """
     A = rows @ G @ rows.T
-    out = np.zeros(count)
+    out, least = np.zeros(count), max(CUT * float(G.diagonal().max(initial=0.0)), 1e-300)
     for r in range(count):
         others = np.delete(np.arange(len(rows)), r)
         left = A[r, r] - A[r, others] @ np.linalg.lstsq(A[np.ix_(others, others)], A[others, r], rcond=CUT)[0]
-        out[r] = left / max(A[r, r], 1e-300)
+        out[r] = left / max(A[r, r], least)
     return out
 
 
