@@ -121,6 +121,12 @@ def _contacts(name: str, rounds: int) -> Iterator[Result]:
     return contacts.measure(name, rounds)
 
 
+def _events(name: str, rounds: int) -> Iterator[Result]:
+    from bench import events
+
+    return events.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -209,6 +215,21 @@ BENCHMARKS = {
     },
     "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
     "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
+    "events.decisions": Benchmark(
+        "what a decision on contacts takes in five scenes, and which part of it what", _events, 3
+    ),
+    **{
+        f"events.{scene}": Benchmark(f"the same of {scene} in event mode", _events, 1)
+        for scene in (
+            "woodpecker",
+            "rocking_block",
+            "table",
+            "slider_crank_clearance",
+            "high_bar_dismount",
+            "figure_falls",
+            "figure_stands",
+        )
+    },
     "bicycle": Benchmark(
         "the IFToMM library's uncontrolled bicycle, 20 s with the energy kept to a thousandth of a per cent",
         _bicycle,

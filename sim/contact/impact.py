@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sim.contact.by_kernels import polish, solve_contacts
 from sim.contact.contact_problem import ContactProblem, impact
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import polish, solve_contacts
 
 # Energy [share of what the contacts can reach] that counts as none.
 NO_ENERGY = 1e-12

@@ -14,8 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from sim.kernels.answers import system_of
+from sim.kernels.looking import look_around
 from sim.kernels.scratch import Work
-from sim.kernels.tables import Control
+from sim.kernels.system import System, address
+from sim.kernels.tables import Control, table
+from sim.kernels.watched import GUARD, Guards
 from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
 from sim.mechanism.mechanism import Mechanism
@@ -42,13 +46,23 @@ class Joined:
         return same and np.array_equal(self.carrier, other.carrier)
 
 
+@dataclass(frozen=True)
+class Scratch:
+    """Scratch of a structure, and all that its system knows the addresses of."""
+
+    structure: Structure
+    work: Work
+    guards: Guards
+    system: System
+
+
 class KeptStructures:
     """The structures of one set of joints that were asked for, by what acts in them."""
 
     def __init__(self) -> None:
         self._joined: Joined | None = None
         self._kept: OrderedDict[tuple[Any, ...], Structure] = OrderedDict()
-        self._scratch: dict[int, tuple[Structure, Work]] = {}  # by the tables that it is for
+        self._scratch: dict[int, Scratch] = {}  # by the tables that it is for
 
     def of(
         self, joined: Joined, touches: Sequence[Touch] = (), rules: Mapping[int, int] | None = None,
@@ -83,17 +97,20 @@ class KeptStructures:
             self._scratch.pop(id(gone.tables), None)
         return new
 
-    def mechanism(self, structure: Structure, control: Control, t: float) -> Mechanism:
-        """Return a structure, as asked for last, with scratch that is its own: to be looked at beside what moves."""
+    def look(self, structure: Structure, control: Control, t: float, q: np.ndarray, v: np.ndarray) -> Mechanism:
+        """Return a structure, as asked for last, looked at in scratch of its own, beside what moves."""
         tables = structure.tables
-        _, work = self._scratch.get(id(tables), (structure, None))
-        if work is None:
+        own = self._scratch.get(id(tables))
+        if own is None:
             work = make_work(tables, structure.sizes)
-            self._scratch[id(tables)] = structure, work
+            nothing = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(7, np.int64))
+            own = Scratch(structure, work, nothing, system_of(tables, control, work, nothing))
+            self._scratch[id(tables)] = own
         elif len(tables.touches):
-            work.touches[:] = tables.touches
-            work.points.start[:] = tables.touches.slip_W
-        return Mechanism(structure.tree.model, structure, work, control, t)
+            own.work.touches[:] = tables.touches
+            own.work.points.start[:] = tables.touches.slip_W
+        look_around(address(own.system.places), t, q, v)
+        return Mechanism(structure.tree.model, structure, own.work, control, t)
 
 
 def _write(structure: Structure) -> None:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.assembly.constraint_diagnostics import slips_by_choice
-from sim.contact.analytic_centre import AnalyticCentre, centred, fully_held
+from sim.contact.analytic_centre import AnalyticCentre
+from sim.contact.by_kernels import centred, fully_held, polish, solve_contacts
 from sim.contact.contact_problem import acceleration, first
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
 from sim.contact.slip_directions import NOWHERE, along, let_slip_slowly, movable, rows_across, straighten_slow_slip
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import polish, solve_contacts
 from sim.contact.stops import (
     Bounded,
     Point,
@@ -38,11 +38,12 @@ from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
 from sim.mechanism.active_bound import ActiveBound, key_of
-from sim.mechanism.finding import closed_points, meetings
+from sim.mechanism.finding import Found, closed_points, meetings
 from sim.mechanism.kept_structures import Joined, KeptStructures
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
+from sim.mechanism.tree import Tree
 from sim.simulation.not_finite import NotFinite
 from sim.simulation.structure_changes import Instant
 
@@ -107,7 +108,9 @@ class ContactModes:
     def __init__(self, model: Model):
         self.model = model
         self.state = Contacts([rule.active for rule in model.scene.contacts])
-        self.structures = KeptStructures()
+        self.structures, self.found = KeptStructures(), Found()
+        self._frictions: dict[tuple[int, int], float] = {}
+        self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
@@ -147,12 +150,12 @@ class ContactModes:
         out, now, leaving = Outcome(), flow.instant(), self.state.leaving
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
-        rules = meetings(now.mechanism, self.state.rules)
+        rules = self._meetings(now)
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
             return out
         bare = self._without(flow, now, rules)
-        closed, gaps = closed_points(bare.mechanism, rules)
+        closed, gaps = self.found.closed(flow.system, rules)
         stops, more = at_stops(bare.mechanism)
         rough = with_friction(bare.mechanism)
         law: list[Point] = [*closed, *stops, *rough]
@@ -167,8 +170,7 @@ class ContactModes:
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
         full = self._kept(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
-        full.mechanism = self.structures.mechanism(full.structure, flow.control, flow.t)
-        full.mechanism.update(full.q, full.v)
+        full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
@@ -286,7 +288,7 @@ class ContactModes:
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
             flow.take(bare, v)
-            full.mechanism.update(full.q, v)
+            self.structures.look(full.structure, flow.control, flow.t, full.q, v)
             answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
@@ -460,11 +462,24 @@ class ContactModes:
         if what == "resistance":
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
         if what == "friction":  # what resists in a joint has a bound of its own
-            own = (0.0 if isinstance(touch, Bounded) else self.model.friction(touch.pair, touch.rule) for touch in law)
-            return np.array(list(own))
+            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch) for touch in law])
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
+
+    def _friction(self, touch: Touch) -> float:
+        """Return Coulomb's coefficient of a point."""
+        known, pair = self._frictions, (touch.pair, touch.rule)
+        if pair not in known:
+            known[pair] = self.model.friction(*pair)
+        return known[pair]
+
+    def _meetings(self, now: Instant) -> dict[int, int]:
+        """Return the pairs that may touch now, each with its rule: the same while joints and rules are."""
+        tree, active = now.structure.tree, tuple(self.state.rules)
+        if self._met is None or self._met[0] is not tree or self._met[1] != active:
+            self._met = tree, active, meetings(now.mechanism, active)
+        return self._met[2]
 
     def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
         modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}

@@ -244,7 +244,12 @@ class Flow:
     def update(self) -> None:
         """Bring poses, coordinates and energies of the present state into `work`."""
         self.mechanism.t = self.t
-        self.mechanism.update(self.q, self.v)
+        if self.contacts is None or self.time_stepping:
+            self.mechanism.update(self.q, self.v)
+        else:
+            from sim.kernels.looking import look_around  # late: other scenes do not wait for it
+
+            look_around(address(self.system.places), self.t, self.q, self.v)
 
     def instant(self) -> Instant:
         """Return the present state for a change."""

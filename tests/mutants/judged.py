@@ -555,9 +555,9 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
             ),
             (
                 "sim/contact/solve.py",
-                "if found.merit > SOLVED:",
-                "found.merit > SOLVED",
-                "(found.merit >= SOLVED)",
+                "if merit > SOLVED:",
+                "merit > SOLVED",
+                "(merit >= SOLVED)",
             ),
             (
                 "sim/contact/zeno.py",
