@@ -43,10 +43,14 @@ class SlipDirections:
 
     def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
         """Return the directions (k, 2) in which points slid; zero of others."""
+        if not self.started:
+            return np.zeros((len(law), 2))
         return along(kinetics, [tuple(self.started.get(point.key, NOWHERE)) for point in law])
 
     def go_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
+        if not self.started:
+            return np.zeros((len(law), 2))
         u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
         speed = np.hypot(u[:, 0], u[:, 1])
         way = u + (STILL * np.maximum(1.0 - speed / CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
@@ -57,6 +61,8 @@ class SlipDirections:
 
     def slow_slip_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return the mask (k,) of points that crept and go on to creep."""
+        if not self.slipping_slowly:
+            return np.zeros(len(law), bool)
         u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
         crept = np.array([point.key in self.slipping_slowly for point in law], bool)
         forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD

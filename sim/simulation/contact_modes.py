@@ -287,8 +287,9 @@ class ContactModes:
     ) -> tuple[ContactSolution, AnalyticCentre, np.ndarray]:  # fmt: skip
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
-            flow.take(bare, v)
-            self.structures.look(full.structure, flow.control, flow.t, full.q, v)
+            if v is not full.v:  # which both were looked at with
+                flow.take(bare, v)
+                self.structures.look(full.structure, flow.control, flow.t, full.q, v)
             answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break

@@ -85,6 +85,7 @@ BEGUN, BACKWARD = 1e-12, 5e-8
 ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
 SLIDES = (GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_FRICTION)  # and of what slides
+OF_SLIDES, OF_GAPS = (np.isin(np.arange(9), kinds) for kinds in (SLIDES, (GUARD_GAP, GUARD_STOP)))  # by kind
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
@@ -482,8 +483,9 @@ class Flow:
             self._use(int(count[METHOD]))
         self._put(after.q, v)
         self.update()
-        loops = np.isin(self.model.columns.joint, list(after.structure.loops))
-        self.control.turn[loops] = self.work.coordinate[loops]
+        if after.structure.loops:
+            loops = np.isin(self.model.columns.joint, list(after.structure.loops))
+            self.control.turn[loops] = self.work.coordinate[loops]
         self._engage()
 
     def arm(self, scheduler: Scheduler) -> None:
@@ -491,10 +493,11 @@ class Flow:
         guards, n = self.guards.table, len(self.conditions)
         events = {event.name: event for event in self.model.scene.events}
         self.guards.forces[0], self.look_again = 0, math.inf
+        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
         for i, condition in enumerate(self.conditions):
             armed = not scheduler.spent(events[condition.event])
-            guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
-            guards.armed[i] = (guards.armed[i] or ARMED) if armed else DISARMED
+            kind[i], owner[i], direction[i] = GUARD_PROGRAM, condition.program, 1.0
+            watched[i] = (watched[i] or ARMED) if armed else DISARMED
             if armed and condition.forces:
                 self.guards.forces[0] = 1
         if self.time_stepping:
@@ -502,14 +505,12 @@ class Flow:
         present, pressed, stops = self.present(), self._pressed_stops(), self.model.stops
         guards.allowed[:] = 0.0
         of_stops, joints = slice(n, n + len(stops)), stops.joint.tolist()
-        guards.kind[of_stops], guards.owner[of_stops] = GUARD_STOP, np.arange(len(stops))
-        guards.direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
-        guards.armed[of_stops] = [
-            j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
-        ]
+        kind[of_stops], owner[of_stops] = GUARD_STOP, np.arange(len(stops))
+        direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
+        watched[of_stops] = [j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)]
         for i, column in enumerate(self.rough, start=n + len(stops)):
             friction = self.control.friction[column : column + 1 + self.model.columns.both[column]]
-            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_FRICTION, column, int(np.any(friction))
+            kind[i], owner[i], watched[i] = GUARD_FRICTION, column, int(np.any(friction))
         self._arm_contacts(n + len(stops) + len(self.rough))
         self._arm_holds(len(guards) - 2 * len(self.structure.bounds))
         if self.contacts is not None and self.model.one_sided:
@@ -537,14 +538,15 @@ class Flow:
     def _arm_contacts(self, first: int) -> None:
         """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
         guards, structure = self.guards.table[first:], self.structure
-        guards.armed[:], guards.direction[:] = ARMED, 1.0
-        m = len(structure.meetings)
-        guards.kind[:m], guards.owner[:m] = GUARD_GAP, np.arange(m)
-        for k, touch in enumerate(structure.touches):
-            g = m + 2 * k
-            guards.owner[g : g + 2] = k
-            guards.kind[g], guards.kind[g + 1] = GUARD_PULL, ENDS[touch.mode]
-            guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
+        kind, owner, armed = guards.kind, guards.owner, guards.armed
+        armed[:], guards.direction[:] = ARMED, 1.0
+        m, touches = len(structure.meetings), structure.touches
+        kind[:m], owner[:m] = GUARD_GAP, np.arange(m)
+        if touches:
+            of_points = slice(m, m + 2 * len(touches))
+            owner[of_points], kind[of_points] = np.repeat(np.arange(len(touches)), 2), GUARD_PULL
+            kind[of_points][1::2] = [ENDS[touch.mode] for touch in touches]
+            armed[of_points][1::2] = structure.tables.touches.friction > 0.0
             self.guards.forces[0] = 1
 
     def _allow_what_begins(self, first: int, contacts: Contacts) -> None:
@@ -557,12 +559,14 @@ class Flow:
         if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
             self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
         self.ask(WATCH, self.stepper.y, values)
-        astray = (guards.kind == GUARD_GAP) & (values == ASTRAY)
+        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
+        astray = (kind == GUARD_GAP) & (values == ASTRAY)
         self.look_again = self.t + SOON if astray.any() else math.inf
         largest, n = self._largest_force(), len(self.conditions)
-        for g in np.flatnonzero((guards.kind == GUARD_HOLD) & (guards.armed != 0)):
-            bound[g] = rows.high[guards.owner[g]] if guards.direction[g] > 0.0 else -rows.low[guards.owner[g]]
-        gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, SLIDES)
+        if self.structure.bounds:
+            for g in np.flatnonzero((kind == GUARD_HOLD) & (watched != 0)):
+                bound[g] = rows.high[owner[g]] if direction[g] > 0.0 else -rows.low[owner[g]]
+        gap, slides = OF_GAPS[kind], OF_SLIDES[kind]
         least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
         idle = np.zeros(len(guards), bool)
         idle[first + np.array(list(contacts.idle), int)] = True
@@ -570,9 +574,10 @@ class Flow:
         least[idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[idle], 0.0), 0.0)
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
-        guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
-        guards.allowed[:n] = 0.0
-        guards.allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
+        allowed = guards.allowed
+        allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
+        allowed[:n] = 0.0
+        allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""
