@@ -400,7 +400,9 @@ def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Co
     if not soft.any():
         control.engaged[:] = 0
         return
-    present = np.isin(stops.joint, [*structure.carrier[1:].tolist(), *structure.loops])
+    there = np.zeros(len(model.joints), bool)
+    there[structure.carrier[1:]] = there[list(structure.loops)] = True
+    present = there[stops.joint]
     x = coordinate[stops.column]
     for n in np.flatnonzero(stops.angle):
         x[n] = stop_value(stops[n], coordinate)
