@@ -49,7 +49,7 @@ BESIDE: dict[str, tuple[tuple[Any, str], ...]] = {
 
 @dataclass
 class Account:
-    """Seconds by part, each without those of parts within it; of every decision its seconds and its points."""
+    """Seconds of this thread by part, each without those of parts within it; of every decision these and its points."""
 
     parts: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     decisions: list[tuple[float, int]] = field(default_factory=list)
@@ -59,12 +59,12 @@ class Account:
         """Return a function whose time counts for a part."""
 
         def timed(*given: Any, **named: Any) -> Any:
-            began = time.perf_counter()
+            began = time.thread_time()
             self.within.append(0.0)
             try:
                 return call(*given, **named)
             finally:
-                spent = time.perf_counter() - began
+                spent = time.thread_time() - began
                 self.parts[part] += spent - self.within.pop()
                 if self.within:
                     self.within[-1] += spent
@@ -75,10 +75,10 @@ class Account:
         """Return a function that is one decision."""
 
         def timed(instant: Any) -> Any:
-            began = time.perf_counter()
+            began = time.thread_time()
             out = call(instant)
             touching = len(instant.here.contact_modes.state.points)
-            self.decisions.append((time.perf_counter() - began, touching))
+            self.decisions.append((time.thread_time() - began, touching))
             return out
 
         return timed
@@ -120,6 +120,7 @@ def measure(name: str, rounds: int) -> Iterator[Result]:
         each = [[seconds for seconds, points in one.decisions if points <= FEW] for one in accounts]
         for sums, ones in zip(medians, each, strict=True):
             sums += ones
+        each = [few or [seconds for seconds, _ in one.decisions] for few, one in zip(each, accounts, strict=True)]
         best = accounts[walls.index(min(walls))]
         whole = sum(seconds for seconds, _ in best.decisions)
         shares = [f"{part} {100 * best.parts[part] / max(whole, 1e-9):.0f} %" for part in (*PARTS, "else")]
@@ -130,7 +131,7 @@ def measure(name: str, rounds: int) -> Iterator[Result]:
         )
         yield result(
             f"events.{scene}" if which != "decisions" else f"{name}.{scene}", "us",
-            [statistics.median(ones or [0.0]) for ones in each], scale=1e6, note=note,
+            [statistics.median(ones) for ones in each], scale=1e6, note=note,
         )  # fmt: skip
     if which == "decisions":
         note = f"median of decisions with up to {FEW} points, over all these scenes"

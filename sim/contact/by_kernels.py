@@ -70,11 +70,16 @@ def _room(k: int) -> Room:
 
 
 def _flat(problem: ContactProblem) -> Problem:
-    """Return a problem as kernels read it."""
-    return Problem(
+    """Return a problem as kernels read it, made once: a decision asks several things of one."""
+    kept: Problem | None = problem.__dict__.get("flat")
+    if kept is not None:
+        return kept
+    flat = Problem(
         np.ascontiguousarray(problem.G), problem.free3, problem.mu, problem.least, problem.trace, problem.sliding,
         problem.given.astype(np.int64), problem.closed.astype(np.int64), problem.patch.astype(np.int64), problem.rate,
     )  # fmt: skip
+    problem.__dict__["flat"] = flat
+    return flat
 
 
 def _before(problem: ContactProblem) -> np.ndarray:

@@ -127,6 +127,8 @@ def poisson(collision: Collision, s: float) -> tuple[np.ndarray, ContactSolution
 def resolve(collision: Collision, law: Law = newton) -> Impact:
     """Return the impact of all points at once, which gives no energy."""
     tried = _with(collision, law, 1.0)
+    if tried.energy <= 0.0 and not tried.status:
+        return tried
     limit = NO_ENERGY * (collision.kinetic or reached_energy(collision.G, collision.u))
     if tried.energy <= limit and not tried.status:
         return tried

@@ -91,6 +91,8 @@ def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
 def let_slip_slowly(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) -> np.ndarray:
     """Return modes (k,), in which slow points creep unless others keep them from moving across their ways d (k, 2)."""
     out, closed, sticks = mode.copy(), mode != OPEN, mode == STICK
+    if not slow.any():
+        return out
     held = np.eye(3 * len(mode))[np.column_stack([closed, sticks, sticks]).ravel()]
     creep = [int(k) for k in np.flatnonzero(slow)]
     while creep:

@@ -385,8 +385,9 @@ class ContactModes:
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
-        ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
-        rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
+        if creep:
+            ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
+            rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
         if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, rows)
