@@ -13,6 +13,7 @@ from sim.kernels.looking import look_around
 from sim.kernels.orthogonal import Factors
 from sim.kernels.system import address
 from sim.kernels.unilateral.contact_kinetics import Rows, put_delassus
+from sim.mechanism import finding
 from tests.contact.engine import SCENES
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
@@ -49,6 +50,22 @@ def test_a_look_fills_what_an_update_fills(name: str) -> None:
             a, b = (found[field], wanted[one][field]) if field else (found, wanted[one])
             size = max(1.0, float(np.abs(np.nan_to_num(b)).max(initial=0.0)))
             assert a == pytest.approx(b, abs=1e-12 * size, nan_ok=True), (one, field)
+
+
+def test_points_of_all_pairs_are_found_as_those_of_each_and_room_is_made_for_them() -> None:
+    """The table's four legs stand on the floor with four corners each."""
+    simulator = sim.Simulator(sim.compile(sim.load(SCENES / "table.yaml")))
+    simulator.advance(0.0)
+    flow = simulator.flow
+    flow.update()
+    rules = dict(flow.structure.meetings)
+    wanted, gaps = finding.closed_points(flow.mechanism, rules)
+    found, own = finding.Found(64).closed(flow.system, rules)
+    assert len(wanted) == 16 and [one.key for one in found] == [one.key for one in wanted]
+    assert [one.rule for one in found] == [one.rule for one in wanted] and own == pytest.approx(gaps, abs=1e-15)
+    for one, other in zip(found, wanted, strict=True):
+        assert one.features.p == pytest.approx(other.features.p, abs=1e-15)
+        assert one.features.link.tolist() == other.features.link.tolist()
 
 
 @pytest.mark.parametrize("repeats", [False, True])
