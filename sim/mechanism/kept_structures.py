@@ -43,7 +43,7 @@ class Joined:
     def same(self, other: Joined) -> bool:
         """Tell whether two are of the same joints, bound alike."""
         same = self.model is other.model and self.frames is other.frames and self.active == other.active
-        return same and np.array_equal(self.carrier, other.carrier)
+        return same and (self.carrier is other.carrier or np.array_equal(self.carrier, other.carrier))
 
 
 @dataclass(frozen=True)
