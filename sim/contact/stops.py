@@ -130,8 +130,10 @@ def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
     stops = model.stops
     place, side, joint = stops.place, stops.side, stops.joint
     value = mechanism.work.coordinate[place]
-    for n in np.flatnonzero(stops.angle).tolist():
-        value[n] = _value(mechanism, int(place[n]))
+    balls = {number: _is_ball(model, number) for number in set(joint.tolist()) & present}
+    for n, number in enumerate(joint.tolist()):
+        if balls.get(number):
+            value[n] = _value(mechanism, int(place[n]))
     gap = side * (stops.bound - value)
     near = [n for n in np.flatnonzero((stops.rigid == 1) & (gap <= CLOSED)).tolist() if int(joint[n]) in present]
     for n in near:
