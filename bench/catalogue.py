@@ -127,6 +127,12 @@ def _closed_points(name: str, rounds: int) -> Iterator[Result]:
     return closed_points.measure(name, rounds)
 
 
+def _events(name: str, rounds: int) -> Iterator[Result]:
+    from bench import events
+
+    return events.measure(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
@@ -218,6 +224,21 @@ BENCHMARKS = {
     "events.slope": Benchmark(
         "accelerations of a figure on eight points of contact beside the same without any", _closed_points, 15
     ),
+    "events.decisions": Benchmark(
+        "what a decision on contacts takes in five scenes, and which part of it what", _events, 3
+    ),
+    **{
+        f"events.{scene}": Benchmark(f"the same of {scene} in event mode", _events, 1)
+        for scene in (
+            "woodpecker",
+            "rocking_block",
+            "table",
+            "slider_crank_clearance",
+            "high_bar_dismount",
+            "figure_falls",
+            "figure_stands",
+        )
+    },
     "bicycle": Benchmark(
         "the IFToMM library's uncontrolled bicycle, 20 s with the energy kept to a thousandth of a per cent",
         _bicycle,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sim.contact.by_kernels import polish, solve_contacts
 from sim.contact.contact_problem import ContactProblem, impact
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import polish, solve_contacts
 
 # Energy [share of what the contacts can reach] that counts as none.
 NO_ENERGY = 1e-12
@@ -127,6 +127,8 @@ def poisson(collision: Collision, s: float) -> tuple[np.ndarray, ContactSolution
 def resolve(collision: Collision, law: Law = newton) -> Impact:
     """Return the impact of all points at once, which gives no energy."""
     tried = _with(collision, law, 1.0)
+    if tried.energy <= 0.0 and not tried.status:
+        return tried
     limit = NO_ENERGY * (collision.kinetic or reached_energy(collision.G, collision.u))
     if tried.energy <= limit and not tried.status:
         return tried

@@ -8,7 +8,9 @@ from copy import copy
 import numpy as np
 
 from sim.contact.stops import Bounded, rows_of
+from sim.kernels.orthogonal import Factors
 from sim.kernels.shapes import STICK
+from sim.kernels.unilateral.contact_kinetics import Rows, put_delassus, put_mass_matrix, put_row_jacobian
 from sim.mechanism.mechanism import Mechanism
 
 CUT = 1e-12  # as in sim.kernels.rows.constraints: squared relative singular values below this are zero
@@ -29,24 +31,25 @@ class Kinetics:
         self.points = np.flatnonzero(tables.touches.mode == STICK)
         first = tables.blocks.row[tables.touches.block[self.points]]
         self.rows = (first[:, None] + np.array([2, 0, 1])).ravel()
-        J, hard = mechanism.jacobian(), mechanism.hard()
+        J, hard = rows_of_all(mechanism), mechanism.hard()
         asked = (tables.blocks.touch[tables.rows.block] >= 0) | (tables.rows.low < tables.rows.high)
         soft, held = J[~hard], J[hard & ~asked]
         self._of_bounded = rows_of(mechanism, bounded)
         self.W = np.vstack([J[self.rows], self._of_bounded @ J])
-        L = np.linalg.cholesky(mechanism.inertia() + soft.T @ soft)
-        Y = np.linalg.solve(L, self.W.T)
         self._held_rows = np.flatnonzero(hard & ~asked)
-        if len(held):
-            U, s, Vt = np.linalg.svd(np.linalg.solve(L, held.T), full_matrices=False)
-            keep = s > np.sqrt(CUT) * s[0]
-            # What joints answer to impulses of the points: their own impulses, of least norm.
-            self._answer = -(Vt[keep].T / s[keep]) @ (U[:, keep].T @ Y)
-            Y = Y - U[:, keep] @ (U[:, keep].T @ Y)
-        else:
-            self._answer = np.zeros((0, Y.shape[1]))
-        self._change = np.linalg.solve(L.T, Y)
-        self.G = Y.T @ Y
+        p, (h, n) = len(self.W), held.shape
+        found = Rows(
+            self.W, held, np.empty((p, n)), np.empty((p, n)), np.empty((p, h)), np.empty((h, n)),
+            np.empty((min(h, n), n)), np.empty((p, p)),
+        )  # fmt: skip
+        most = max(h, n)
+        room = Factors(
+            np.empty((n, h)), np.empty(h), np.empty(h), np.empty(most), np.empty(most), np.empty(h, np.int64)
+        )
+        if put_delassus(mass_matrix(mechanism), soft, np.sqrt(CUT), room, found) >= 0:
+            raise np.linalg.LinAlgError("a freedom has no inertia")
+        # What joints answer to impulses of the points: their own impulses, of least norm.
+        self._answer, self._change, self.G = found.answer_work.T, found.change_work.T, found.G_work
 
     def rates(self, v: np.ndarray) -> np.ndarray:
         """Return W v (3k,) [m/s]."""
@@ -79,3 +82,21 @@ class Kinetics:
         out._change, out._answer = self._change[:, :n], self._answer[:, :n]
         out._of_bounded = self._of_bounded[: n - len(self.rows)]
         return out
+
+
+def rows_of_all(mechanism: Mechanism) -> np.ndarray:
+    """Return J (rows, nv) of all rows as last looked at, as `Mechanism.jacobian`."""
+    tables, work = mechanism.structure.tables, mechanism.work
+    J = np.zeros((len(tables.rows), mechanism.structure.sizes.v))
+    put_row_jacobian(
+        tables.blocks, tables.freedoms, tables.support, work.links, work.freedoms, work.blocks, work.rows, J
+    )
+    return J
+
+
+def mass_matrix(mechanism: Mechanism) -> np.ndarray:
+    """Return M (nv, nv), its lower triangle alone, as last looked at, as `Mechanism.inertia`."""
+    tables, work = mechanism.structure.tables, mechanism.work
+    M, inertia = np.zeros((mechanism.structure.sizes.v,) * 2), np.empty((len(tables.links), 10))
+    put_mass_matrix(tables.links, tables.freedoms, work.links, work.freedoms, inertia, M)
+    return M

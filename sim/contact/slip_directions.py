@@ -43,10 +43,14 @@ class SlipDirections:
 
     def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
         """Return the directions (k, 2) in which points slid; zero of others."""
+        if not self.started:
+            return np.zeros((len(law), 2))
         return along(kinetics, [tuple(self.started.get(point.key, NOWHERE)) for point in law])
 
     def go_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
+        if not self.started:
+            return np.zeros((len(law), 2))
         u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
         speed = np.hypot(u[:, 0], u[:, 1])
         way = u + (STILL * np.maximum(1.0 - speed / CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
@@ -57,6 +61,8 @@ class SlipDirections:
 
     def slow_slip_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return the mask (k,) of points that crept and go on to creep."""
+        if not self.slipping_slowly:
+            return np.zeros(len(law), bool)
         u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
         crept = np.array([point.key in self.slipping_slowly for point in law], bool)
         forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD
@@ -85,6 +91,8 @@ def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
 def let_slip_slowly(G: np.ndarray, mode: np.ndarray, d: np.ndarray, slow: np.ndarray) -> np.ndarray:
     """Return modes (k,), in which slow points creep unless others keep them from moving across their ways d (k, 2)."""
     out, closed, sticks = mode.copy(), mode != OPEN, mode == STICK
+    if not slow.any():
+        return out
     held = np.eye(3 * len(mode))[np.column_stack([closed, sticks, sticks]).ravel()]
     creep = [int(k) for k in np.flatnonzero(slow)]
     while creep:
@@ -122,13 +130,16 @@ def rows_across(d: np.ndarray, which: Sequence[int]) -> np.ndarray:
 
 
 def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
-    """Return which share (count,) of its mobility each of the first rows has left when all others are held."""
+    """Return which share (count,) of its mobility each of the first rows has left when all others are held.
+
+    None where nothing moves it but roundoff, as across the plane in which all that there is moves.
+    """
     A = rows @ G @ rows.T
-    out = np.zeros(count)
+    out, least = np.zeros(count), max(CUT * float(G.diagonal().max(initial=0.0)), 1e-300)
     for r in range(count):
         others = np.delete(np.arange(len(rows)), r)
         left = A[r, r] - A[r, others] @ np.linalg.lstsq(A[np.ix_(others, others)], A[others, r], rcond=CUT)[0]
-        out[r] = left / max(A[r, r], 1e-300)
+        out[r] = left / max(A[r, r], least)
     return out
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
 from sim.contact.contact_problem import SMALLEST, ContactProblem, Mode
+from sim.contact.law import de_saxce, regions
 
 
 class ContactStatus(IntEnum):
@@ -54,6 +56,7 @@ class ContactSolution:
     z : (k, 3) velocities or accelerations with them, without shift
     mode : (k,) `Mode`
     d : (k, 2) direction of slip, that of z_t - trace(G_kk) P_t, or the given one; zero where there is none
+    problem : that this is an answer of
     iterations, sweeps : linear solves and Gauss-Seidel sweeps made
     cycling : modes came back without an answer
     chosen : (k,) the force is not unique: of all that do the same it has the least norm
@@ -73,7 +76,7 @@ class ContactSolution:
     iterations: int
     sweeps: int
     cycling: bool
-    residuals: Residuals
+    problem: ContactProblem
     chosen: np.ndarray
     indeterminate: np.ndarray
     motion_unique: bool
@@ -81,6 +84,14 @@ class ContactSolution:
     unit: np.ndarray
     rate: float
     given: np.ndarray
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """How well the law is kept."""
+        z, problem = self.z.copy(), self.problem
+        z[:, 0] += problem.shift
+        merit = regions(problem, self.P, z).merit
+        return residuals(problem, self.P, z, self.mode, self.d, merit, de_saxce(problem, self.P, z))
 
 
 # Rates below this share of the problem's count as zero when modes are named.

@@ -15,9 +15,9 @@ import numpy as np
 from sim.contact.active import Active, solve
 from sim.contact.contact_problem import ContactProblem, Mode
 from sim.contact.homotopy import follow, softened, softnesses
-from sim.contact.law import Regions, de_saxce, regions
-from sim.contact.not_unique import share
-from sim.contact.solution import ContactSolution, ContactStatus, name_modes, residuals
+from sim.contact.law import Regions, regions
+from sim.contact.not_unique import Sharing, share
+from sim.contact.solution import ContactSolution, ContactStatus, name_modes
 from sim.contact.sweeps import sweep
 
 # Residual [share of rate] that counts as solved, and that at which iterations stop: Newton's last ones are cheap.
@@ -168,10 +168,21 @@ def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     sharing = share(problem, P, mode, d)
     found = regions(problem, sharing.P, problem.rates(sharing.P))
     if found.merit <= max(SOLVED, search.merit):
-        P, z = sharing.P, problem.rates(sharing.P)
-    found = regions(problem, P, z)
+        P = sharing.P
+        merit = found.merit
+    else:
+        merit = regions(problem, P, z).merit
+    return told(problem, search, P, mode, d, sharing, merit)
+
+
+def told(
+    problem: ContactProblem, search: Search, P: np.ndarray, mode: np.ndarray, d: np.ndarray, sharing: Sharing,
+    merit: float,
+) -> ContactSolution:  # fmt: skip
+    """Return impulses P (k, 3) that leave the law by `merit`, and what a search for them took."""
+    z, chosen = problem.rates(P), sharing.chosen
     status, painleve = ContactStatus.SOLVED, np.zeros(problem.points, bool)
-    if found.merit > SOLVED:
+    if merit > SOLVED:
         painleve = digging_in(problem)
         if not painleve.any():  # no single one: all that slide do it together
             painleve = problem.given & problem.closed
@@ -180,8 +191,8 @@ def conclude(problem: ContactProblem, search: Search) -> ContactSolution:
     plain[:, 0] -= problem.shift
     return ContactSolution(
         status=status, P=P, z=plain, mode=mode, d=d, iterations=search.iterations, sweeps=search.sweeps,
-        cycling=search.cycling, residuals=residuals(problem, P, z, mode, d, found.merit, de_saxce(problem, P, z)),
-        chosen=sharing.chosen, indeterminate=sharing.chosen & (mode == Mode.SLIP), motion_unique=sharing.motion_unique,
+        cycling=search.cycling, problem=problem,
+        chosen=chosen, indeterminate=chosen & (mode == Mode.SLIP), motion_unique=sharing.motion_unique,
         painleve=painleve, unit=problem.rate / problem.trace, rate=problem.rate, given=problem.given,
     )  # fmt: skip
 

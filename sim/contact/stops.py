@@ -126,16 +126,21 @@ def _which(model: Model, column: int, side: int) -> str:
 
 def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
     """Return the freedoms that are at rigid stops, as last looked at, and how far they still are from them."""
-    model, found, gaps = mechanism.model, list[Bounded](), list[float]()
-    present = _present(mechanism)
-    for stop in model.stops:
-        place = int(stop.place)
-        gap = float(stop.side * (stop.bound - _value(mechanism, place)))
-        if stop.rigid and int(stop.joint) in present and gap <= CLOSED:
-            scale = _scale(model, place)
-            found.append(Bounded(place, int(stop.side), scale, float(stop.restitution), scale * float(stop.rest_speed)))
-            gaps.append(gap)
-    return found, gaps
+    model, found, present = mechanism.model, list[Bounded](), _present(mechanism)
+    stops = model.stops
+    place, side, joint = stops.place, stops.side, stops.joint
+    value = mechanism.work.coordinate[place]
+    balls = {number: _is_ball(model, number) for number in set(joint.tolist()) & present}
+    for n, number in enumerate(joint.tolist()):
+        if balls.get(number):
+            value[n] = _value(mechanism, int(place[n]))
+    gap = side * (stops.bound - value)
+    near = [n for n in np.flatnonzero((stops.rigid == 1) & (gap <= CLOSED)).tolist() if int(joint[n]) in present]
+    for n in near:
+        scale = _scale(model, int(place[n]))
+        restitution, rest_speed = float(stops.restitution[n]), scale * float(stops.rest_speed[n])
+        found.append(Bounded(int(place[n]), int(side[n]), scale, restitution, rest_speed))
+    return found, gap[near].tolist()
 
 
 def with_friction(mechanism: Mechanism) -> list[Bounded]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from sim.kernels.jit import interpreted
 from sim.kernels.scratch import Work
-from sim.kernels.tables import Control, Tables
+from sim.kernels.tables import Control, Tables, table
 from sim.kernels.watched import Guards
 
 # What can be asked.  a: the state y; b: what is filled.  Each answers with a status.
@@ -81,6 +81,12 @@ def fields() -> list[tuple[str, Any, int]]:
     return out
 
 
+@cache
+def own_types() -> list[np.dtype[Any]]:
+    """Return the types of rows in our own tables: to compare types of records takes longer than to know one."""
+    return [table(dtype, 0).dtype if dtype.names else dtype for _, dtype, _ in fields()]
+
+
 def places_of(tables: Tables, control: Control, work: Work, guards: Guards) -> Any:
     """Return what `unpack` reads: addresses and sizes, or the four themselves where kernels are interpreted.
 
@@ -91,8 +97,12 @@ def places_of(tables: Tables, control: Control, work: Work, guards: Guards) -> A
         return wholes
     out: list[int] = []
     arrays = [array for whole in wholes for array in whole]
-    for (name, dtype, dimensions), array in zip(fields(), arrays, strict=True):
-        if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
+    for (name, dtype, dimensions), own, array in zip(fields(), own_types(), arrays, strict=True):
+        if (
+            (array.dtype is not own and array.dtype != dtype)
+            or array.ndim != dimensions
+            or not array.flags.c_contiguous
+        ):
             raise TypeError(f"{name} has to be a contiguous array of {dtype} with {dimensions} dimensions")
         out += [array.ctypes.data, *array.shape]
     return np.array(out, np.int64)

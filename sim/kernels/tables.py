@@ -11,6 +11,7 @@ Frames of a joint.  *F* on the parent, *M* on the child; its coordinate is zero 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -283,6 +284,44 @@ class Numbers(NamedTuple):
     waiting: Waiting | None = None  # where loops are eliminated along the tree
 
 
+class Records(np.recarray[Any, Any]):
+    """A table whose columns are attributes: numpy's own, with columns that are found once and not at every access."""
+
+    __getattribute__ = np.ndarray.__getattribute__
+    __setattr__ = np.ndarray.__setattr__
+    __array_finalize__ = np.ndarray.__array_finalize__  # type: ignore[assignment]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column as a plain array; rows as a table."""
+        out = np.ndarray.__getitem__(self, key)
+        return out.view(np.ndarray) if type(key) is str else out
+
+
+def _column(dtype: np.dtype[Any], offset: int) -> property:
+    def get(records: Any) -> Any:
+        return np.ndarray.getfield(records, dtype, offset).view(np.ndarray)
+
+    def put(records: Any, values: Any) -> None:
+        get(records)[...] = values
+
+    return property(get, put)
+
+
+@cache
+def _kind_of(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], type[Records]]:
+    """Return the type of the rows of a table, and that of the table; names that arrays have themselves stay theirs."""
+    columns = {
+        n: _column(field[0], field[1]) for n, field in (dtype.fields or {}).items() if not hasattr(np.ndarray, n)
+    }
+    return np.dtype((np.record, dtype)), type("Records", (Records,), columns)
+
+
 def table(dtype: np.dtype[Any], count: int) -> Any:
     """Return an empty writable table."""
-    return np.zeros(count, dtype).view(np.recarray)
+    return as_table(np.zeros(count, dtype))
+
+
+def as_table(records: np.ndarray) -> Any:
+    """Return records as a table, in the same memory."""
+    rows, kind = _kind_of(records.dtype)
+    return records.view(rows).view(kind)

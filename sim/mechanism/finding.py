@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from sim.kernels.collision.narrow import points_nearby
-from sim.kernels.tables import ROLLING
+from sim.kernels.looking import find_closed
+from sim.kernels.scratch import TOUCH_WORK
+from sim.kernels.shapes import TOUCH
+from sim.kernels.system import System, address
+from sim.kernels.tables import ROLLING, table
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.touch import Touch
 
@@ -55,4 +61,33 @@ def closed_points(
     return out, gaps
 
 
-__all__ = ["CLOSED", "closed_points", "meetings"]
+class Found:
+    """Room for the points that touch at an instant, of all pairs."""
+
+    def __init__(self, count: int = 256):
+        self._make(count)
+
+    def _make(self, count: int) -> None:
+        self._touches, self._points, self._counts = table(TOUCH, count), table(TOUCH_WORK, count), np.zeros(0, np.int64)
+
+    def closed(self, system: System, rules: Mapping[int, int]) -> tuple[list[Touch], list[float]]:
+        """Return the same as `closed_points` of all pairs that a structure lets touch.
+
+        system : of a structure, as last looked at; rules : its meetings
+        """
+        if len(self._counts) != len(rules):
+            self._counts = np.zeros(len(rules), np.int64)
+        while True:
+            total = find_closed(address(system.places), CLOSED, self._touches, self._points, self._counts)
+            if total >= 0:
+                break
+            self._make(2 * len(self._touches))
+            self._counts = np.zeros(len(rules), np.int64)
+        out, place = [], 0
+        for (number, rule), count in zip(rules.items(), self._counts.tolist(), strict=True):
+            out += [Touch(number, rule, self._touches[k].copy()) for k in range(place, place + count)]
+            place += count
+        return out, self._points.gap[:total].tolist()
+
+
+__all__ = ["CLOSED", "Found", "closed_points", "meetings"]

@@ -172,8 +172,6 @@ def build(
     links, freedoms, loops, link_of = tree.links, tree.freedoms, tree.loops, tree.link_of
     closed = _touches(model, touches, meetings)
     blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
-    _share(touches, closed, blocks, rows)
-    _bound(bounds, first_hold, rows)
     fronts, entries, waiting = _fronts(links, blocks, rows)
     one = table(ONE, 1)
     geared = bool(np.any(blocks.mate >= 0))  # four links have a row of a gear: it is no row that two ends close
@@ -198,6 +196,7 @@ def build(
         bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
         waiting=waiting if one.along[0] else None,
     )  # fmt: skip
+    share_forces(touches, bounds, first_hold, tables, rows)
     return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(bounds))
 
 
@@ -362,21 +361,21 @@ def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) ->
     return out
 
 
-def _share(touches: Sequence[Touch], closed: Any, blocks: Any, rows: Any) -> None:
-    """Give the rows of closed points what they are to share of forces that are not unique."""
-    block = closed.block.tolist()
-    first, count, code = blocks.row.tolist(), blocks.rows.tolist(), rows.code.tolist()
-    share = rows.share
-    for touch, n in zip(touches, block, strict=True):
-        for r in range(first[n], first[n] + count[n]) if n >= 0 else ():
-            share[r] = touch.share[code[r]]
+def share_forces(
+    touches: Sequence[Touch], bounds: Sequence[ActiveBound], first: int, tables: Tables, rows: Any
+) -> None:
+    """Give rows what they are to share of forces that are not unique: those of closed points, of what is held.
 
-
-def _bound(bounds: Sequence[ActiveBound], first: int, rows: Any) -> None:
-    """Give the rows of freedoms that are held their bounds, and their shares; first: program of the first of them."""
-    for r in np.flatnonzero(rows.motion >= first) if bounds else ():
-        hold = bounds[int(rows.motion[r]) - first]
-        rows.low[r], rows.high[r], rows.share[r] = hold.low, hold.high, hold.torque / rows.scale[r]
+    first : program of the first freedom that is held, whose rows have bounds, too; rows : those of the tables, writable
+    """
+    share, code = rows["share"], rows["code"].tolist()
+    of_blocks = (tables.blocks[name].tolist() for name in ("touch", "row", "rows"))
+    for touch, row, count in zip(*of_blocks, strict=True) if touches else ():
+        for r in range(row, row + count) if touch >= 0 else ():
+            share[r] = touches[touch].share[code[r]]
+    for r in np.flatnonzero(rows["motion"] >= first).tolist() if bounds else ():
+        hold = bounds[int(rows["motion"][r]) - first]
+        rows["low"][r], rows["high"][r], share[r] = hold.low, hold.high, hold.torque / rows["scale"][r]
 
 
 def _rows_of_touch(mode: int) -> list[Row]:

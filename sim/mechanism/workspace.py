@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,8 @@ from sim.kernels.tables import Numbers, Tables, Waiting, table
 from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
 from sim.mechanism.structure import Structure
+
+LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
 
 
 def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
@@ -166,3 +170,26 @@ def with_scratch(work: Work, method: int, structure: Structure) -> Work:
     if method == METHODS["rk4"] and structure.binds_rates and not len(work.own):
         return work._replace(**classical_work(sizes))
     return work
+
+
+def in_one_piece(*wholes: Any) -> tuple[np.ndarray, Iterator[Any]]:
+    """Return memory that holds all arrays of some named tuples, and the tuples with views of it.
+
+    The memory begins and ends with cache lines of its own.
+    """
+    places: list[int] = []
+    size = 0
+    for array in itertools.chain(*wholes):
+        places.append(size)
+        size += -(-array.nbytes // LINE) * LINE
+    raw = np.zeros(size + LINE, np.uint8)
+    ahead = -raw.ctypes.data % LINE
+    memory = raw[ahead : ahead + size].view(np.int64)
+    at = iter(places)
+
+    def moved(array: np.ndarray) -> np.ndarray:
+        view = np.ndarray(array.shape, array.dtype, memory.data, next(at)).view(type(array))
+        view[...] = array
+        return view
+
+    return memory, iter([type(whole)(*map(moved, whole)) for whole in wholes])

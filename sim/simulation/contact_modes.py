@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim.assembly.constraint_diagnostics import slips_by_choice
-from sim.contact.analytic_centre import AnalyticCentre, centred, fully_held
+from sim.contact.analytic_centre import AnalyticCentre
+from sim.contact.by_kernels import centred, fully_held, polish, solve_contacts
 from sim.contact.contact_problem import acceleration, first
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
 from sim.contact.slip_directions import NOWHERE, along, let_slip_slowly, movable, rows_across, straighten_slow_slip
 from sim.contact.solution import ContactSolution, ContactStatus
-from sim.contact.solve import polish, solve_contacts
 from sim.contact.stops import (
     Bounded,
     Point,
@@ -38,10 +38,12 @@ from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
 from sim.mechanism.active_bound import ActiveBound, key_of
-from sim.mechanism.finding import closed_points, meetings
+from sim.mechanism.finding import Found, closed_points, meetings
+from sim.mechanism.kept_structures import Joined, KeptStructures
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
+from sim.mechanism.tree import Tree
 from sim.simulation.not_finite import NotFinite
 from sim.simulation.structure_changes import Instant
 
@@ -106,6 +108,9 @@ class ContactModes:
     def __init__(self, model: Model):
         self.model = model
         self.state = Contacts([rule.active for rule in model.scene.contacts])
+        self.structures, self.found = KeptStructures(), Found()
+        self._frictions: dict[tuple[int, int], float] = {}
+        self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
@@ -145,16 +150,15 @@ class ContactModes:
         out, now, leaving = Outcome(), flow.instant(), self.state.leaving
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
-        rules = meetings(now.mechanism, self.state.rules)
+        rules = self._meetings(now)
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
             return out
-        bare = _with(now, (), rules)
-        closed, gaps = closed_points(bare.mechanism, rules)
+        bare = self._without(flow, now, rules)
+        closed, gaps = self.found.closed(flow.system, rules)
         stops, more = at_stops(bare.mechanism)
         rough = with_friction(bare.mechanism)
         law: list[Point] = [*closed, *stops, *rough]
-        flow.take(bare, bare.v)
         flow.rub(np.zeros(len(self.model.columns)))
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
         pressed = len(closed) + len(stops)  # friction gives no impulses
@@ -165,7 +169,8 @@ class ContactModes:
             self._keep((), out)
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
-        full = _with(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        full = self._kept(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
@@ -193,7 +198,7 @@ class ContactModes:
             bounds, friction = active_bounds(bare.mechanism, bounded), friction_of_moving(self.model, bounded)
             crooked, turn = None, 0
             while closed is not crooked:
-                flow.take(_with(bare, tuple(closed), rules, bounds), v)
+                flow.take(self._kept(bare, tuple(closed), rules, bounds), v)
                 flow.rub(friction)
                 if any(touch.mode == SLOW_SLIP for touch in closed):
                     flow.observe()
@@ -209,6 +214,24 @@ class ContactModes:
                 break
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _kept(
+        self, now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], bounds: tuple[ActiveBound, ...] = ()
+    ) -> Instant:  # fmt: skip
+        """Return an instant with these closed points, pairs that may touch and freedoms that are held, not looked at.
+
+        Its tables are those of an older structure with the same rows, which nothing may be asked of any more.
+        """
+        joined = Joined(now.model, now.frames, now.active, now.structure.carrier)
+        return replace(now, structure=self.structures.of(joined, touches, rules, bounds, now.structure))
+
+    def _without(self, flow: Flow, now: Instant, rules: Mapping[int, int]) -> Instant:
+        """Let the flow take over the structure in which nothing touches or is held, and return it as it is now."""
+        bare = self._kept(now, (), rules)
+        flow.take(bare, bare.v)
+        here = flow.mechanism
+        work = here.work._replace(coordinate=here.work.coordinate.copy())  # which structures share
+        return replace(bare, mechanism=Mechanism(now.model, bare.structure, work, flow.control, flow.t))
 
     def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
         """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.
@@ -264,8 +287,9 @@ class ContactModes:
     ) -> tuple[ContactSolution, AnalyticCentre, np.ndarray]:  # fmt: skip
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
-            flow.take(bare, v)
-            full.mechanism.update(full.q, v)
+            if v is not full.v:  # which both were looked at with
+                flow.take(bare, v)
+                self.structures.look(full.structure, flow.control, flow.t, full.q, v)
             answer, centre = self._hold(flow, kinetics, law, v, out)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
@@ -361,8 +385,9 @@ class ContactModes:
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
         rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
-        ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
-        rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
+        if creep:
+            ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
+            rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
         if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
             return v
         P = _brought_to_rest(kinetics.G, u, rows)
@@ -439,11 +464,24 @@ class ContactModes:
         if what == "resistance":
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
         if what == "friction":  # what resists in a joint has a bound of its own
-            own = (0.0 if isinstance(touch, Bounded) else self.model.friction(touch.pair, touch.rule) for touch in law)
-            return np.array(list(own))
+            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch) for touch in law])
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
+
+    def _friction(self, touch: Touch) -> float:
+        """Return Coulomb's coefficient of a point."""
+        known, pair = self._frictions, (touch.pair, touch.rule)
+        if pair not in known:
+            known[pair] = self.model.friction(*pair)
+        return known[pair]
+
+    def _meetings(self, now: Instant) -> dict[int, int]:
+        """Return the pairs that may touch now, each with its rule: the same while joints and rules are."""
+        tree, active = now.structure.tree, tuple(self.state.rules)
+        if self._met is None or self._met[0] is not tree or self._met[1] != active:
+            self._met = tree, active, meetings(now.mechanism, active)
+        return self._met[2]
 
     def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
         modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}

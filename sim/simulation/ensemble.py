@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,12 +23,11 @@ from sim.kernels.watched import ARMED, DISARMED, GUARD, GUARD_STOP, Guards
 from sim.mechanism.mechanism import make_control
 from sim.mechanism.methods import METHODS, first_turn
 from sim.mechanism.model import Model, model_of
-from sim.mechanism.workspace import make_stepper, make_work, with_scratch
+from sim.mechanism.workspace import in_one_piece, make_stepper, make_work, with_scratch
 from sim.scene import arguments
 from sim.scene.problem import Problem, SceneError
 from sim.simulation.simulator import Simulator
 
-LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
 NEVER = 1 << 60  # number of a sample that no recording reaches
 SHARES = 32  # portions of states for each thread.  Fewer: threads wait for the last one.  More: more calls.
 # What may be asked for, and the method whose scratch it needs: rk4 stands for those that share theirs.  Where `auto`
@@ -355,29 +354,6 @@ class Worker:
         )  # fmt: skip
         motions = Motions(out.q, out.v, out.status, out.reached)
         roll_out(machine, fresh, y, torques, start, dt, first, end, motions)
-
-
-def in_one_piece(*wholes: Any) -> tuple[np.ndarray, Iterator[Any]]:
-    """Return memory that holds all arrays of some named tuples, and the tuples with views of it.
-
-    The memory begins and ends with cache lines of its own.
-    """
-    places: list[int] = []
-    size = 0
-    for array in itertools.chain(*wholes):
-        places.append(size)
-        size += -(-array.nbytes // LINE) * LINE
-    raw = np.zeros(size + LINE, np.uint8)
-    ahead = -raw.ctypes.data % LINE
-    memory = raw[ahead : ahead + size].view(np.int64)
-    at = iter(places)
-
-    def moved(array: np.ndarray) -> np.ndarray:
-        view = np.ndarray(array.shape, array.dtype, memory.data, next(at)).view(type(array))
-        view[...] = array
-        return view
-
-    return memory, iter([type(whole)(*map(moved, whole)) for whole in wholes])
 
 
 # --- what is refused ------------------------------------------------------------------------------

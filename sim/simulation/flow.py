@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -73,7 +74,8 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
-from sim.mechanism.workspace import make_stepper, make_work, stepping_work, with_scratch
+from sim.mechanism.workspace import make_stepper, stepping_work, with_scratch
+from sim.simulation.laid_out import MOST, SHARED, LaidOut
 from sim.simulation.record_rows import Rows
 from sim.simulation.schedule import Scheduler
 from sim.simulation.simulation_error import SimulationError, entangled
@@ -92,6 +94,7 @@ BEGUN, BACKWARD = 1e-12, 5e-8
 ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
 SLIDES = (GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_FRICTION)  # and of what slides
+OF_SLIDES, OF_GAPS = (np.isin(np.arange(9), kinds) for kinds in (SLIDES, (GUARD_GAP, GUARD_STOP)))  # by kind
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
@@ -125,29 +128,51 @@ class Flow:
         self.room = max(ROOM, EACH * len(model.solids))  # presses of a time step
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
-        self._share_work(structure)
-        self.stepper: Stepper = make_stepper(structure.sizes, len(self.guards.table))
+        self.stepper: Stepper = make_stepper(structure.sizes, 0)
+        self._laid_out: OrderedDict[int, LaidOut] = OrderedDict()
+        self._lay_out(structure)
         self.pushes: list[Push] = []
 
-    def _share_work(self, structure: Structure) -> None:
-        """Make scratch for a structure; arrays that controllers look at stay the same."""
-        old = self.work
+    def _lay_out(self, structure: Structure) -> None:
+        """Have scratch, integrator and guards of a structure; arrays that controllers look at stay the same."""
         self.rows.fit(structure)
-        new = make_work(structure.tables, structure.sizes, self.rows.buffer.shape[1])
         for name in ("coordinate", "rate", "torque", "control"):
-            getattr(old, name)[:] = 0.0
-        self.work = new._replace(
-            coordinate=old.coordinate, rate=old.rate, torque=old.torque, control=old.control, bodies=old.bodies,
-            stepped=old.stepped,
-        )  # fmt: skip
+            getattr(self.work, name)[:] = 0.0
         self.work.stepped.before[0] = 0
-        self.structure = structure
+        kept = min(self._kept_guards(), len(self.guards.table))
+        conditions, one = self.guards.table[:kept].copy(), self._memory_of(structure)
+        one.guards[:kept] = conditions
+        self.work, self.stepper, self.structure, self._one = one.work, one.stepper, structure, one
+        self.guards = self.guards._replace(table=one.guards)
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
-        self._system: System | None = None
+        self._system = one.system
+
+    def _memory_of(self, structure: Structure) -> LaidOut:
+        """Return the memory for a structure, as new; that of structures that change with contacts is kept."""
+        one = self._laid_out.pop(id(structure.tables), None)
+        if one is not None:
+            one.as_new()
+            one.guards[:] = 0
+        else:
+            shared = {name: getattr(self.work, name) for name in SHARED}
+            one = LaidOut.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
+        if self.contacts is not None and not self.time_stepping:
+            self._laid_out[id(structure.tables)] = one
+            if len(self._laid_out) > MOST:
+                self._laid_out.popitem(last=False)
+        return one
 
     def _kept_guards(self) -> int:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
         return len(self.conditions) + (0 if self.time_stepping else len(self.model.stops) + len(self.rough))
+
+    def _count_guards(self, structure: Structure) -> int:
+        """Return how many guards there are: one for each meeting, two for each closed point and hold, after others.
+
+        Time steps look for contacts by themselves.
+        """
+        closed = len(structure.touches) + len(structure.bounds)
+        return self._kept_guards() + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
 
     def begin(self, q: np.ndarray, v: np.ndarray, scheduler: Scheduler) -> None:
         """Set the first state and the integrator's settings."""
@@ -229,7 +254,12 @@ class Flow:
     def update(self) -> None:
         """Bring poses, coordinates and energies of the present state into `work`."""
         self.mechanism.t = self.t
-        self.mechanism.update(self.q, self.v)
+        if self.contacts is None or self.time_stepping:
+            self.mechanism.update(self.q, self.v)
+        else:
+            from sim.kernels.looking import look_around  # late: other scenes do not wait for it
+
+            look_around(address(self.system.places), self.t, self.q, self.v)
 
     def instant(self) -> Instant:
         """Return the present state for a change."""
@@ -279,6 +309,7 @@ class Flow:
             now[:] = then
         self.mechanism = Mechanism(self.model, self.structure, self.work, self.control, self.t)
         self._system = None
+        self._laid_out.clear()
         numbers = self.numbers()
         if any(not np.array_equal(array, numbers[name]) for name, array in state.tables.items()):
             self.work.one.intact[0] = 0
@@ -320,6 +351,8 @@ class Flow:
         """What the integrator is handed; the kernels that answer it are compiled, or loaded, when first asked for."""
         if self._system is None:
             self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
+            if self.work is self._one.work:
+                self._one.system = self._system
         return self._system
 
     def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
@@ -452,18 +485,17 @@ class Flow:
         old = self.stepper
         self.frames, self.active = after.frames, after.active
         if after.structure is not self.structure:
-            self._share_work(after.structure)
-            self._make_room_for_guards(after.structure)
-            new = make_stepper(after.structure.sizes, len(self.guards.table))
-            new.clock[:], new.count[:] = old.clock, old.count
-            new.y[-2:] = old.y[-2:]
-            self.stepper = new
+            clock, count, energies = old.clock.copy(), old.count.copy(), old.y[-2:].copy()
+            self._lay_out(after.structure)
+            new = self.stepper
+            new.clock[:], new.count[:], new.y[-2:] = clock, count, energies
             self._step_anew()
             self._use(int(new.count[METHOD]))
         self._put(after.q, v)
         self.update()
-        loops = np.isin(self.model.columns.joint, list(after.structure.loops))
-        self.control.turn[loops] = self.work.coordinate[loops]
+        if after.structure.loops:
+            loops = np.isin(self.model.columns.joint, list(after.structure.loops))
+            self.control.turn[loops] = self.work.coordinate[loops]
         self._engage()
 
     def _step_anew(self) -> None:
@@ -482,30 +514,16 @@ class Flow:
             clock[WINDOW], clock[WINDOW_COST], clock[SPENT], clock[H_BEFORE] = clock[T], 0.0, 0.0, 0.0
             self.turns.append(Turn(self.t, "dop853", int(count[ACCEPTED]), "what a jump sets going is quick at first"))
 
-    def _make_room_for_guards(self, structure: Structure) -> None:
-        """Have a guard for each meeting, two for each closed point and each hold, behind those that are always there.
-
-        Time steps look for contacts by themselves.
-        """
-        kept = self._kept_guards()
-        closed = len(structure.touches) + len(structure.bounds)
-        count = kept + (0 if self.time_stepping else len(structure.meetings) + 2 * closed)
-        if len(self.guards.table) != count:
-            new = table(GUARD, count)
-            kept = min(kept, len(self.guards.table))
-            new[:kept] = self.guards.table[:kept]
-            self.guards = self.guards._replace(table=new)
-            self._system = None
-
     def arm(self, scheduler: Scheduler) -> None:
         """Set which guards are watched, and in which direction."""
         guards, n = self.guards.table, len(self.conditions)
         events = {event.name: event for event in self.model.scene.events}
         self.guards.forces[0], self.look_again = 0, math.inf
+        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
         for i, condition in enumerate(self.conditions):
             armed = not scheduler.spent(events[condition.event])
-            guards.kind[i], guards.owner[i], guards.direction[i] = GUARD_PROGRAM, condition.program, 1.0
-            guards.armed[i] = (guards.armed[i] or ARMED) if armed else DISARMED
+            kind[i], owner[i], direction[i] = GUARD_PROGRAM, condition.program, 1.0
+            watched[i] = (watched[i] or ARMED) if armed else DISARMED
             if armed and condition.forces:
                 self.guards.forces[0] = 1
         if self.time_stepping:
@@ -513,14 +531,12 @@ class Flow:
         present, pressed, stops = self.present(), self._pressed_stops(), self.model.stops
         guards.allowed[:] = 0.0
         of_stops, joints = slice(n, n + len(stops)), stops.joint.tolist()
-        guards.kind[of_stops], guards.owner[of_stops] = GUARD_STOP, np.arange(len(stops))
-        guards.direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
-        guards.armed[of_stops] = [
-            j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)
-        ]
+        kind[of_stops], owner[of_stops] = GUARD_STOP, np.arange(len(stops))
+        direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
+        watched[of_stops] = [j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)]
         for i, column in enumerate(self.rough, start=n + len(stops)):
             friction = self.control.friction[column : column + 1 + self.model.columns.both[column]]
-            guards.kind[i], guards.owner[i], guards.armed[i] = GUARD_FRICTION, column, int(np.any(friction))
+            kind[i], owner[i], watched[i] = GUARD_FRICTION, column, int(np.any(friction))
         self._arm_contacts(n + len(stops) + len(self.rough))
         self._arm_holds(len(guards) - 2 * len(self.structure.bounds))
         if self.contacts is not None and self.model.one_sided:
@@ -548,14 +564,15 @@ class Flow:
     def _arm_contacts(self, first: int) -> None:
         """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
         guards, structure = self.guards.table[first:], self.structure
-        guards.armed[:], guards.direction[:] = ARMED, 1.0
-        m = len(structure.meetings)
-        guards.kind[:m], guards.owner[:m] = GUARD_GAP, np.arange(m)
-        for k, touch in enumerate(structure.touches):
-            g = m + 2 * k
-            guards.owner[g : g + 2] = k
-            guards.kind[g], guards.kind[g + 1] = GUARD_PULL, ENDS[touch.mode]
-            guards.armed[g + 1] = int(structure.tables.touches.friction[k] > 0.0)
+        kind, owner, armed = guards.kind, guards.owner, guards.armed
+        armed[:], guards.direction[:] = ARMED, 1.0
+        m, touches = len(structure.meetings), structure.touches
+        kind[:m], owner[:m] = GUARD_GAP, np.arange(m)
+        if touches:
+            of_points = slice(m, m + 2 * len(touches))
+            owner[of_points], kind[of_points] = np.repeat(np.arange(len(touches)), 2), GUARD_PULL
+            kind[of_points][1::2] = [ENDS[touch.mode] for touch in touches]
+            armed[of_points][1::2] = structure.tables.touches.friction > 0.0
             self.guards.forces[0] = 1
 
     def _allow_what_begins(self, first: int, contacts: Contacts) -> None:
@@ -568,12 +585,14 @@ class Flow:
         if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
             self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
         self.ask(WATCH, self.stepper.y, values)
-        astray = (guards.kind == GUARD_GAP) & (values == ASTRAY)
+        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
+        astray = (kind == GUARD_GAP) & (values == ASTRAY)
         self.look_again = self.t + SOON if astray.any() else math.inf
         largest, n = self._largest_force(), len(self.conditions)
-        for g in np.flatnonzero((guards.kind == GUARD_HOLD) & (guards.armed != 0)):
-            bound[g] = rows.high[guards.owner[g]] if guards.direction[g] > 0.0 else -rows.low[guards.owner[g]]
-        gap, slides = np.isin(guards.kind, (GUARD_GAP, GUARD_STOP)), np.isin(guards.kind, SLIDES)
+        if self.structure.bounds:
+            for g in np.flatnonzero((kind == GUARD_HOLD) & (watched != 0)):
+                bound[g] = rows.high[owner[g]] if direction[g] > 0.0 else -rows.low[owner[g]]
+        gap, slides = OF_GAPS[kind], OF_SLIDES[kind]
         least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
         idle = np.zeros(len(guards), bool)
         idle[first + np.array(list(contacts.idle), int)] = True
@@ -581,9 +600,10 @@ class Flow:
         least[idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[idle], 0.0), 0.0)
         most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
         over = values - bound
-        guards.allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
-        guards.allowed[:n] = 0.0
-        guards.allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
+        allowed = guards.allowed
+        allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
+        allowed[:n] = 0.0
+        allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from sim.kernels.tables import as_table
+
 DEEPEST = 50  # values within values
 
 
@@ -180,7 +182,7 @@ class _Reader:
             return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
         if kind in ("array", "number"):
             array = self.arrays[content].copy()
-            array = array.view(np.recarray) if array.dtype.names else array
+            array = as_table(array) if array.dtype.names else array
             return array if kind == "array" else array[()]
         if kind == "generator":
             return _generator(self.value(content, path, depth + 1))

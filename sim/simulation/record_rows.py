@@ -31,12 +31,14 @@ class Rows:
         d = c + 8 + FORCE_NUMBERS * len(model.forces)
         self.layout = np.array([1, a, b, c, c + 8, d, d + 13 * bodies], np.int64)
         self.buffer = np.zeros((count, d + 13 * bodies))
+        self._buffers = {self.buffer.shape[1]: self.buffer}  # by their widths
 
     def fit(self, structure: Structure) -> None:
         """Make room for the closed points of a structure; what was in the buffer is gone if that is another room."""
         width = int(self.layout[6]) + CONTACT_NUMBERS * len(structure.touches)
         if width != self.buffer.shape[1]:
-            self.buffer = np.zeros((len(self.buffer), width))
+            self.buffer = self._buffers.get(width, np.zeros((len(self.buffer), width)))
+            self._buffers[width] = self.buffer
 
     def split(self, rows: np.ndarray, structure: Structure, impact: float, extra: float) -> dict[str, np.ndarray]:
         """Return dataset name -> values of rows (k, width) of one structure.

@@ -396,9 +396,14 @@ def generalised_impulse(
 
 def engage(model: Model, structure: Structure, mechanism: Mechanism, control: Control) -> None:
     """Set which soft stops are touched from the coordinates as last looked at."""
-    stops, coordinate = model.stops, mechanism.work.coordinate
-    present = np.isin(stops.joint, [*structure.carrier[1:].tolist(), *structure.loops])
+    stops, coordinate, soft = model.stops, mechanism.work.coordinate, model.stops.rigid == 0
+    if not soft.any():
+        control.engaged[:] = 0
+        return
+    there = np.zeros(len(model.joints), bool)
+    there[structure.carrier[1:]] = there[list(structure.loops)] = True
+    present = there[stops.joint]
     x = coordinate[stops.column]
     for n in np.flatnonzero(stops.angle):
         x[n] = stop_value(stops[n], coordinate)
-    control.engaged[:] = present & (stops.rigid == 0) & (stops.side * (x - stops.bound) > 0.0)
+    control.engaged[:] = present & soft & (stops.side * (x - stops.bound) > 0.0)

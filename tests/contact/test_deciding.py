@@ -450,6 +450,17 @@ def test_slow_points_creep_unless_others_keep_them_from_moving_across() -> None:
         )
 
 
+def test_points_that_nothing_moves_across_their_ways_slide_at_once_whatever_roundoff_says() -> None:
+    """As all points of a mechanism in a plane: what they seem to have across it is no mobility."""
+    way = np.array([0.0, 0.6, 0.8])
+    G = 1e3 * np.outer(way, way) + np.diag([1e3, 0.0, 0.0])
+    d, free = way[None, 1:], np.array([SLIP])
+    for turn in (0.0, 1e-15, -1e-15, 3e-9):
+        near = d + turn * np.array([[-0.8, 0.6]])
+        assert slip_directions.let_slip_slowly(G, free, near, np.array([True])).tolist() == [SLIP]
+    assert slip_directions.let_slip_slowly(G + np.eye(3), free, d, np.array([True])).tolist() == [SLOW_SLIP]
+
+
 # --- at an instant ---------------------------------------------------------------------------------------------------
 
 

@@ -266,3 +266,24 @@ def test_a_stepper_has_room_for_a_state_and_its_guards() -> None:
     stepper = make_stepper(SIZES, 9)
     stepper.k[1, 2] = 4.0
     assert stepper.rows[34] == 4.0  # the same numbers
+
+
+def test_columns_of_tables_are_those_that_numpy_finds() -> None:
+    """Of each type of row: plain arrays in the same memory, read-only where the table is; rows stay rows."""
+    dtypes = {name: x for name, x in vars(model).items() if isinstance(x, np.dtype) and x.names}
+    assert len(dtypes) > 30
+    for name, dtype in dtypes.items():
+        made, wanted = model.table(dtype, 3), np.zeros(3, dtype).view(np.recarray)
+        for field in dtype.names:
+            column = getattr(made, field)
+            assert (type(column), column.shape, column.dtype) == (
+                np.ndarray, getattr(wanted, field).shape, getattr(wanted, field).dtype,
+            ), (name, field)  # fmt: skip
+            assert np.shares_memory(column, made) and type(made[field]) is np.ndarray
+            setattr(made, field, 1)
+            assert (made[field] == 1).all()
+        rest = made[1:]
+        assert type(rest) is type(made) and type(made[0]) is type(wanted[0]) and made.dtype == wanted.dtype
+        rest.flags.writeable = False
+        assert not getattr(rest, dtype.names[0]).flags.writeable and not rest[dtype.names[0]].flags.writeable
+        assert type(model.as_table(np.zeros(2, dtype))) is type(made)

@@ -13,9 +13,9 @@ import pytest
 
 import sim
 from sim.mechanism.mechanism import make_control
-from sim.mechanism.workspace import make_stepper, make_work
+from sim.mechanism.workspace import LINE, in_one_piece, make_stepper, make_work
 from sim.scene import library
-from sim.simulation.ensemble import LINE, SCRATCH, in_one_piece
+from sim.simulation.ensemble import SCRATCH
 from tests.rollout.scenes import EVERYTHING, WHEEL, model_of
 
 GROWTH = 5e6  # bytes

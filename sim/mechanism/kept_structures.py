@@ -1,0 +1,139 @@
+"""Structures that differ in what touches and what is held alone: laid out once, then written over in place.
+
+Where points come and go, stick and slide, the same rows act again and again; what changes from one time to the next is
+where the points are on their shapes, in which direction they slide, what share of forces they have, and at which
+coordinate a freedom is held.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sim.kernels.answers import system_of
+from sim.kernels.looking import look_around
+from sim.kernels.scratch import Work
+from sim.kernels.system import System, address
+from sim.kernels.tables import Control, table
+from sim.kernels.watched import GUARD, Guards
+from sim.mechanism.active_bound import ActiveBound
+from sim.mechanism.frames import Frames
+from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.model import Model
+from sim.mechanism.structure import Structure, build, share_forces
+from sim.mechanism.touch import Touch
+from sim.mechanism.workspace import make_work
+
+MOST = 48  # structures that are kept; the one that was asked for longest ago goes
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What all kept structures have in common: joints and where they are bound."""
+
+    model: Model
+    frames: Frames
+    active: frozenset[int]
+    carrier: np.ndarray
+
+    def same(self, other: Joined) -> bool:
+        """Tell whether two are of the same joints, bound alike."""
+        same = self.model is other.model and self.frames is other.frames and self.active == other.active
+        return same and (self.carrier is other.carrier or np.array_equal(self.carrier, other.carrier))
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """Scratch of a structure, and all that its system knows the addresses of."""
+
+    structure: Structure
+    work: Work
+    guards: Guards
+    system: System
+
+
+class KeptStructures:
+    """The structures of one set of joints that were asked for, by what acts in them."""
+
+    def __init__(self) -> None:
+        self._joined: Joined | None = None
+        self._kept: OrderedDict[tuple[Any, ...], Structure] = OrderedDict()
+        self._scratch: dict[int, Scratch] = {}  # by the tables that it is for
+
+    def of(
+        self, joined: Joined, touches: Sequence[Touch] = (), rules: Mapping[int, int] | None = None,
+        bounds: Sequence[ActiveBound] = (), like: Structure | None = None,
+    ) -> Structure:  # fmt: skip
+        """Return the structure with these closed points, pairs that may touch and freedoms that are held.
+
+        Its tables are those of an older one where that has the same rows: nobody may look at that one any more.
+        like : as for `build`
+        """
+        rules = rules or {}
+        if self._joined is None or not self._joined.same(joined):
+            self._joined = joined
+            self._kept.clear()
+            self._scratch.clear()
+        key = (
+            tuple(rules.items()), tuple((touch.key, touch.rule, touch.mode) for touch in touches),
+            tuple((one.column, one.low < one.high) for one in bounds),
+        )  # fmt: skip
+        old = self._kept.pop(key, None)
+        if old is None:
+            new = build(
+                joined.model, joined.frames, joined.active, joined.carrier, touches, rules, bounds,
+                like=like or next(reversed(self._kept.values()), None),
+            )  # fmt: skip
+        else:
+            new = replace(old, touches=tuple(touches), bounds=tuple(bounds))
+            _write(new)
+        self._kept[key] = new
+        if len(self._kept) > MOST:
+            _, gone = self._kept.popitem(last=False)
+            self._scratch.pop(id(gone.tables), None)
+        return new
+
+    def look(self, structure: Structure, control: Control, t: float, q: np.ndarray, v: np.ndarray) -> Mechanism:
+        """Return a structure, as asked for last, looked at in scratch of its own, beside what moves."""
+        tables = structure.tables
+        own = self._scratch.get(id(tables))
+        if own is None:
+            work = make_work(tables, structure.sizes)
+            nothing = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(7, np.int64))
+            own = Scratch(structure, work, nothing, system_of(tables, control, work, nothing))
+            self._scratch[id(tables)] = own
+        elif len(tables.touches):
+            own.work.touches[:] = tables.touches
+            own.work.points.start[:] = tables.touches.slip_W
+        look_around(address(own.system.places), t, q, v)
+        return Mechanism(structure.tree.model, structure, own.work, control, t)
+
+
+def _write(structure: Structure) -> None:
+    """Write what may differ between structures of the same rows into the tables of one."""
+    tables, touches, bounds = structure.tables, structure.touches, structure.bounds
+    if touches:
+        closed = _writable(tables.touches)
+        laid_out = {name: closed[name].copy() for name in ("meeting", "mode", "block", "friction")}
+        closed[:] = [touch.features for touch in touches]
+        for name, column in laid_out.items():
+            closed[name] = column
+        closed["slip_W"] = [touch.slip_W for touch in touches]
+    if touches or bounds:
+        share_forces(touches, bounds, len(tables.programs) - len(bounds), tables, _writable(tables.rows))
+    if bounds:
+        constants = tables.constants
+        constants.flags.writeable = True
+        constants[-len(bounds) :] = [one.at for one in bounds]
+        constants.flags.writeable = False
+
+
+def _writable(table: np.ndarray) -> np.ndarray:
+    """Return the memory of a table of records, which itself is read-only."""
+    own = table.base
+    assert isinstance(own, np.ndarray)
+    return own

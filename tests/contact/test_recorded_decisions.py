@@ -1,0 +1,82 @@
+"""Kernels decide as the plain solver does: a thousand decisions of shipped scenes, each solved by both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from sim.contact import analytic_centre, by_kernels, impact, solve
+from sim.contact.contact_problem import ContactProblem
+from sim.simulation import contact_modes
+from tests.contact.engine import SCENES
+
+pytestmark = [pytest.mark.contact, pytest.mark.slow]
+
+RUNS = {
+    "woodpecker": 1.5, "slider_crank_clearance": 0.2, "rocking_block": 5.0, "table": 3.0, "figure_falls": 1.5,
+}  # fmt: skip
+PLAIN = {name: getattr(solve, name) for name in ("solve_contacts", "polish")} | {
+    name: getattr(analytic_centre, name) for name in ("fully_held", "centred")
+}
+Asked = tuple[str, str, tuple[Any, ...], Any]  # scene, function, what it was asked, its answer
+
+
+def noted(scene: str, name: str, asked: list[Asked]) -> Callable[..., Any]:
+    function = getattr(by_kernels, name)
+
+    def note(*given: Any) -> Any:
+        answer = function(*given)
+        asked.append((scene, name, given, answer))
+        return answer
+
+    return note
+
+
+@pytest.fixture(scope="module")
+def asked() -> Iterator[list[Asked]]:
+    out: list[Asked] = []
+    for scene, duration in RUNS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            for name in PLAIN:
+                for module in (contact_modes, impact):
+                    if hasattr(module, name):
+                        patch.setattr(module, name, noted(scene, name, out))
+            read = sim.load(SCENES / f"{scene}.yaml")
+            model = sim.compile(replace(read, simulate=replace(read.simulate, contact="event")))
+            sim.Simulator(model).advance(duration)
+    return out
+
+
+def of(asked: list[Asked], *names: str) -> Iterator[tuple[str, ContactProblem, Any, Any]]:
+    """Yield the scene, the problem, the answer of kernels and that of the plain solver."""
+    for scene, name, given, found in asked:
+        if name in names:
+            yield scene, given[0], found, PLAIN[name](*given)
+
+
+def test_impulses_and_modes_of_a_thousand_decisions_are_those_of_the_plain_solver(asked: list[Asked]) -> None:
+    seen: dict[str, int] = {}
+    for scene, problem, found, wanted in of(asked, "solve_contacts", "polish"):
+        assert found.status == wanted.status and found.mode.tolist() == wanted.mode.tolist(), scene
+        assert found.chosen.tolist() == wanted.chosen.tolist(), scene
+        unit = problem.rate / problem.trace[:, None]
+        assert found.P / unit == pytest.approx(wanted.P / unit, rel=1e-9, abs=1e-9), scene
+        seen[scene] = seen.get(scene, 0) + 1
+    assert sum(seen.values()) >= 1000 and set(seen) == set(RUNS)
+
+
+def test_forces_that_are_held_with_are_those_of_the_plain_centre(asked: list[Asked]) -> None:
+    count = 0
+    for scene, _, found, wanted in of(asked, "centred"):
+        size = max(np.abs(wanted.P).max(initial=0.0), 1e-300)
+        assert found.chosen.tolist() == wanted.chosen.tolist() and found.bound.tolist() == wanted.bound.tolist(), scene
+        assert found.P / size == pytest.approx(wanted.P / size, abs=1e-8), scene
+        count += 1
+    held = [(found, wanted) for _, _, found, wanted in of(asked, "fully_held")]
+    assert all((found is None) == (wanted is None) for found, wanted in held)
+    assert count > 500 and len(held) > 400
