@@ -32,6 +32,9 @@ class Unit:
     def change(self, P: np.ndarray) -> np.ndarray:
         return P
 
+    def impulses(self, P: np.ndarray) -> np.ndarray:
+        return 2.0 * P
+
     def world(self, k: int, d: Any) -> np.ndarray:
         return d[0] * self.t1[self.points[k]] + d[1] * self.t2[self.points[k]]
 
@@ -234,7 +237,9 @@ def settled(
     v, out = np.array(u, float).ravel(), Outcome()
     kinetics: Any = frames or Unit(sum(isinstance(one, Touch) for one in points), len(points))
     after = (modes or modes_of())._settle(kinetics, points, points, v, out)
-    assert (after is v) == np.array_equal(after, v)
+    assert (after is v) == np.array_equal(after, v) == (out.impulse is None)
+    assert after is v or np.allclose(v + out.change, after, rtol=0.0, atol=1e-18)
+    assert after is v or np.array_equal(out.impulse, 2.0 * out.change)
     return (None if after is v else after.reshape(-1, 3)), out.lost
 
 

@@ -289,11 +289,13 @@ def test_controllers_are_sampled_when_they_are_due() -> None:
 def test_what_contacts_did_is_told_and_booked(monkeypatch: pytest.MonkeyPatch) -> None:
     run, through = Run(), np.ones((2, 6))
     mechanism, change, impulse = object(), np.ones(3), np.array([3.0, 4.0])
+    run_contacts = {"force": np.ones((1, 3))}
     monkeypatch.setattr(jumps, "joint_impulses", lambda *asked: through if asked == (mechanism, change, impulse) else 0)
     run.outcomes = [Outcome(
         struck=["a and b", "hinge at its upper stop"], ended=["rail at its lower stop comes to rest at 2 s"],
         changed=["hinge rests at its upper stop", "a and b slides"], lost=7.0, change=change, impulse=impulse,
         mechanism=mechanism,  # type: ignore[arg-type]
+        contacts=run_contacts,
     )]  # fmt: skip
     hit, ended, mode = run.instant._decide_once()
     assert (hit.time, hit.name, hit.kind, hit.lost, hit.impulse) == (0.25, "a and b", "impact", 7.0, 5.0)
@@ -301,11 +303,17 @@ def test_what_contacts_did_is_told_and_booked(monkeypatch: pytest.MonkeyPatch) -
     assert (ended.name, ended.kind, ended.text) == ("rail", "annotation", "rail at its lower stop comes to rest at 2 s")
     assert (mode.name, mode.kind, mode.text) == ("hinge", "mode", "hinge rests at its upper stop; a and b slides")
     assert run.log == ["decides", "arms", ("books", 7.0)]
-    for missing in ("struck", "impulse", "change", "mechanism"):
-        said: dict[str, Any] = {"struck": ["a and b"], "impulse": impulse, "change": change, "mechanism": mechanism}
-        said[missing] = [] if missing == "struck" else None
-        run.outcomes = [Outcome(**said)]
-        assert run.instant._decide_once() == []
+    assert hit.contacts is run_contacts and ended.through is mode.through is mode.contacts is None
+    amounts: dict[str, Any] = {"impulse": impulse, "change": change, "mechanism": mechanism, "lost": 7.0}
+    run.outcomes = [Outcome(changed=["a and b slides"], **amounts)]
+    (mode,) = run.instant._decide_once()  # what slips that end take stands there, where nothing has struck
+    assert (mode.kind, mode.lost, mode.impulse) == ("mode", 7.0, 5.0) and mode.through is through
+    for missing in ("impulse", "change", "mechanism"):
+        run.outcomes = [Outcome(struck=["a and b"], **{**amounts, missing: None})]
+        (hit,) = run.instant._decide_once()
+        assert (hit.text, hit.lost, hit.impulse, hit.through) == ("a and b", 0.0, 0.0, None)
+    run.outcomes = [Outcome(**amounts)]
+    assert run.instant._decide_once() == []
 
 
 @pytest.mark.parametrize("contact", ["event", "auto"])
