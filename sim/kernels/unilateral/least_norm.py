@@ -58,8 +58,7 @@ def conclude(problem, P, merit, modes, unknowns, answer):
         if shared <= max(SOLVED, merit):
             copy_points(answer.x_work, P_work)
             trust_work[0] = shared
-        else:
-            rates_of(problem, P_work, z_work)
+        rates_of(problem, P_work, z_work)  # they are those of impulses that are not taken, or the same once more
 
 
 @driver
