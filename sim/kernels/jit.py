@@ -125,11 +125,9 @@ def _load_without_blas() -> None:
 _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
 
 
-def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
+def _compiled_at(level: int, dispatcher: Any) -> Any:
     """Let a kernel be optimised at an LLVM level of its own, and once for all constants that it is called with."""
     from numba import config, types
-
-    from sim.kernels.libraries import made_as
 
     settings: Any = config
     compile_as_usual = dispatcher.compile
@@ -139,8 +137,7 @@ def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
             signature = tuple(types.unliteral(kind) for kind in signature)
         before, settings.OPT = settings.OPT, level
         try:
-            with made_as(entered):
-                return compile_as_usual(signature)
+            return compile_as_usual(signature)
         finally:
             settings.OPT = before
 
@@ -161,7 +158,7 @@ def _compile(
     dispatcher = njit(cache=True, forceinline=inside, **wrapped, **_OPTIONS)(function)
     if not from_python:
         _close(dispatcher)
-    return _compiled_at(level, dispatcher, from_python)
+    return _compiled_at(level, dispatcher)
 
 
 def _close(dispatcher: Any) -> None:
@@ -236,16 +233,13 @@ class Entry:
         _configure()
         from numba import cfunc, config, types
 
-        from sim.kernels.libraries import made_as
-
         settings: Any = config
         number = types.CPointer(types.float64)
         signature = types.int64(types.int64, types.int64, types.float64, number, number)
         before, settings.OPT = settings.OPT, 1
         try:
             options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
-            with made_as(entered=True):
-                self._compiled = cfunc(signature, cache=True, **options)(self.function)
+            self._compiled = cfunc(signature, cache=True, **options)(self.function)
         finally:
             settings.OPT = before
 
