@@ -110,17 +110,9 @@ def turn_rows(columns, rank, a_out, z_out):
 @python_kernel
 def solve_least(rows, columns, rank, factors):
     """x_work <- the x of least norm that leaves least of A x - x_work."""
-    a, q, z, order, x_work, y_work = (
-        factors.a_work, factors.q_work, factors.z_work, factors.order_work, factors.x_work, factors.y_work,
-    )  # fmt: skip
+    a, z, order, x_work, y_work = factors.a_work, factors.z_work, factors.order_work, factors.x_work, factors.y_work
     for k in range(rank):
-        s = x_work[k]
-        for i in range(k + 1, rows):
-            s += a[i, k] * x_work[i]
-        s *= q[k]
-        x_work[k] -= s
-        for i in range(k + 1, rows):
-            x_work[i] -= s * a[i, k]
+        mirror(rows, k, factors)
     for k in range(rank - 1, -1, -1):
         s = x_work[k]
         for j in range(k + 1, rank):
@@ -131,6 +123,19 @@ def solve_least(rows, columns, rank, factors):
     reflect_back(columns, rank, a, z, y_work)
     for j in range(columns):
         x_work[order[j]] = y_work[j]
+
+
+@kernel
+def mirror(rows, k, factors):
+    """x_work <- its image by the kth reflection of Q."""
+    a, x_work = factors.a_work, factors.x_work
+    s = x_work[k]
+    for i in range(k + 1, rows):
+        s += a[i, k] * x_work[i]
+    s *= factors.q_work[k]
+    x_work[k] -= s
+    for i in range(k + 1, rows):
+        x_work[i] -= s * a[i, k]
 
 
 @kernel
@@ -162,17 +167,11 @@ def put_null_vector(n, columns, rank, factors, vectors_out):
 @python_kernel
 def put_range_vector(n, rows, factors, vectors_out):
     """Put the nth of `rank` orthonormal vectors that columns of A are made of into row n of `vectors_out`."""
-    a, q, x_work = factors.a_work, factors.q_work, factors.x_work
+    x_work = factors.x_work
     for i in range(rows):
         x_work[i] = 0.0
     x_work[n] = 1.0
     for k in range(n, -1, -1):
-        s = x_work[k]
-        for i in range(k + 1, rows):
-            s += a[i, k] * x_work[i]
-        s *= q[k]
-        x_work[k] -= s
-        for i in range(k + 1, rows):
-            x_work[i] -= s * a[i, k]
+        mirror(rows, k, factors)
     for i in range(rows):
         vectors_out[n, i] = x_work[i]

@@ -185,16 +185,35 @@ class ContactModes:
             points = full.mechanism.work.points
             out.contacts = flow.rows.contact_impulses(closed, full.structure, points, out.P)
         u_n = kinetics.rates(v)[::3]
+        bounded = [one for one in touches if isinstance(one, Bounded)]
+        self._note_idle(touches, u_n, rules)
+        self._keep(touches, out)
+        self._go_on(flow.t, law, out)
+        closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
+        out.failure = self._take(flow, bare, closed, bounded, rules, v, len(rough) + 1)
+        if not out.failure:
+            flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
+        return out
+
+    def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:
+        """Remember where bodies stay beside each other without a force: such a gap does not begin to close."""
         idle = {
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
         self.state.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
-        bounded = [one for one in touches if isinstance(one, Bounded)]
-        self.state.idle_stops = frozenset((one.column, one.side) for one in bounded if one.pair in idle)
-        self._keep(touches, out)
-        self._go_on(flow.t, law, out)
-        closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
-        for _ in range(len(rough) + 1):
+        self.state.idle_stops = frozenset(
+            (one.column, one.side) for one in touches if isinstance(one, Bounded) and one.pair in idle
+        )
+
+    def _take(
+        self, flow: Flow, bare: Instant, closed: list[Touch], bounded: list[Bounded], rules: Mapping[int, int],
+        v: np.ndarray, rounds: int,
+    ) -> str:  # fmt: skip
+        """Let the run go on with these closed points and freedoms at their bounds, slow slips along straight ways.
+
+        Freedoms that are held beyond what their friction resists move.  Returns why it cannot go on, or nothing.
+        """
+        for _ in range(rounds):
             bounds, friction = active_bounds(bare.mechanism, bounded), friction_of_moving(self.model, bounded)
             crooked, turn = None, 0
             while closed is not crooked:
@@ -207,13 +226,11 @@ class ContactModes:
             beyond = flow.torques_beyond()
             chosen = self._chosen_grip(flow)
             if chosen:
-                out.failure = chosen
-                return out
+                return chosen
             held_before, bounded = bounded, eased(bounded, beyond)
             if bounded == held_before:
                 break
-        flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
-        return out
+        return ""
 
     def _kept(
         self, now: Instant, touches: tuple[Touch, ...], rules: Mapping[int, int], bounds: tuple[ActiveBound, ...] = ()

@@ -199,7 +199,7 @@ def rows_of(path: Path) -> int:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_a_signal_ends_goes_on_to_the_same_bits(number: signal.Signals, tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
-    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "600 s"]
+    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "3000 s"]
     child = subprocess.Popen([*command, "-o", str(part)], stderr=subprocess.PIPE, text=True)
     while not (part.exists() and rows_of(part)):
         assert child.poll() is None

@@ -67,70 +67,103 @@ def look_at_contacts(touching: Touching, step: np.ndarray) -> tuple[ContactLook 
         return None, []
     if not all(np.isfinite(a).all() for a in (touching.point, touching.normal, touching.force)):
         return None, ["contacts: some of the recorded points, normals or forces are not finite numbers"]
-    k, mode, n = np.arange(len(touching)), touching.mode, touching.normal
-    f_n, u_n = np.sum(touching.force * n, axis=1), np.sum(touching.slip * n, axis=1)
-    f_t, u_t = touching.force - f_n[:, None] * n, touching.slip - u_n[:, None] * n
-    friction, speed = np.linalg.norm(f_t, axis=1), np.linalg.norm(u_t, axis=1)
-    h = step[touching.row]
-    stepped = h > 0.0
-    rounded = np.where(stepped, SOLVED, FORCE)
-    most = np.zeros(touching.seen.recording.rows)
-    np.maximum.at(most, touching.row, np.linalg.norm(touching.force, axis=1))
-    least = max(FAINT * float(most.max()), 1e-300)  # below, forces are roundoff of others
-    size = np.maximum(most[touching.row], least)
-    sticks, slides = mode == STICKS, mode == SLIPS
-    beyond = friction - touching.most * f_n
-    off_size = np.min(
-        [np.abs(friction - np.array([_nth(of, r) for of in touching.friction])[touching.pair] * f_n)
-         for r in range(max(map(len, touching.friction), default=1))], axis=0,
-    )  # fmt: skip
-    fast = (
-        slides
-        & (speed > np.where(stepped, STEPS_MOVED * h * _gravity(touching), TURNS))
-        & (touching.most > 0.0)
-        & (friction > least)
-    )
-    against = (np.sum(f_t * u_t, axis=1) + friction * speed) / np.maximum(friction * speed, 1e-300)
-    moved = STEPS_MOVED * h * (touching.speeds + h * _gravity(touching))
-    # What solving leaves of a step may tell friction that is all but the most as that of a point that sticks.
-    cone = touching.most * f_n
-    # Nor is it asked of points that strike within the step: they close a gap that was open as it began.
-    strikes = stepped & (u_n < -STEPS_MOVED * h * _gravity(touching))
-    yields = stepped & (friction > (1.0 - YIELDS) * cone) & (friction < (1.0 - 0.5e-9) * cone)
-    gap = np.max(np.abs(touching.depth), axis=1)
-    power = np.sum(touching.force * touching.slip, axis=1)
-    zero = np.zeros(len(k))
-    laws = [
-        _Law(np.abs(np.linalg.norm(n, axis=1) - 1.0), FORCE, lambda i: "its normal is no unit vector"),
-        _Law(np.where(np.isin(mode, (STICKS, SLIPS)), 0.0, 1.0), 0.5, lambda i: "its mode is neither stick nor slip"),
-        _Law(-f_n / size, rounded, lambda i: f"it pulls with {-f_n[i]:.3g} N; contacts only push"),
-        _Law(beyond / size, rounded,
-             lambda i: f"its friction of {friction[i]:.6g} N leaves the cone of {touching.most[i] * f_n[i]:.6g} N"),
-        _Law(np.where(f_n > 0.0, gap, 0.0), np.where(stepped, LEFT + moved, GAP),
-             lambda i: f"it presses {gap[i]:.2g} m away from the surfaces of the two shapes"),
-        _Law(np.where(sticks & ~yields & ~strikes, speed, 0.0),
-             np.where(stepped, STEPS_MOVED * h * _gravity(touching), SPEED),
-             lambda i: f"it is recorded to stick and moves at {speed[i]:.3g} m/s"),
-        _Law(np.where(slides, off_size / size, 0.0), rounded,
-             lambda i: f"it is recorded to slide with a friction of {friction[i]:.6g} N instead of "
-                       f"{touching.most[i] * f_n[i]:.6g} N"),
-        _Law(np.where(fast & ~strikes, against, 0.0), np.where(stepped, ALONG, FORCE),
-             lambda i: "its friction is not opposite to its slip"),
-        _Law(np.where(stepped, 0.0, np.abs(u_n)), SPEED,
-             lambda i: f"the bodies part or close there at {abs(u_n[i]):.3g} m/s"),
-        _Law(np.where(stepped, zero, power / (size * np.maximum(speed, 1.0))), FORCE,
-             lambda i: f"it gives {power[i]:.3g} W to the bodies; contacts only take energy"),
+    points = _Points(touching, step[touching.row])
+    told = [sentence for law in [*_of_forces(points), *_of_motion(points)] if (sentence := _told(touching, law))]
+    return _shown(points), told
+
+
+class _Points:
+    """Forces and motion of points across their surfaces and along them; h : (k,) s, of points in time steps, else 0."""
+
+    def __init__(self, touching: Touching, h: np.ndarray):
+        n, self.touching, self.h = touching.normal, touching, h
+        self.f_n, self.u_n = np.sum(touching.force * n, axis=1), np.sum(touching.slip * n, axis=1)
+        f_t, u_t = touching.force - self.f_n[:, None] * n, touching.slip - self.u_n[:, None] * n
+        self.friction, self.speed = np.linalg.norm(f_t, axis=1), np.linalg.norm(u_t, axis=1)
+        self.power = np.sum(touching.force * touching.slip, axis=1)
+        size = self.friction * self.speed
+        self.against = (np.sum(f_t * u_t, axis=1) + size) / np.maximum(size, 1e-300)
+        self.stepped, self.slow = h > 0.0, STEPS_MOVED * h * _gravity(touching)
+        self.sticks, self.slides = touching.mode == STICKS, touching.mode == SLIPS
+        most = np.zeros(touching.seen.recording.rows)
+        np.maximum.at(most, touching.row, np.linalg.norm(touching.force, axis=1))
+        self.least = max(FAINT * float(most.max()), 1e-300)  # below, forces are roundoff of others
+        self.size = np.maximum(most[touching.row], self.least)
+        self.cone = touching.most * self.f_n
+        self.beyond = (self.friction - self.cone) / self.size
+        self.off_size = self._off_size() / self.size
+        self.gap = np.max(np.abs(touching.depth), axis=1)
+
+    def _off_size(self) -> np.ndarray:
+        """By how much friction is not what one of the coefficients of its pair makes of the normal force [N]."""
+        of, pair = self.touching.friction, self.touching.pair
+        coefficients = (np.array([_nth(each, r) for each in of])[pair] for r in range(max(map(len, of), default=1)))
+        return np.min([np.abs(self.friction - mu * self.f_n) for mu in coefficients], axis=0)
+
+    @property
+    def strikes(self) -> np.ndarray:
+        """Points that close a gap within a time step: they slide freely for the share of it that the gap is open."""
+        return self.stepped & (self.u_n < -self.slow)
+
+    @property
+    def yields(self) -> np.ndarray:
+        """Points whose friction is all but the most, which solving a time step may tell as that of one that sticks."""
+        return (
+            self.stepped & (self.friction > (1.0 - YIELDS) * self.cone) & (self.friction < (1.0 - 0.5e-9) * self.cone)
+        )
+
+    @property
+    def fast(self) -> np.ndarray:
+        """Points that slide so fast that their friction has a direction."""
+        moves = self.speed > np.where(self.stepped, self.slow, TURNS)
+        return self.slides & moves & (self.touching.most > 0.0) & (self.friction > self.least)
+
+
+def _of_forces(points: _Points) -> list[_Law]:
+    """Return what is promised of normals, modes and forces."""
+    p, rounded, unit = points, np.where(points.stepped, SOLVED, FORCE), np.linalg.norm(points.touching.normal, axis=1)
+    return [
+        _Law(np.abs(unit - 1.0), FORCE, lambda i: "its normal is no unit vector"),
+        _Law(np.where(p.sticks | p.slides, 0.0, 1.0), 0.5, lambda i: "its mode is neither stick nor slip"),
+        _Law(-p.f_n / p.size, rounded, lambda i: f"it pulls with {-p.f_n[i]:.3g} N; contacts only push"),
+        _Law(p.beyond, rounded,
+             lambda i: f"its friction of {p.friction[i]:.6g} N leaves the cone of {p.cone[i]:.6g} N"),
+        _Law(np.where(p.slides, p.off_size, 0.0), rounded,
+             lambda i: f"it is recorded to slide with a friction of {p.friction[i]:.6g} N instead of "
+                       f"{p.cone[i]:.6g} N"),
+        _Law(np.where(p.stepped, 0.0, p.power / (p.size * np.maximum(p.speed, 1.0))), FORCE,
+             lambda i: f"it gives {p.power[i]:.3g} W to the bodies; contacts only take energy"),
     ]  # fmt: skip
-    told = [sentence for law in laws if (sentence := _told(touching, law))]
-    events = ~stepped
-    look = ContactLook(
-        len(k), float(np.max(-f_n / size, initial=0.0)), float(np.max(beyond / size, initial=0.0)),
-        float(np.max(gap)), float(np.max(speed[sticks], initial=0.0)),
-        float(np.max(np.abs(u_n)[events], initial=0.0)),
-        float(max(np.max((off_size / size)[slides], initial=0.0), np.max(against[fast], initial=0.0))),
-        float(np.max(power, initial=0.0)), float(np.max(-power, initial=0.0)),
+
+
+def _of_motion(points: _Points) -> list[_Law]:
+    """Return what is promised of gaps, of slips and of their directions."""
+    p, moved = points, STEPS_MOVED * points.h * points.touching.speeds + points.h * points.slow
+    return [
+        _Law(np.where(p.f_n > 0.0, p.gap, 0.0), np.where(p.stepped, LEFT + moved, GAP),
+             lambda i: f"it presses {p.gap[i]:.2g} m away from the surfaces of the two shapes"),
+        _Law(np.where(p.sticks & ~p.yields & ~p.strikes, p.speed, 0.0), np.where(p.stepped, p.slow, SPEED),
+             lambda i: f"it is recorded to stick and moves at {p.speed[i]:.3g} m/s"),
+        _Law(np.where(p.fast & ~p.strikes, p.against, 0.0), np.where(p.stepped, ALONG, FORCE),
+             lambda i: "its friction is not opposite to its slip"),
+        _Law(np.where(p.stepped, 0.0, np.abs(p.u_n)), SPEED,
+             lambda i: f"the bodies part or close there at {abs(p.u_n[i]):.3g} m/s"),
+    ]  # fmt: skip
+
+
+def _shown(points: _Points) -> ContactLook:
+    """Return the largest of each."""
+    p = points
+
+    def largest(values: np.ndarray) -> float:
+        return float(np.max(values, initial=0.0))
+
+    return ContactLook(
+        points=len(p.touching), negative=largest(-p.f_n / p.size), cone=largest(p.beyond), gap=largest(p.gap),
+        sticks=largest(p.speed[p.sticks]), parts=largest(np.abs(p.u_n)[~p.stepped]),
+        slides=max(largest(p.off_size[p.slides]), largest(p.against[p.fast])),
+        gives=largest(p.power), takes=largest(-p.power),
     )  # fmt: skip
-    return look, told
 
 
 def _nth(of: tuple[float, ...], k: int) -> float:
