@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FAR = 100.0  # runs: what is extrapolated beyond is not said as a time
 
 MOST_BLOWS = 20  # impulses of contacts that the table shows
+FAINT = 1e-6  # of the largest: what bringing roundoff to rest takes is no blow
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,11 +234,14 @@ def _ledger(verdict: Verdict) -> list[tuple[str, ...]]:
 
 
 def _blows(verdict: Verdict) -> list[tuple[str, ...]]:
+    blows = [blow for e in verdict.ledger for blow in e.blows]
+    least = FAINT * max(np.hypot(blow.normal, blow.friction) for blow in blows)
     rows: list[tuple[str, ...]] = [
         (f"{e.time:.6f} s", blow.name, f"{blow.normal:.4g} N s", f"{blow.friction:.4g} N s",
-         f"{_number(-blow.before)} m/s", f"{_number(-blow.after)} m/s", f"{blow.lost:.3g} J")
+         f"{_number(-blow.before)} m/s", f"{_number(-blow.after)} m/s", f"{_number(blow.lost)} J")
         for e in verdict.ledger
         for blow in e.blows
+        if np.hypot(blow.normal, blow.friction) >= least
     ]  # fmt: skip
     if len(rows) > MOST_BLOWS:
         more = (f"{len(rows) - MOST_BLOWS} more", "--json tells all", "", "", "", "", "")

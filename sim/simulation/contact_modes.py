@@ -190,9 +190,11 @@ class ContactModes:
         self._keep(touches, out)
         self._go_on(flow.t, law, out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
-        out.failure = self._take(flow, bare, closed, bounded, rules, v, len(rough) + 1)
-        if not out.failure:
-            flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
+        refused = self._take(flow, bare, closed, bounded, rules, v, len(rough) + 1)
+        if refused:
+            out.failure = refused
+            return out
+        flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
     def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:

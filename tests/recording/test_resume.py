@@ -25,6 +25,7 @@ from sim.recording.format import row_names
 from sim.scene.spec import Scene
 from sim.simulation import recorded_runs, simulator
 from tests.contact.engine import SCENES
+from tests.support.processes import start
 
 FEW = 7  # steps of a call of kernels, after which a state may be kept
 # Scene, changes of how it is simulated, duration [s].
@@ -199,8 +200,8 @@ def rows_of(path: Path) -> int:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_a_signal_ends_goes_on_to_the_same_bits(number: signal.Signals, tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
-    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "3000 s"]
-    child = subprocess.Popen([*command, "-o", str(part)], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "600 s"]
+    child = start([*command, "-o", str(part)])
     while not (part.exists() and rows_of(part)):
         assert child.poll() is None
     child.send_signal(number)
