@@ -188,26 +188,43 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_bits(
     assert_same(part, whole, but="state")
 
 
-def rows_of(path: Path) -> int:
-    """Return how many rows a recording tells that is being written."""
+# A command that rests after every call of kernels, so that it goes on for ten seconds however fast a machine is.
+SLOWLY = """
+import sys, time
+from sim.cli.main import main
+from sim.recording import writer
+
+flush = writer.Recorder.flush
+
+def flush_and_rest(self):
+    flush(self)
+    time.sleep(0.05)
+
+writer.FLUSH_PERIOD, writer.Recorder.flush = 0.0, flush_and_rest
+sys.exit(main())
+"""
+
+
+def keeps_state(path: Path) -> bool:
+    """Tell whether a recording that is being written has rows, and a state to go on from."""
     try:
         with sim.load_recording(path) as recording:
-            return recording.rows
+            return recording.rows > 0 and recording.last_state is not None
     except sim.RecordingError:
-        return 0
+        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_command_that_a_signal_ends_goes_on_to_the_same_bits(number: signal.Signals, tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.h5", tmp_path / "part.h5"
-    command = [sys.executable, "-m", "sim.cli.main", "run", "double_pendulum", "-q", "--duration", "600 s"]
-    child = start([*command, "-o", str(part)])
-    while not (part.exists() and rows_of(part)):
-        assert child.poll() is None
-    child.send_signal(number)
-    said = child.communicate()[1]
+    command = ["run", "double_pendulum", "-q", "--duration", "600 s"]
+    with start([sys.executable, "-c", SLOWLY, *command, "-o", str(part)]) as child:
+        while not (part.exists() and keeps_state(part)):
+            assert child.poll() is None, child.communicate()
+        child.send_signal(number)
+        said = child.communicate()[1]
     assert child.returncode == 128 + number and "is kept in" in said
-    assert main([*command[3:], "-o", str(whole)]) == 0
+    assert main([*command, "-o", str(whole)]) == 0
     assert main(["run", "--resume", str(part), "-q"]) == 0
     assert_same(part, whole, but="state")
 
