@@ -100,11 +100,12 @@ import {module} as source
 import numpy as np
 from numba import carray, cfunc, types
 
-from sim.kernels.jit import kernel
+from sim.kernels.jit import python_kernel
 
 P = types.CPointer(types.float64)
 READ, WRITTEN = (types.Array(types.float64, 1, "C", readonly=only) for only in (True, False))
-law = kernel(source.{name})
+# What it prints needs numba's environment, which kernels that Python does not enter are kept without.
+law = python_kernel(source.{name})
 law.compile((types.float64, READ, READ, READ, WRITTEN))
 law.disable_compile()  # what does not write into these arrays is called with others that it might
 

@@ -125,9 +125,11 @@ def _load_without_blas() -> None:
 _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
 
 
-def _compiled_at(level: int, dispatcher: Any) -> Any:
+def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
     """Let a kernel be optimised at an LLVM level of its own, and once for all constants that it is called with."""
     from numba import config, types
+
+    from sim.kernels.libraries import made_as
 
     settings: Any = config
     compile_as_usual = dispatcher.compile
@@ -137,7 +139,8 @@ def _compiled_at(level: int, dispatcher: Any) -> Any:
             signature = tuple(types.unliteral(kind) for kind in signature)
         before, settings.OPT = settings.OPT, level
         try:
-            return compile_as_usual(signature)
+            with made_as(entered):
+                return compile_as_usual(signature)
         finally:
             settings.OPT = before
 
@@ -158,7 +161,7 @@ def _compile(
     dispatcher = njit(cache=True, forceinline=inside, **wrapped, **_OPTIONS)(function)
     if not from_python:
         _close(dispatcher)
-    return _compiled_at(level, dispatcher)
+    return _compiled_at(level, dispatcher, from_python)
 
 
 def _close(dispatcher: Any) -> None:
@@ -233,13 +236,16 @@ class Entry:
         _configure()
         from numba import cfunc, config, types
 
+        from sim.kernels.libraries import made_as
+
         settings: Any = config
         number = types.CPointer(types.float64)
         signature = types.int64(types.int64, types.int64, types.float64, number, number)
         before, settings.OPT = settings.OPT, 1
         try:
             options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
-            self._compiled = cfunc(signature, cache=True, **options)(self.function)
+            with made_as(entered=True):
+                self._compiled = cfunc(signature, cache=True, **options)(self.function)
         finally:
             settings.OPT = before
 

@@ -1,0 +1,82 @@
+"""How machine code of kernels is made: optimised once, and emitted only where Python enters it.
+
+Numba links what a kernel calls into it, optimises both together and emits machine code for the whole, so that a kernel
+deep down is emitted again with each of its callers, and by itself, where nobody can call it.  A kernel that Python does
+not enter is therefore kept as bitcode alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
+
+
+class EnteredLibrary(JITCodeLibrary):
+    """Code of a kernel that Python enters, with all that it calls."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Leave functions to the pass over the whole."""
+        module.data_layout = self._codegen._data_layout
+
+    def _optimize_final_module(self) -> None:
+        """Optimise once: numba's first pass serves its reference counts, of which kernels have none."""
+        passes, builder = self._codegen._module_pass_manager()
+        with self._recorded_timings.record("Module passes", builder):
+            passes.run(self._final_module, builder)
+
+
+class InnerLibrary(EnteredLibrary):
+    """Bitcode of a kernel that only other kernels call."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the module as it is linked many times: nothing else needs it, so it is no copy."""
+        if self._shared_module is None:
+            for function in self._final_module.functions:
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "linkonce_odr"
+            self._shared_module = self._final_module
+        return self._shared_module
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code to point to."""
+        return 0
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        """Return what the cache keeps: no object code, the bitcode."""
+        self._ensure_finalized()
+        return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, bytes]]) -> InnerLibrary:
+        name, _, (_, bitcode) = state
+        self: InnerLibrary = codegen.create_library(name)
+        self._shared_module = llvm.parse_bitcode(bitcode)
+        self._finalized = True
+        return self
+
+
+@contextmanager
+def made_as(entered: bool) -> Iterator[None]:
+    """Let what numba compiles or loads meanwhile be made as one of the two."""
+    codegen: Any = cpu_target.target_context.codegen()
+    before = codegen._library_class, codegen.set_env
+    codegen._library_class = EnteredLibrary if entered else InnerLibrary
+    codegen.set_env = type(codegen).set_env.__get__(codegen) if entered else _no_environment
+    try:
+        yield
+    finally:
+        codegen._library_class, codegen.set_env = before
+
+
+def _no_environment(name: str, environment: Any) -> None:
+    """Set no environment: it serves Python objects, and there is no machine code that would look for them."""
