@@ -20,6 +20,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Tracer(os.environ["MUTANTS_REACH"]))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Use all cores for the whole suite; some files of it, or tests whose lines are written down, stay in one process."""
+    named = config.getoption("file_or_dir") or config.getoption("keyword") or config.getoption("markexpr")
+    return 0 if named or "MUTANTS_REACH" in os.environ else os.cpu_count() or 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile all kernels by two processes before workers start, each of which would wait for the same ones."""
+    if session.config.getoption("numprocesses") and not hasattr(session.config, "workerinput"):
+        compile_all()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that need all kernels: what they compile, by two processes, no other test waits for."""
     items.sort(key=lambda item: "compiled" not in getattr(item, "fixturenames", ()))
@@ -54,5 +67,10 @@ def opengl() -> str:
 @pytest.fixture(scope="session")
 def compiled() -> list[dict[str, Any]]:
     """All kernels are in the cache that the tests use; what `sim doctor --compile` found after it put them there."""
+    return compile_all()
+
+
+def compile_all() -> list[dict[str, Any]]:
+    """Return what `sim doctor --compile` finds."""
     ask = [sys.executable, "-m", "sim.cli.main", "doctor", "--compile", "--json"]
     return json.loads(subprocess.run(ask, capture_output=True, text=True).stdout)["findings"]
