@@ -118,9 +118,23 @@ def kernel_cache() -> Finding:
         state = "filled but for what is seldom used; sim doctor --compile compiles that, too"
     refused = "".join(f"; {sentence}" for sentence in jit.cache_refusals())
     return Finding(
-        "kernels", os.access(base, os.W_OK), f"kept in {folder}, {state}{refused}",
+        "kernels", os.access(base, os.W_OK), f"{_shipped()}kept in {folder}, {state}{refused}",
         f"make {base} writable, or set XDG_CACHE_HOME to a folder that is; until then every run compiles",
     )  # fmt: skip
+
+
+def _shipped() -> str:
+    """Return what is to be said of kernels that came with the program, as the beginning of a sentence, or nothing."""
+    from sim.kernels import jit, shipped
+
+    why = jit.shipped_refusal()
+    if why is None:
+        return ""
+    if why:
+        return f"those that came with the program are not used, {why}; "
+    if damaged := shipped.damaged():
+        return f"came with the program, but for {', '.join(damaged)}, which are damaged and compiled anew; "
+    return "came with the program; "
 
 
 def opengl() -> Finding:

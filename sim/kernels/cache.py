@@ -3,6 +3,9 @@
 Who can write a file of the cache runs what he likes in the process that reads it: an index is a pickle, the rest is
 machine code.  A folder is taken only if nobody else can put files there, and a file that is not as it was written is
 deleted, never loaded.
+
+Within a folder a kernel's place is that of its source in the program, wherever the program stands, so that a folder may
+be copied from one machine to another; `sim.kernels.shipped` does that.
 """
 
 from __future__ import annotations
@@ -16,10 +19,15 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import caching
+from numba.core import caching, config
+
+PACKAGE = Path(__file__).resolve().parent.parent
+SHIPPED = PACKAGE / "data" / "kernels"  # in wheels that were made so
+PROCESSOR = ("x86-64-v3", "")  # what kernels that come with the program are compiled for: LLVM's name, and nothing else
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _DIGEST = hashlib.sha256().digest_size
@@ -117,44 +125,122 @@ def _unknown_users() -> list[int]:
     return []
 
 
+class PlacedByPackage(caching.UserProvidedCacheLocator):
+    """Tells numba where kernels of the program, and of what is written into its folder, are kept."""
+
+    def __init__(self, function: Any, file: str):
+        super().__init__(function, file)
+        self._cache_path = str(_kept_in() / (_place(file) or ""))
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> PlacedByPackage | None:
+        """Return where a function is kept; None leaves it to numba."""
+        return None if _place(file) is None else cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder of a kernel that is about to be kept."""
+        with suppress(OSError):  # then it is not kept
+            os.makedirs(self._cache_path, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        """Return a digest of the source: times of files tell nothing where they were copied."""
+        return _digest(self._py_file, os.stat(self._py_file).st_mtime_ns)
+
+
+def _kept_in() -> Path:
+    settings: Any = config
+    return Path(settings.CACHE_DIR)
+
+
+def _place(file: str) -> Path | None:
+    """Return the folder of a source from the program's or from that of the kernels; None where it is in neither."""
+    folder = Path(os.path.abspath(file)).parent
+    for root in (_kept_in(), PACKAGE.parent):
+        if folder.is_relative_to(root):
+            return folder.relative_to(root)
+    return None
+
+
+@cache
+def _digest(file: str, time: int) -> str:
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+
+
 class CheckedFiles(caching.IndexDataCacheFile):
     """Files of a kernel, each behind the SHA-256 of what it holds; what is damaged is deleted, then compiled anew."""
 
+    with_shipped = False  # load what came with the program before what is kept
+
+    def load(self, key: Any) -> Any:
+        """Return what is kept under a key, or None."""
+        return self._load_shipped(key) or super().load(key)
+
+    def _load_shipped(self, key: Any) -> Any:
+        place = Path(self._cache_path)
+        if not self.with_shipped or not place.is_relative_to(_kept_in()):
+            return None
+        signature, (system, *_), code = key
+        place = SHIPPED / place.relative_to(_kept_in())
+        index: tuple[Any, dict[Any, str]] = read(place / self._index_name) or (None, {})
+        stamp, overloads = index
+        name = overloads.get((signature, (system, *PROCESSOR), code))
+        return read(place / name) if name and stamp == self._source_stamp else None
+
     def _load_index(self) -> dict[Any, str]:
-        stamp, overloads = _read(self._index_path) or (None, {})
+        stamp, overloads = _read_or_delete(self._index_path) or (None, {})
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
         self._write(self._index_path, (self._source_stamp, overloads))
 
     def _load_data(self, name: str) -> Any:
-        return _read(self._data_path(name))
+        return _read_or_delete(self._data_path(name))
 
     def _save_data(self, name: str, data: Any) -> None:
         self._write(self._data_path(name), data)
 
     def _write(self, path: str, content: Any) -> None:
-        data = self._dump(content)
         # A kernel that cannot be kept runs all the same.
         with suppress(OSError), self._open_for_write(path) as file:
-            file.write(hashlib.sha256(data).digest() + data)
+            file.write(packed(content))
 
 
-def _read(path: str) -> Any:
-    """Return what a file holds; None where there is none, or a damaged one, which is deleted."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError:
-        return None
-    if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
-        with suppress(Exception):  # of another program that took the same name: it is none of ours
-            return pickle.loads(data[_DIGEST:])
+def packed(content: Any) -> bytes:
+    """Return what a file is to hold, behind its digest."""
+    data = caching.dumps(content)
+    return hashlib.sha256(data).digest() + data
+
+
+def checked(path: Path) -> bytes:
+    """Return what a file holds, still packed; nothing where it is not as it was written, or there is none."""
     with suppress(OSError):
-        os.unlink(path)
+        data = path.read_bytes()
+        if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
+            return data[_DIGEST:]
+    return b""
+
+
+def read(path: Path) -> Any:
+    """Return what a file holds; None where there is none, or a damaged one."""
+    with suppress(Exception):  # of another program that took the same name: it is none of ours
+        if data := checked(path):
+            return pickle.loads(data)
     return None
 
 
-def use_checked_files() -> None:
-    """Let numba keep what it compiles from now on in checked files."""
+def _read_or_delete(path: str) -> Any:
+    """Return what a file holds; None where there is none, or a damaged one, which is deleted."""
+    found = read(Path(path))
+    if found is None:
+        with suppress(OSError):
+            os.unlink(path)
+    return found
+
+
+def use_checked_files(with_shipped: bool) -> None:
+    """Let numba keep what it compiles from now on in checked files, each in its place."""
     library: Any = caching
     library.IndexDataCacheFile = CheckedFiles
+    CheckedFiles.with_shipped = with_shipped
+    if PlacedByPackage not in (places := library.CacheImpl._locator_classes):
+        places.insert(0, PlacedByPackage)

@@ -16,6 +16,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +42,21 @@ def interpreted() -> bool:
     return _interpret
 
 
-def source_digest() -> str:
-    """Return a digest of all sources a kernel can read, numba's version and its checks."""
-    from numba import __version__
-
+def sources() -> str:
+    """Return a digest of all files that a kernel can read."""
     digest = hashlib.sha256()
     for path in _SOURCES:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
-    digest.update(__version__.encode())
-    digest.update(sys.version.encode())
-    digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
     return digest.hexdigest()[:16]
+
+
+def source_digest() -> str:
+    """Return a digest of all sources a kernel can read, numba's version and its checks."""
+    from numba import __version__
+
+    parts = (sources(), __version__, sys.version, os.environ.get("NUMBA_BOUNDSCHECK", ""))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def cache_folder() -> Path:
@@ -62,9 +66,9 @@ def cache_folder() -> Path:
     """
     global _folder
     if _folder is None:
-        from sim.kernels import cache
+        from sim.kernels.cache import choose
 
-        _folder, refused = cache.choose(_SIM, source_digest())
+        _folder, refused = choose(_SIM, source_digest())
         _refused.extend(refused)
     return _folder
 
@@ -75,24 +79,36 @@ def cache_refusals() -> list[str]:
     return list(_refused)
 
 
+@cache
+def shipped_refusal() -> str | None:
+    """Return why kernels that came with the program are not taken, nothing where they are; None where none came."""
+    from sim.kernels import shipped
+
+    return shipped.refusal(sources())
+
+
+def _lacks(mark: str) -> bool:
+    return not _interpret and shipped_refusal() != "" and not (cache_folder() / mark).exists()
+
+
 def is_cold() -> bool:
     """Tell whether the kernels still have to be compiled on this machine."""
-    return not _interpret and not (cache_folder() / "complete").exists()
+    return _lacks("complete")
 
 
 def is_partial() -> bool:
     """Tell whether something that runs may call still has to be compiled on this machine."""
-    return not _interpret and not (cache_folder() / "everything").exists()
+    return _lacks("everything")
 
 
 def lacks_contacts() -> bool:
     """Tell whether the kernels of contacts still have to be compiled on this machine."""
-    return not _interpret and not (cache_folder() / "contacts").exists()
+    return _lacks("contacts")
 
 
 def lacks_steps() -> bool:
     """Tell whether the kernels of time steps with contacts still have to be compiled on this machine."""
-    return not _interpret and not (cache_folder() / "steps").exists()
+    return _lacks("steps")
 
 
 def _configure() -> None:
@@ -104,7 +120,7 @@ def _configure() -> None:
     if not _chosen:
         from sim.kernels.cache import use_checked_files
 
-        use_checked_files()
+        use_checked_files(with_shipped=shipped_refusal() == "")
         _load_without_blas()
         _chosen = True
 

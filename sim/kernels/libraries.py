@@ -19,6 +19,8 @@ from numba.core.registry import cpu_target
 class EnteredLibrary(JITCodeLibrary):
     """Code of a kernel that Python enters, with all that it calls."""
 
+    _bitcode = b""  # of a loaded one, until it is linked
+
     def _optimize_functions(self, module: Any) -> None:
         """Leave functions to the pass over the whole."""
         module.data_layout = self._codegen._data_layout
@@ -28,6 +30,33 @@ class EnteredLibrary(JITCodeLibrary):
         passes, builder = self._codegen._module_pass_manager()
         with self._recorded_timings.record("Module passes", builder):
             passes.run(self._final_module, builder)
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[Any, ...]]:
+        """Return what the cache keeps: machine code, bitcode, and the names by which the machine code is entered."""
+        name, kind, codes = super().serialize_using_object_code()
+        return name, kind, (*codes, _entries(self._final_module))
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, bytes, list[str]]]) -> EnteredLibrary:
+        """Load machine code; bitcode is read where another kernel is compiled that calls this one."""
+        name, _, (code, bitcode, entries) = state
+        self: EnteredLibrary = codegen.create_library(name)
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._bitcode = bitcode
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(entries)
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._bitcode:
+            self._shared_module, self._bitcode = llvm.parse_bitcode(self._bitcode), b""
+        return super()._get_module_for_linking()
+
+
+def _entries(module: Any) -> list[str]:
+    """Return the names of functions of a module that are there for others."""
+    return [f.name for f in module.functions if not f.is_declaration and f.linkage == llvm.Linkage.external]
 
 
 class InnerLibrary(EnteredLibrary):
@@ -51,13 +80,13 @@ class InnerLibrary(EnteredLibrary):
         """Return 0: there is no machine code to point to."""
         return 0
 
-    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Return what the cache keeps: no object code, the bitcode."""
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[Any, ...]]:
+        """Return what the cache keeps: no machine code, the bitcode."""
         self._ensure_finalized()
         return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
 
     @classmethod
-    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, bytes]]) -> InnerLibrary:
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[Any, ...]]) -> InnerLibrary:
         name, _, (_, bitcode) = state
         self: InnerLibrary = codegen.create_library(name)
         self._shared_module = llvm.parse_bitcode(bitcode)

@@ -86,6 +86,8 @@ def test_a_folder_is_chosen_once(fresh: Path, monkeypatch) -> None:
 )  # fmt: skip
 def test_what_still_has_to_be_compiled_is_seen_by_a_mark(fresh: Path, monkeypatch, asked, mark: str) -> None:
     monkeypatch.setattr(jit, "_folder", fresh)
+    monkeypatch.setattr(jit, "shipped_refusal", lambda: shipped)
+    shipped = None
     assert asked()
     monkeypatch.setattr(jit, "_interpret", True)
     assert not asked()
@@ -93,6 +95,11 @@ def test_what_still_has_to_be_compiled_is_seen_by_a_mark(fresh: Path, monkeypatc
     for other in {"complete", "everything", "contacts", "steps"} - {mark}:
         (fresh / other).touch()
     assert asked()
+    shipped = "made for another"
+    assert asked()
+    shipped = ""
+    assert not asked()
+    shipped = None
     (fresh / mark).touch()
     assert not asked()
 
@@ -129,7 +136,8 @@ def numba(fresh: Path, monkeypatch) -> ModuleType:
     made.njit = lambda **options: lambda function: Dispatcher(function, options)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "numba", made)
     monkeypatch.setattr(jit, "_folder", fresh)
-    monkeypatch.setattr(cache, "use_checked_files", lambda: None)
+    monkeypatch.setattr(cache, "use_checked_files", lambda with_shipped: None)
+    monkeypatch.setattr(jit, "shipped_refusal", lambda: "made for another")
     monkeypatch.setattr(jit, "_load_without_blas", lambda: None)
     return made
 
@@ -194,14 +202,14 @@ def test_an_entry_is_compiled_once_and_when_it_is_asked_for(numba: ModuleType) -
 
 def test_the_files_of_numba_are_checked_from_the_first_kernel_on(numba: ModuleType, fresh: Path, monkeypatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(cache, "use_checked_files", lambda: done.append("files"))
+    monkeypatch.setattr(cache, "use_checked_files", lambda with_shipped: done.append(f"files {with_shipped}"))
     monkeypatch.setattr(jit, "_load_without_blas", lambda: done.append("blas"))
     folder = str(fresh)
     for _ in range(2):
         numba.config.CACHE_DIR = ""
         jit.kernel(twice)
         assert folder == numba.config.CACHE_DIR
-    assert done == ["files", "blas"]
+    assert done == ["files False", "blas"]
 
 
 @pytest.mark.parametrize("loaded", [(), ("scipy",), ("scipy", "scipy.linalg")])
@@ -243,13 +251,19 @@ def test_what_was_written_is_read_and_what_is_damaged_is_deleted(tmp_path: Path)
         assert files.load("key") is None and not (tmp_path / name).exists()
         (tmp_path / name).write_bytes(whole)
     assert files.load("key") == {"code": [1, 2, 3]}
-    assert cache._read(str(tmp_path / "none")) is None
+    assert cache.read(tmp_path / "none") is None
 
 
 def test_numba_is_handed_the_checked_files(monkeypatch) -> None:
+    places = [object()]
     monkeypatch.setattr(cache.caching, "IndexDataCacheFile", None)
-    cache.use_checked_files()
-    assert cache.caching.IndexDataCacheFile is cache.CheckedFiles
+    monkeypatch.setattr(cache.caching.CacheImpl, "_locator_classes", places)
+    monkeypatch.setattr(cache.CheckedFiles, "with_shipped", False)
+    for with_shipped in (True, False):
+        cache.use_checked_files(with_shipped)
+        assert cache.caching.IndexDataCacheFile is cache.CheckedFiles
+        assert cache.CheckedFiles.with_shipped == with_shipped
+        assert places[0] is cache.PlacedByPackage and len(places) == 2
 
 
 # --- laws -------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 import subprocess
 import sys
@@ -10,6 +12,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from sim.kernels import jit
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -96,3 +100,50 @@ def test_the_readme_scene_lets_go(tmp_path):
     with sim.run(tmp_path / "let_go.yaml") as recording:
         assert [event.name for event in recording.events] == ["let go"]
         assert 0.3 < recording.events[0].time < 1.0
+
+
+RUN = """
+import sys
+from numba.core import event
+from sim.cli.main import main
+
+class Compiled(event.Listener):
+    def on_start(self, start):
+        print("compiled", start.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, end):
+        pass
+
+event.register("numba:compile", Compiled())
+for name in ("swing", "dominoes"):
+    main(["run", name, "--duration", "0.1", "--quiet", "-o", name + ".h5"])
+main(["doctor"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.skipif(platform.machine() != "x86_64" or jit.interpreted(), reason="kernels in wheels are for x86-64")
+def test_a_wheel_that_is_asked_to_brings_its_kernels(tmp_path):
+    """Where they fit nothing is compiled, whatever its cache has; where they do not, the doctor says why."""
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    asked = {**os.environ, "HATCH_BUILD_HOOKS_ENABLE": "1"}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=1400, env=asked)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (made,) = tmp_path.glob("brachiate-*.whl")
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert made.name.endswith(f"-{version}-{version}-linux_x86_64.whl")
+    site = tmp_path / "site"
+    zipfile.ZipFile(made).extractall(site)
+    environment = {"PYTHONPATH": str(site), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": os.environ["PATH"]}
+
+    def run(code: str, **more: str) -> str:
+        command = [sys.executable, "-P", "-c", code]
+        there = environment | more
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path, env=there).stdout
+
+    told = run(RUN)
+    assert "compiled" not in told and "came with the program; kept in" in " ".join(told.split())
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+    doctor = "from sim.cli.main import main; main(['doctor'])"
+    refused = " ".join(run(doctor, NUMBA_BOUNDSCHECK="1").split())
+    assert "came with the program are not used, made for checks of indices off, not 1" in refused
