@@ -11,11 +11,13 @@ passes only, and numba alone takes half a second to import).
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -141,24 +143,38 @@ def _load_without_blas() -> None:
 _OPTIONS: dict[str, Any] = {"_nrt": False, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": _FAST}
 
 
+@contextmanager
+def _compiling_at(level: int) -> Iterator[None]:
+    """Optimise at a level of LLVM's.
+
+    Garbage among what is old is left alone meanwhile: to look for it takes a sixth of the time to compile.
+    """
+    from numba import config
+
+    settings: Any = config
+    before = settings.OPT, gc.get_threshold()
+    settings.OPT = level
+    gc.set_threshold(20_000, 10, 1_000_000)
+    try:
+        yield
+    finally:
+        settings.OPT = before[0]
+        gc.set_threshold(*before[1])
+
+
 def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
     """Let a kernel be optimised at an LLVM level of its own, and once for all constants that it is called with."""
-    from numba import config, types
+    from numba import types
 
     from sim.kernels.libraries import made_as
 
-    settings: Any = config
     compile_as_usual = dispatcher.compile
 
     def compile_at_level(signature: Any) -> Any:
         if isinstance(signature, tuple):
             signature = tuple(types.unliteral(kind) for kind in signature)
-        before, settings.OPT = settings.OPT, level
-        try:
-            with made_as(entered):
-                return compile_as_usual(signature)
-        finally:
-            settings.OPT = before
+        with _compiling_at(level), made_as(entered):
+            return compile_as_usual(signature)
 
     dispatcher.compile = compile_at_level
     return dispatcher
@@ -250,20 +266,15 @@ class Entry:
         if self._compiled is not None:
             return
         _configure()
-        from numba import cfunc, config, types
+        from numba import cfunc, types
 
         from sim.kernels.libraries import made_as
 
-        settings: Any = config
         number = types.CPointer(types.float64)
         signature = types.int64(types.int64, types.int64, types.float64, number, number)
-        before, settings.OPT = settings.OPT, 1
-        try:
-            options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
-            with made_as(entered=True):
-                self._compiled = cfunc(signature, cache=True, **options)(self.function)
-        finally:
-            settings.OPT = before
+        options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
+        with _compiling_at(1), made_as(entered=True):
+            self._compiled = cfunc(signature, cache=True, **options)(self.function)
 
     @property
     def address(self) -> Any:

@@ -13,6 +13,7 @@ functions in place of their addresses.
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
@@ -129,29 +130,69 @@ if interpreted():
 else:
     from llvmlite import ir
     from numba import from_dtype, types
+    from numba.core.datamodel import models, register_default
+    from numba.core.imputils import lower_getattr_generic
+    from numba.core.typing.templates import AttributeTemplate, infer_getattr
     from numba.extending import intrinsic
     from numba.np.arrayobj import populate_array
 
-    # Tables are read-only, which makes other types of the same arrays.
-    _ARRAYS = [
-        types.Array(from_dtype(dtype), dimensions, "C", readonly=n < len(Tables._fields))
-        for n, (_, dtype, dimensions) in enumerate(fields())
-    ]
     _NUMBER = types.Array(types.float64, 1, "C")
 
     def address(places: Any) -> Any:
         """Return what kernels are handed as `system`."""
         return int(places.ctypes.data)
 
-    def _wholes() -> Any:
-        kinds, rest = [], list(_ARRAYS)
+    @cache
+    def _arrays() -> list[dict[str, tuple[Any, int]]]:
+        """Return of each whole the type of each array, and where its address and sizes stand in the list of all."""
+        kinds, at = iter(fields()), 0
+        wholes: list[dict[str, tuple[Any, int]]] = []
         for whole in WHOLES:
-            n = len(whole._fields)
-            kinds.append(types.NamedTuple(rest[:n], whole))
-            rest = rest[n:]
-        return types.Tuple(kinds)
+            wholes.append({})
+            for name, dtype, dimensions in islice(kinds, len(whole._fields)):
+                # Tables are read-only, which makes other types of the same arrays.
+                kind = types.Array(from_dtype(dtype), dimensions, "C", readonly=whole is Tables)
+                wholes[-1][name] = kind, at
+                at += 1 + dimensions
+        return wholes
 
-    _WHOLES = _wholes()
+    class Whole(types.Type):
+        """One of the four as kernels hand it on: the address of that list, in which each array is looked up when read.
+
+        As a tuple of all its arrays it would be hundreds of numbers, which each kernel takes apart: three times as
+        much to compile.
+        """
+
+        def __init__(self, which: int):
+            self.which = which
+            super().__init__(WHOLES[which].__name__)
+
+    @register_default(Whole)
+    class WholeModel(models.PrimitiveModel):
+        """An address."""
+
+        def __init__(self, manager: Any, kind: Any):
+            super().__init__(manager, kind, ir.IntType(64).as_pointer())
+
+    @infer_getattr
+    class WholeAttributes(AttributeTemplate):
+        """The arrays of a whole, by name."""
+
+        key = Whole
+
+        def generic_resolve(self, whole: Any, name: str) -> Any:
+            """Return the type of an array, or None."""
+            return _arrays()[whole.which].get(name, (None, 0))[0]
+
+    @lower_getattr_generic(Whole)
+    def _look_up(context: Any, builder: Any, whole: Any, places: Any, name: str) -> Any:
+        kind, at = _arrays()[whole.which][name]
+        numbers = []
+        for i in range(1 + kind.ndim):
+            numbers.append(builder.load(builder.gep(places, [ir.Constant(ir.IntType(64), at + i)])))
+            # Nothing writes there while a kernel runs: LLVM need not read it twice.
+            numbers[-1].set_metadata("invariant.load", builder.module.add_metadata([]))
+        return _array_at(context, builder, kind, builder.inttoptr(numbers[0], ir.IntType(8).as_pointer()), numbers[1:])
 
     def _array_at(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
         """Return the struct of a contiguous array that owns nothing."""
@@ -171,24 +212,10 @@ else:
         """Return (tables, control, work, guards)."""
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            integer = ir.IntType(64)
-            places, at = builder.inttoptr(args[0], integer.as_pointer()), 0
-            arrays = []
-            for kind in _ARRAYS:
-                numbers = [
-                    builder.load(builder.gep(places, [ir.Constant(integer, at + i)])) for i in range(1 + kind.ndim)
-                ]
-                at += 1 + kind.ndim
-                data = builder.inttoptr(numbers[0], ir.IntType(8).as_pointer())
-                arrays.append(_array_at(context, builder, kind, data, numbers[1:]))
-            wholes = []
-            for kind in _WHOLES:
-                n = len(kind.types)
-                wholes.append(context.make_tuple(builder, kind, arrays[:n]))
-                arrays = arrays[n:]
-            return context.make_tuple(builder, sig.return_type, wholes)
+            places = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+            return context.make_tuple(builder, sig.return_type, [places] * len(WHOLES))
 
-        return _WHOLES(types.int64), codegen
+        return types.Tuple([Whole(n) for n in range(len(WHOLES))])(types.int64), codegen
 
     @intrinsic
     def vector(typingctx: Any, pointer: Any, size: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim.kernels import answers, system
-from sim.kernels.jit import interpreted
+from sim.kernels.jit import interpreted, python_kernel
 from sim.kernels.motion import motion
 from sim.kernels.observe import observation
 from sim.kernels.scratch import CARRIED, CONTACT_CONSTRAINT
@@ -89,3 +89,53 @@ def test_numbers_of_questions_are_all_there_are() -> None:
     assert kinds["contact_G"] == (np.dtype("f8"), 3)
     assert kinds["pair_order"] == (np.dtype("i8"), 1)
     assert kinds["table"] == (GUARD, 1)
+
+
+@python_kernel
+def read_some(at, numbers_out):
+    """Read of each whole, hand one on, and write into what may be written."""
+    tables, control, work, guards = system.unpack(at)
+    numbers_out[0] = tables.links.mass[1]
+    numbers_out[1], numbers_out[2] = work.G.shape
+    numbers_out[3], numbers_out[4] = control.held.size, guards.table.size
+    for i in range(work.moved.size):
+        work.moved[i] = 10.0 + i
+
+
+@python_kernel
+def read_unknown(at):
+    """Read what no whole has."""
+    tables, _, _, _ = system.unpack(at)
+    return tables.mass
+
+
+@python_kernel
+def write_into_a_table(at):
+    """Change what stays."""
+    tables, _, _, _ = system.unpack(at)
+    tables.links.mass[1] = 2.0
+
+
+def test_kernels_read_the_arrays_of_a_system_by_name() -> None:
+    tables, control, work, guards = _wholes()
+    work = work._replace(moved=np.zeros(3), G=np.zeros((2, 5)))
+    places = system.places_of(tables, control, work, guards)
+    numbers = np.zeros(5)
+    read_some(system.address(places), numbers)
+    assert numbers.tolist() == [0.4, 2.0, 5.0, len(control.held), len(guards.table)]
+    assert work.moved.tolist() == [10.0, 11.0, 12.0]
+
+
+@pytest.mark.skipif(interpreted(), reason="nothing is compiled")
+@pytest.mark.parametrize("kernel", [read_unknown, write_into_a_table])
+def test_what_a_system_lacks_or_keeps_does_not_compile(kernel) -> None:
+    from numba.core.errors import TypingError
+
+    places = system.places_of(*_wholes())
+    with pytest.raises(TypingError):
+        kernel(system.address(places))
+
+
+def _wholes() -> tuple:
+    flow = simulator_of(BIRD).flow
+    return flow.structure.tables, flow.control, flow.work, flow.guards
