@@ -180,9 +180,9 @@ else:
 
         key = Whole
 
-        def generic_resolve(self, whole: Any, name: str) -> Any:
+        def generic_resolve(self, typ: Any, attr: str) -> Any:  # type: ignore[override]
             """Return the type of an array, or None."""
-            return _arrays()[whole.which].get(name, (None, 0))[0]
+            return _arrays()[typ.which].get(attr, (None, 0))[0]
 
     @lower_getattr_generic(Whole)
     def _look_up(context: Any, builder: Any, whole: Any, places: Any, name: str) -> Any:
