@@ -12,14 +12,45 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
+
+DRIVER = 1  # the level at which drivers are optimised
+LARGE = 30_000  # bytes of bitcode, with all that it calls; LLVM inlines what is a hundredth of that
 
 
 class EnteredLibrary(JITCodeLibrary):
     """Code of a kernel that Python enters, with all that it calls."""
 
     _bitcode = b""  # of a loaded one, until it is linked
+    size = 0  # bytes of its bitcode, once it is kept or loaded
+
+    def finalize(self) -> None:
+        """Link what is called and optimise all of it; but a driver's large callees are linked later, as they are.
+
+        They are optimised already, and too large to become part of their caller.
+        """
+        settings: Any = config
+        self._raise_if_finalized()
+        called = list(dict.fromkeys(self._linking_libraries))
+        late = [library for library in called if settings.OPT == DRIVER and library.size > LARGE]
+        for library in called:
+            self._reload_init.update(library._reload_init)
+            if library not in late:
+                self._link(library)
+        self._optimize_final_module()
+        for library in late:
+            self._link(library)
+        if late:
+            unused = llvm.create_new_module_pass_manager()
+            unused.add_global_dead_code_eliminate_pass()
+            unused.run(self._final_module, self._codegen._pass_builder())
+        self._final_module.verify()
+        self._finalize_final_module()
+
+    def _link(self, library: Any) -> None:
+        self._final_module.link_in(library._get_module_for_linking(), preserve=True)
 
     def _optimize_functions(self, module: Any) -> None:
         """Leave functions to the pass over the whole."""
@@ -34,6 +65,7 @@ class EnteredLibrary(JITCodeLibrary):
     def serialize_using_object_code(self) -> tuple[str, str, tuple[Any, ...]]:
         """Return what the cache keeps: machine code, bitcode, and the names by which the machine code is entered."""
         name, kind, codes = super().serialize_using_object_code()
+        self.size = len(codes[1])
         return name, kind, (*codes, _entries(self._final_module))
 
     @classmethod
@@ -43,7 +75,7 @@ class EnteredLibrary(JITCodeLibrary):
         self: EnteredLibrary = codegen.create_library(name)
         self.enable_object_caching()
         self._set_compiled_object(code)
-        self._bitcode = bitcode
+        self._bitcode, self.size = bitcode, len(bitcode)
         self._finalize_final_module()
         codegen._engine._defined_symbols.update(entries)
         return self
@@ -83,13 +115,15 @@ class InnerLibrary(EnteredLibrary):
     def serialize_using_object_code(self) -> tuple[str, str, tuple[Any, ...]]:
         """Return what the cache keeps: no machine code, the bitcode."""
         self._ensure_finalized()
-        return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
+        bitcode = self._get_module_for_linking().as_bitcode()
+        self.size = len(bitcode)
+        return self.name, "object", (b"", bitcode)
 
     @classmethod
     def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[Any, ...]]) -> InnerLibrary:
         name, _, (_, bitcode) = state
         self: InnerLibrary = codegen.create_library(name)
-        self._shared_module = llvm.parse_bitcode(bitcode)
+        self._shared_module, self.size = llvm.parse_bitcode(bitcode), len(bitcode)
         self._finalized = True
         return self
 
