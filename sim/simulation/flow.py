@@ -660,9 +660,15 @@ class Flow:
         """Tell whether rows were filled that nobody has taken."""
         return bool(self.stepper.count[FILLED])
 
+    @property
+    def full(self) -> bool:
+        """Tell whether there is no room for another row until somebody takes them."""
+        return bool(self.stepper.count[FILLED] == len(self.rows.buffer))
+
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
-        rows, told = self.rows.buffer[: self.stepper.count[FILLED]], self.work.told[: self.work.stepped.told[0]]
+        rows = self.rows.buffer[: self.stepper.count[FILLED]].copy()
+        told = self.work.told[: self.work.stepped.told[0]]
         values = self.rows.split(rows, self.structure, self.ledger.impact, self.ledger.extra)
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
@@ -670,10 +676,9 @@ class Flow:
             touches = self.rows.step_contacts(values["time"], told, self.structure)
         if touches:
             touches["iterations"] = np.full(len(touches["row"]), self.contacts.iterations if self.contacts else 0)
-        out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.drop_rows()
-        out[0]["energy/balance"] -= self.ledger.first
-        return out
+        values["energy/balance"] -= self.ledger.first
+        return values, q, v, touches
 
     def drop_rows(self) -> float:
         """Forget the rows that were filled; returns the time of the last one [s], not-a-number without any."""
