@@ -126,7 +126,7 @@ class _Instant:
             acts = here.model.one_sided and any(event.actions for event in events)
             if acts:
                 here.contact_modes.let_go(here.flow)
-            lines += self.actions.do(events)
+            lines += self.actions.do(events) if events else []
             if acts:
                 lines += self._decide_contacts()
             touched = False
