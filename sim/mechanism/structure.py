@@ -53,6 +53,7 @@ class Structure:
     link_of : (1 + bodies,) link of each body
     parent, child, brother, real : (links + virtual links,) pointers; -1 where there is none.  Link 0
         is the world; virtual links follow the real ones, one for each loop.
+    known : what others have found of the tables, and keep with them
     """
 
     carrier: np.ndarray
@@ -62,6 +63,7 @@ class Structure:
     touches: tuple[Touch, ...] = ()  # closed points of contact
     meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
     bounds: tuple[ActiveBound, ...] = ()  # freedoms at rest at their stops or by friction
+    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def binds_rates(self) -> bool:

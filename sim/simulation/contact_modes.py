@@ -402,13 +402,14 @@ class ContactModes:
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
-        rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
+        which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
         if creep:
             ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
-            rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
-        if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
+            across = rows_across(along(kinetics, ways_W), creep)
+        if not (np.abs(u[which]) > 0.1 * AT_REST).any() and not (np.abs(across @ u) > 0.1 * AT_REST).any():
             return v
+        rows = np.vstack([np.eye(len(u))[which], across])
         P = _brought_to_rest(kinetics.G, u, rows)
         out.lost -= 0.5 * float(P @ u)  # along P nothing moves any more
         after: np.ndarray = v + out.carry(kinetics, P)
