@@ -49,7 +49,7 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     late = len(tables.late)
     room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
     if room is None:
-        jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
+        jacobian = int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum())
         room = Waiting(m, 0, jacobian, 0, 0)
     work = Work(
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
@@ -80,6 +80,16 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W
     return work
+
+
+def extent(structure: Structure) -> tuple[Any, ...]:
+    """Return what the sizes of scratch depend on: structures with the same may use the same, one after the other."""
+    tables, blocks = structure.tables, structure.tables.blocks
+    return (
+        structure.sizes, len(tables.touches), len(tables.meetings) > 0, int(tables.one.sliding[0]),
+        0 if structure.sizes.waiting else int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()),
+        len(tables.forces), len(tables.late),
+    )  # fmt: skip
 
 
 def implicit_work(n: int, m: int) -> dict[str, Any]:

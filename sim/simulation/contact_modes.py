@@ -147,7 +147,7 @@ class ContactModes:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
-        out, now, leaving = Outcome(), flow.instant(), self.state.leaving
+        out, now, leaving = Outcome(), flow.instant(looked_at=flow.time_stepping), self.state.leaving
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = self._meetings(now)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -71,7 +70,7 @@ from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
 from sim.mechanism.workspace import make_stepper, stepping_work, with_scratch
 from sim.simulation.arming import arm
-from sim.simulation.laid_out import MOST, SHARED, LaidOut
+from sim.simulation.laid_out import SHARED, LaidOut, Memories
 from sim.simulation.record_rows import Rows
 from sim.simulation.schedule import Scheduler
 from sim.simulation.simulation_error import SimulationError, entangled
@@ -112,7 +111,7 @@ class Flow:
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self.stepper: Stepper = make_stepper(structure.sizes, 0)
-        self._laid_out: OrderedDict[int, LaidOut] = OrderedDict()
+        self._memories = Memories()
         self._lay_out(structure)
         self.pushes: list[Push] = []
 
@@ -128,22 +127,14 @@ class Flow:
         self.work, self.stepper, self.structure, self._one = one.work, one.stepper, structure, one
         self.guards = self.guards._replace(table=one.guards)
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
-        self._system = one.system
+        used, system = structure.known.get("system", (None, None))
+        self._system: System | None = system if used is one else None
 
     def _memory_of(self, structure: Structure) -> LaidOut:
         """Return the memory for a structure, as new; that of structures that change with contacts is kept."""
-        one = self._laid_out.pop(id(structure.tables), None)
-        if one is not None:
-            one.as_new()
-            one.guards[:] = 0
-        else:
-            shared = {name: getattr(self.work, name) for name in SHARED}
-            one = LaidOut.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
-        if self.contacts is not None and not self.time_stepping:
-            self._laid_out[id(structure.tables)] = one
-            if len(self._laid_out) > MOST:
-                self._laid_out.popitem(last=False)
-        return one
+        shared = {name: getattr(self.work, name) for name in SHARED}
+        memories = self._memories if self.contacts is not None and not self.time_stepping else Memories()
+        return memories.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
 
     def _kept_guards(self) -> int:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
@@ -244,9 +235,10 @@ class Flow:
 
             look_around(address(self.system.places), self.t, self.q, self.v)
 
-    def instant(self) -> Instant:
-        """Return the present state for a change."""
-        self.update()
+    def instant(self, looked_at: bool = True) -> Instant:
+        """Return the present state for a change; looked_at : its mechanism is, there."""
+        if looked_at:
+            self.update()
         return Instant(
             self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism
         )
@@ -292,7 +284,7 @@ class Flow:
             now[:] = then
         self.mechanism = Mechanism(self.model, self.structure, self.work, self.control, self.t)
         self._system = None
-        self._laid_out.clear()
+        self._memories = Memories()
         numbers = self.numbers()
         if any(not np.array_equal(array, numbers[name]) for name, array in state.tables.items()):
             self.work.one.intact[0] = 0
@@ -335,7 +327,7 @@ class Flow:
         if self._system is None:
             self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
             if self.work is self._one.work:
-                self._one.system = self._system
+                self.structure.known["system"] = self._one, self._system
         return self._system
 
     def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
