@@ -84,12 +84,15 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
 
 def extent(structure: Structure) -> tuple[Any, ...]:
     """Return what the sizes of scratch depend on: structures with the same may use the same, one after the other."""
-    tables, blocks = structure.tables, structure.tables.blocks
-    return (
-        structure.sizes, len(tables.touches), len(tables.meetings) > 0, int(tables.one.sliding[0]),
-        0 if structure.sizes.waiting else int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()),
-        len(tables.forces), len(tables.late),
-    )  # fmt: skip
+    if "extent" not in structure.known:
+        tables, blocks = structure.tables, structure.tables.blocks
+        structure.known["extent"] = (
+            structure.sizes, len(tables.touches), len(tables.meetings) > 0, int(tables.one.sliding[0]),
+            0 if structure.sizes.waiting else int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()),
+            len(tables.forces), len(tables.late),
+        )  # fmt: skip
+    found: tuple[Any, ...] = structure.known["extent"]
+    return found
 
 
 def implicit_work(n: int, m: int) -> dict[str, Any]:
