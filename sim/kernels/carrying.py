@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from sim.kernels.jit import kernel, python_kernel
-from sim.kernels.vectors import cross, dot, three
+from sim.kernels.vectors import cross, dot, plus, three, times
 
 
 @python_kernel
 def put_joint_impulses(
-    links, freedoms, blocks, link_work, freedom_work, block_work, row_work, change, rows, work, impulse_out
-):
+    links, freedoms, blocks, link_work, freedom_work, block_work, row_work, change, rows, twist_work, through_work,
+    impulse_out,
+):  # fmt: skip
     """Fill (joints, 6): moment about each joint and force, of the parent on the child; it comes as zeros.
 
     change: (nv,) of v; rows: (rows,) impulses of the loops' rows.
-    work: (links, 12): of each link minus the impulse from outside, moment about its origin and force, and six zeros.
+    twist_work: (links, 6) zeros; through_work: (links, 6) minus the impulse from outside on each link, moment about its
+    origin and force.
     """
     parent, x, d = links.parent, link_work.x, link_work.d
     for b in range(1, parent.size):
-        put_twist(b, links, freedoms, d, freedom_work.axis, change, work)
-        add_momentum(b, link_work.I, work)
+        put_twist(b, links, freedoms, d, freedom_work.axis, change, twist_work)
+        add_momentum(b, link_work.I, twist_work, through_work)
     for n in range(blocks.motor.size):
         if blocks.motor[n]:  # its impulse goes through the tree
             continue
@@ -35,47 +37,42 @@ def put_joint_impulses(
             link, sign = (blocks.b[n], -1.0) if side == 0 else (blocks.a[n], 1.0)
             p = block_work.p_WM
             arm = p[n, 0] - x[link, 0], p[n, 1] - x[link, 1], p[n, 2] - x[link, 2]
-            about = cross(arm, force)
-            add_part(work, link, 0, sign, (moment[0] + about[0], moment[1] + about[1], moment[2] + about[2]))
-            add_part(work, link, 3, sign, force)
+            add_part(through_work, link, 0, sign, plus(moment, cross(arm, force)))
+            add_part(through_work, link, 3, sign, force)
     for b in range(parent.size - 1, 0, -1):
         for i in range(6):
-            impulse_out[links.joint[b], i] = work[b, i]
+            impulse_out[links.joint[b], i] = through_work[b, i]
         if parent[b] > 0:
-            force = work[b, 3], work[b, 4], work[b, 5]
-            about = cross(three(d, b), force)
-            add_part(work, parent[b], 0, 1.0, (work[b, 0] + about[0], work[b, 1] + about[1], work[b, 2] + about[2]))
-            add_part(work, parent[b], 3, 1.0, force)
+            force = through_work[b, 3], through_work[b, 4], through_work[b, 5]
+            add_part(through_work, parent[b], 0, 1.0, plus(three(through_work, b), cross(three(d, b), force)))
+            add_part(through_work, parent[b], 3, 1.0, force)
 
 
 @kernel
-def put_twist(b, links, freedoms, d, axis, change, work_out):
-    """Fill the last six numbers of link b: the change of its angular velocity and of its origin's velocity."""
+def put_twist(b, links, freedoms, d, axis, change, twist_out):
+    """Fill by how much the angular velocity of link b changes, and the velocity of its origin."""
     p = links.parent[b]
-    w = work_out[p, 6], work_out[p, 7], work_out[p, 8]
+    w = three(twist_out, p)
     u = cross(w, three(d, b))
     for i in range(3):
-        work_out[b, 6 + i], work_out[b, 9 + i] = w[i], work_out[p, 9 + i] + u[i]
+        twist_out[b, i], twist_out[b, 3 + i] = w[i], twist_out[p, 3 + i] + u[i]
     for k in range(links.v[b], links.v[b] + links.nv[b]):
         turn, slide = (0.0, 1.0) if freedoms.linear[k] else (1.0, freedoms.pitch[k])
         for i in range(3):
             own = axis[k, i] * change[k]
-            work_out[b, 6 + i] += turn * own
-            work_out[b, 9 + i] += slide * own
+            twist_out[b, i] += turn * own
+            twist_out[b, 3 + i] += slide * own
 
 
 @kernel
-def add_momentum(b, I, work_out):  # noqa: E741
-    """Add to the first six numbers of link b what its momentum about its origin changes by at the last six."""
-    h = I[b, 1], I[b, 2], I[b, 3]
-    w, u = (work_out[b, 6], work_out[b, 7], work_out[b, 8]), (work_out[b, 9], work_out[b, 10], work_out[b, 11])
+def add_momentum(b, I, twist, momentum_out):  # noqa: E741
+    """Add the momentum of link b about its origin at a twist."""
+    h, m = (I[b, 1], I[b, 2], I[b, 3]), I[b, 0]
+    w, u = three(twist, b), (twist[b, 3], twist[b, 4], twist[b, 5])
     xx, yy, zz, xy, xz, yz = I[b, 4], I[b, 5], I[b, 6], I[b, 7], I[b, 8], I[b, 9]
-    about, along = cross(h, u), cross(w, h)
-    work_out[b, 0] += dot((xx, xy, xz), w) + about[0]
-    work_out[b, 1] += dot((xy, yy, yz), w) + about[1]
-    work_out[b, 2] += dot((xz, yz, zz), w) + about[2]
-    for i in range(3):
-        work_out[b, 3 + i] += I[b, 0] * u[i] + along[i]
+    spin = dot((xx, xy, xz), w), dot((xy, yy, yz), w), dot((xz, yz, zz), w)
+    add_part(momentum_out, b, 0, 1.0, plus(spin, cross(h, u)))
+    add_part(momentum_out, b, 3, 1.0, plus(times(m, u), cross(w, h)))
 
 
 @kernel

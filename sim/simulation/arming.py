@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim.kernels.guards.arming import allow_what_begins
+from sim.kernels.guards.allowances import allow_what_begins
 from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, START, WATCH
@@ -53,7 +53,7 @@ def arm(flow: Flow, scheduler: Scheduler) -> None:
     stops, first = model.stops, n + len(model.stops) + len(flow.rough)
     guards.allowed[:] = 0.0
     if len(stops):
-        present, pressed, of_stops = flow.present(), _pressed_stops(flow), slice(n, n + len(stops))
+        present, pressed, of_stops = flow.present(), pressed_stops(flow), slice(n, n + len(stops))
         kind[of_stops], owner[of_stops] = GUARD_STOP, np.arange(len(stops))
         direction[of_stops] = np.where(flow.control.engaged, -1.0, 1.0)
         places = zip(stops.joint.tolist(), flow.stops, strict=True)
@@ -68,7 +68,7 @@ def arm(flow: Flow, scheduler: Scheduler) -> None:
         _allow(flow, flow.contacts, first)
 
 
-def _pressed_stops(flow: Flow) -> set[tuple[int, int]]:
+def pressed_stops(flow: Flow) -> set[tuple[int, int]]:
     """Return the column and the side of every rigid stop that a freedom rests against."""
     bounds = flow.structure.bounds
     upper = {(hold.column, 1) for hold in bounds if hold.low == -math.inf}

@@ -44,8 +44,8 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree
+from sim.simulation.contact_outcome import Outcome
 from sim.simulation.not_finite import NotFinite
-from sim.simulation.outcome import Outcome
 from sim.simulation.structure_changes import Instant
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
-from sim.kernels.guards.arming import ROUNDOFF, largest_force
+from sim.kernels.guards.allowances import ROUNDOFF, largest_force
 from sim.kernels.scratch import TOLD, Work
 from sim.kernels.status import Status
 from sim.kernels.stepper import (
@@ -565,7 +565,7 @@ class Flow:
         if touches:
             touches["iterations"] = np.full(len(touches["row"]), self.contacts.iterations if self.contacts else 0)
         self.drop_rows()
-        values["energy/balance"] -= self.ledger.first
+        values["energy/balance"] = values["energy/balance"] - self.ledger.first
         return values, q, v, touches
 
     def drop_rows(self) -> float:

@@ -29,12 +29,12 @@ def joint_impulses(
     what loops and the outside do not give came through the joint.
     """
     structure, work, tables = mechanism.structure, mechanism.work, mechanism.structure.tables
-    through = np.zeros((structure.sizes.links, 12))
+    twists, through = np.zeros((2, structure.sizes.links, 6))
     for body, wrench in (applied or {}).items():
-        through[structure.link_of[body], :6] -= wrench
+        through[structure.link_of[body]] -= wrench
     out = np.zeros((len(mechanism.model.joints), 6))
     put_joint_impulses(
         tables.links, tables.freedoms, tables.blocks, work.links, work.freedoms, work.blocks, work.rows, change, rows,
-        through, out,
+        twists, through, out,
     )  # fmt: skip
     return out

@@ -14,7 +14,7 @@ import numpy as np
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.missed import Missed
 from sim.kernels.advance import answer
-from sim.kernels.guards.arming import ASTRAY
+from sim.kernels.guards.allowances import ASTRAY
 from sim.kernels.status import Status
 from sim.kernels.stepper import STEP
 from sim.kernels.system import PROJECT, WATCH, address

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.kernels.guards import arming
+from sim.kernels.guards import allowances
 from sim.kernels.tables import table
 from sim.kernels.watched import (
     GUARD,
@@ -32,7 +32,7 @@ def allowed(kind: int, value: float, bound: float = 0.0, idle: int = 0, rigid: i
     """Return what one guard may be, and whether it is astray."""
     guards, out = table(GUARD, 1), np.full(1, np.nan)
     guards.kind[0] = kind
-    told = arming.allow_what_begins(
+    told = allowances.allow_what_begins(
         guards, np.array([rigid]), np.array([value]), np.array([bound]), np.array([idle]), LARGEST, out
     )
     return float(out[0]), int(told)
@@ -79,6 +79,6 @@ def test_a_closed_point_that_has_left_its_features_is_told() -> None:
 
 def test_the_largest_force_is_that_of_points_stops_or_friction() -> None:
     pressing, stopping, friction = np.array([-9.0, 2.0]), np.array([0.0, -3.0]), np.array([1.0, 0.0])
-    assert arming.largest_force(pressing, stopping, friction) == 3.0
-    assert arming.largest_force(pressing, np.zeros(2), friction) == 2.0
-    assert arming.largest_force(np.zeros(0), np.zeros(2), friction) == 1.0
+    assert allowances.largest_force(pressing, stopping, friction) == 3.0
+    assert allowances.largest_force(pressing, np.zeros(2), friction) == 2.0
+    assert allowances.largest_force(np.zeros(0), np.zeros(2), friction) == 1.0

@@ -38,7 +38,7 @@ def allow_what_begins(guards, rigid, values, bound, idle, largest, allowed_out):
         if kind == GUARD_PROGRAM or (kind == GUARD_STOP and rigid[guards.owner[g]] == 0):
             allowed_out[g] = 0.0
             continue
-        least, most = reach_of(kind, largest)
+        least, most = begins_within(kind, largest)
         if idle[g]:
             least = RESTING * max(DEEPEST - max(value, 0.0), 0.0)
         over = value - at
@@ -47,7 +47,7 @@ def allow_what_begins(guards, rigid, values, bound, idle, largest, allowed_out):
 
 
 @kernel
-def reach_of(kind, largest):
+def begins_within(kind, largest):
     """Return how far before its bound a guard counts as beginning there, and how far behind."""
     if kind == GUARD_SLIP or kind == GUARD_SLOW_SLIP or kind == GUARD_FRICTION:
         return BACKWARD, BACKWARD
