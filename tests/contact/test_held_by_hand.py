@@ -228,7 +228,7 @@ def test_friction_of_joints_follows_its_answer() -> None:
 
 
 def test_points_that_left_their_cones_at_the_same_instant_leave_them_still() -> None:
-    """Those that creep since a decision that was no billionth of a second ago: where another leaves, they do not stick."""
+    """Those that creep since a decision no billionth of a second ago: where another leaves, they do not stick."""
     modes = modes_of()
     points = [touch(0, SLOW_SLIP), touch(1, STICK), touch(2, SLIP)]
     flow: Any = SimpleNamespace(t=2.0 + 0.9e-9, structure=SimpleNamespace(touches=points))
