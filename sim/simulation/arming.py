@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,12 @@ from sim.simulation.schedule import Scheduler
 
 if TYPE_CHECKING:
     from sim.contact.remembered import Contacts
-    from sim.simulation.flow import Flow
+    from sim.kernels.stepper import Stepper
+    from sim.kernels.tables import Control
+    from sim.kernels.watched import Guards
+    from sim.mechanism.formula_programs import Condition
+    from sim.mechanism.model import Model
+    from sim.mechanism.structure import Structure
 
 ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
 # How long [s] after a decision that finds a closed point beside its features at once, by roundoff, these are looked
@@ -36,7 +41,36 @@ ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what
 SOON = 1e-9
 
 
-def arm(flow: Flow, scheduler: Scheduler) -> None:
+class Watched(Protocol):
+    """What arming asks of a motion: a `sim.simulation.flow.Flow`."""
+
+    model: Model
+    structure: Structure
+    control: Control
+    stepper: Stepper
+    guards: Guards
+    conditions: list[Condition]
+    contacts: Contacts | None
+    rough: Any
+    stops: list[tuple[int, int]]
+    time_stepping: bool
+    look_again: float
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+
+    def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
+        """Ask the mechanism one question now."""
+
+    def present(self) -> set[int]:
+        """Return the joints of the tree and of the loops."""
+
+    def largest_force(self) -> float:
+        """Return the largest force or torque of contacts, stops and friction, as last observed."""
+
+
+def arm(flow: Watched, scheduler: Scheduler) -> None:
     """Set which guards are watched, and in which direction."""
     model, guards, n = flow.model, flow.guards.table, len(flow.conditions)
     flow.guards.forces[0], flow.look_again = 0, math.inf
@@ -68,14 +102,14 @@ def arm(flow: Flow, scheduler: Scheduler) -> None:
         _allow(flow, flow.contacts, first)
 
 
-def pressed_stops(flow: Flow) -> set[tuple[int, int]]:
+def pressed_stops(flow: Watched) -> set[tuple[int, int]]:
     """Return the column and the side of every rigid stop that a freedom rests against."""
     bounds = flow.structure.bounds
     upper = {(hold.column, 1) for hold in bounds if hold.low == -math.inf}
     return upper | {(hold.column, -1) for hold in bounds if hold.high == math.inf}
 
 
-def _arm_holds(flow: Flow, first: int) -> None:
+def _arm_holds(flow: Watched, first: int) -> None:
     """Watch the torques of freedoms that are held: none leaves its bounds."""
     guards, rows, shared = flow.guards.table[first:], flow.structure.tables.rows, flow.model.columns.both
     for k, r in enumerate(np.flatnonzero(rows.low < rows.high)):
@@ -89,7 +123,7 @@ def _arm_holds(flow: Flow, first: int) -> None:
         flow.guards.forces[0] = 1
 
 
-def _arm_contacts(flow: Flow, first: int) -> None:
+def _arm_contacts(flow: Watched, first: int) -> None:
     """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
     guards, structure = flow.guards.table[first:], flow.structure
     kind, owner, armed = guards.kind, guards.owner, guards.armed
@@ -104,7 +138,7 @@ def _arm_contacts(flow: Flow, first: int) -> None:
         flow.guards.forces[0] = 1
 
 
-def _allow(flow: Flow, contacts: Contacts, first: int) -> None:
+def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
     """Let guards of what has bounds that begin at these, or a little beyond, fire a little later only.
 
     first : the first guard of contacts
