@@ -121,11 +121,11 @@ class KeptStructures:
     def look(self, structure: Structure, control: Control, t: float, q: np.ndarray, v: np.ndarray) -> Mechanism:
         """Return a structure, as asked for last, looked at in scratch of its own, beside what moves."""
         tables, size = structure.tables, extent(structure)
-        if size not in self._scratch:
-            self._scratch[size] = Scratch.of(structure)
-            if len(self._scratch) > MOST:
+        own = self._scratch.get(size)
+        if own is None:
+            own = self._scratch[size] = Scratch.of(structure)
+            if len(self._scratch) > MOST + 1:  # this one is looked at again where velocities change
                 del self._scratch[next(iter(self._scratch))]
-        own = self._scratch[size]
         own.use_for(tables)
         used, system = structure.known.get("looks", (None, None))
         if used is not own:

@@ -548,11 +548,6 @@ class Flow:
         """Tell whether rows were filled that nobody has taken."""
         return bool(self.stepper.count[FILLED])
 
-    @property
-    def full(self) -> bool:
-        """Tell whether there is no room for another row until somebody takes them."""
-        return bool(self.stepper.count[FILLED] == len(self.rows.buffer))
-
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
         rows = self.rows.buffer[: self.stepper.count[FILLED]].copy()

@@ -30,17 +30,14 @@ IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there ma
 def serve(here: Present, jump: Jump) -> None:
     """Serve what is due: at the start, at guards that crossed zero, by time or key."""
     instant, crossed, here.crossed = _Instant(here, jump), here.crossed, False
-    try:
-        if not here.began:
-            here.began = True
-            jump.reports.append(here.epoch())
-            instant.at_start()
-        elif crossed:
-            instant.crossing()
-        else:
-            instant.due()
-    finally:
-        here.rows(jump)  # of the steps before, where nothing was due
+    if not here.began:
+        here.began = True
+        jump.reports.append(here.epoch())
+        instant.at_start()
+    elif crossed:
+        instant.crossing()
+    else:
+        instant.due()
 
 
 def turn_to_steps(here: Present, jump: Jump) -> bool:

@@ -137,8 +137,6 @@ class Present:
 
     def sample_now(self, jump: Jump) -> None:
         """Tell of the present state as a row, after those before it."""
-        if self.flow.full:
-            self.rows(jump)
         self.flow.sample_now()
         self.rows(jump)
 

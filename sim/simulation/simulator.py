@@ -105,11 +105,13 @@ class Simulator(ReadByName):
             ahead = stop == until and not at_end
             status, guard = aside(now.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
             now.crossed = status == Status.GUARD
+            self._tell_rows()
             if status in (Status.GUARD, Status.REACHED):
-                self._jump(serve)  # which tells the rows before it, too
-            else:
-                self._tell_rows()
-                self._go_on_after(status, guard)
+                self._jump(serve)
+            elif status != Status.PAUSE and not (
+                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self._jump(turn_to_steps)
+            ):
+                raise self.failure(status, guard)
             if ahead:
                 at_end = now.flow.stepper.count[HALT] == 0
             if self.journal is not None:
@@ -120,12 +122,6 @@ class Simulator(ReadByName):
                 self._pause(progress)
             if now.schedule.stopped:
                 return
-
-    def _go_on_after(self, status: int, guard: int) -> None:
-        """Go on where the flow only pauses, or by time steps where the scene allows them; else end the run."""
-        turns = status in (Status.STEP_TOO_SMALL, Status.JAMMED)
-        if status != Status.PAUSE and not (turns and self._jump(turn_to_steps)):
-            raise self.failure(status, guard)
 
     def _pause(self, progress: Callable[[float], None]) -> None:
         """Tell the caller of the time; whatever it raises, the run can go on from here."""

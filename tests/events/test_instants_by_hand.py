@@ -57,7 +57,6 @@ class Run:
         simulate = SimpleNamespace(contact=contact, dt=0.002)
         self.here: Any = SimpleNamespace(
             began=True, crossed=False, flow=self.flow, sample_now=lambda jump: log("row"), epoch=lambda: "epoch",
-            rows=lambda jump: log("rows before"),
             model=SimpleNamespace(
                 one_sided=one_sided, waiting=frozenset(), scene=SimpleNamespace(simulate=simulate, events=()),
             ),
@@ -103,19 +102,7 @@ def test_a_run_begins_once_then_guards_are_served_and_what_is_due(
     monkeypatch.setattr(jumps, "Actions", lambda here, jump: None)
     jumps.serve(run.here, run.jump)
     assert asked == [what] and run.here.began and not run.here.crossed
-    assert run.jump.reports == ([] if began else ["epoch"]) and run.log == ["rows before"]
-
-
-def test_rows_before_an_instant_that_fails_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Any) -> None:
-        raise SimulationError("it fails")
-
-    run = Run()
-    monkeypatch.setattr(jumps._Instant, "due", fails)
-    monkeypatch.setattr(jumps, "Actions", lambda here, jump: None)
-    with pytest.raises(SimulationError, match="it fails"):
-        jumps.serve(run.here, run.jump)
-    assert run.log == ["rows before"]
+    assert run.jump.reports == ([] if began else ["epoch"])
 
 
 def passes(run: Run) -> list[tuple[Any, ...]]:
