@@ -28,6 +28,8 @@ NORM = 10.0
 REACH, BORDER = 0.1 ** np.arange(8), 1e-6
 # Room [share of the largest force] below which a point whose force is unique counts as on the border.
 TOUCHED = 1e-9
+# Of the largest force: how far a point may be outside of its cone that is on its border, as one without a force is.
+EDGE = 1e-12
 # Of the room that the centre leaves a point, what the least norm has to leave it to be chosen.
 ENOUGH = 0.1
 # Residual [share of rate] up to which forces keep the law.
@@ -94,7 +96,7 @@ def fully_held(problem: ContactProblem) -> np.ndarray | None:
     active = Active.first(problem)
     mode = np.where(~active.closed, Mode.OPEN, np.where(active.slips, Mode.SLIP, Mode.STICK))
     centre = centred(problem, solve(problem, active, np.zeros((problem.points, 3))), mode, active.d)
-    if not (centre.room >= 0.0).all() or not centre.chosen.any():
+    if not (centre.room >= -EDGE * np.abs(centre.P).max(initial=0.0)).all() or not centre.chosen.any():
         return None
     return centre.P if regions(problem, centre.P, problem.rates(centre.P)).merit <= SOLVED else None
 

@@ -75,8 +75,8 @@ def _flat(problem: ContactProblem) -> Problem:
     if kept is not None:
         return kept
     flat = Problem(
-        np.ascontiguousarray(problem.G), problem.free3, problem.mu, problem.least, problem.trace, problem.sliding,
-        problem.given.astype(np.int64), problem.closed.astype(np.int64), problem.patch.astype(np.int64), problem.rate,
+        problem.G, problem.free3, problem.mu, problem.least, problem.trace, np.ascontiguousarray(problem.sliding),
+        problem.flags, problem.closed.astype(np.int64), problem.patch.astype(np.int64), problem.rate,
     )  # fmt: skip
     problem.__dict__["flat"] = flat
     return flat

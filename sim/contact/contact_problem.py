@@ -17,8 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-# Stands for a rate where nothing moves at all.
-SMALLEST = 1e-300
+from sim.kernels.unilateral.stating import SMALLEST, state_problem
+
+NUMBERS = ("G", "free", "shift", "mu", "least")
 
 
 class Mode(IntEnum):
@@ -45,6 +46,9 @@ class ContactProblem:
     patch : (k,) number of the pair of bodies that a point belongs to
     modes : (k,) `Mode` of each point that was accepted last, or None
     scale, rate : what residuals of z are measured by: as asked for (0: not), and as taken, else the largest free z
+    free3 : (k, 3) z without impulses, shift added to its normal part
+    trace : (k,) mobility of each point [1/kg]: the trace of its own block; 1 where nothing moves it
+    flags : (k,) 1 where the direction of slip is given
     """
 
     G: np.ndarray
@@ -58,6 +62,9 @@ class ContactProblem:
     modes: np.ndarray | None = None
     scale: float = 0.0
     rate: float = field(init=False)
+    free3: np.ndarray = field(init=False)
+    trace: np.ndarray = field(init=False)
+    flags: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         k = len(self.mu)
@@ -68,14 +75,22 @@ class ContactProblem:
         for name, shape in wanted.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"{name}: found shape {getattr(self, name).shape}, expected {shape} for {k} points")
-        for name in ("G", "free", "mu", "shift", "least"):
+        numbers = tuple(np.ascontiguousarray(getattr(self, name), float) for name in NUMBERS)
+        found = np.empty((k, 3)), np.empty(k), np.empty(k, np.int64)
+        rate = state_problem(numbers, np.ascontiguousarray(self.sliding, float), float(self.scale), *found)
+        if rate < 0.0:
+            self._refuse()
+        for name, value in zip((*NUMBERS, "free3", "trace", "flags", "rate"), (*numbers, *found, rate), strict=True):
+            object.__setattr__(self, name, value)
+
+    def _refuse(self) -> None:
+        """Say which numbers are none that a problem can have."""
+        for name in NUMBERS:
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name}: not all values are finite numbers")
         for name in ("mu", "least"):
             if (getattr(self, name) < 0.0).any():
                 raise ValueError(f"{name}: found {getattr(self, name).min():g}, expected no negative number")
-        rate = self.scale or max(float(np.abs(self.free3).max(initial=0.0)), float(np.abs(self.shift).max(initial=0.0)))
-        object.__setattr__(self, "rate", max(rate, SMALLEST))
 
     @property
     def points(self) -> int:
@@ -83,28 +98,15 @@ class ContactProblem:
         return len(self.mu)
 
     @cached_property
-    def free3(self) -> np.ndarray:
-        """(k, 3) z without impulses, shift added to its normal part."""
-        out = self.free.reshape(-1, 3).copy()
-        out[:, 0] += self.shift
-        return out
-
-    @cached_property
     def given(self) -> np.ndarray:
         """(k,) True where the direction of slip is given."""
-        return np.einsum("ki,ki->k", self.sliding, self.sliding) > 0.5
+        return self.flags == 1
 
     @cached_property
     def blocks(self) -> np.ndarray:
         """(k, k, 3, 3) G by points."""
         k = self.points
         return np.ascontiguousarray(self.G.reshape(k, 3, k, 3).transpose(0, 2, 1, 3))
-
-    @cached_property
-    def trace(self) -> np.ndarray:
-        """(k,) mobility of each point [1/kg]: the trace of its own block; 1 where nothing moves it."""
-        trace = self.G.diagonal().reshape(-1, 3).sum(axis=1)
-        return np.where(trace > 0.0, trace, 1.0)
 
     @cached_property
     def dead(self) -> np.ndarray:
@@ -174,3 +176,6 @@ def acceleration(
         closed=np.ones(k, bool) if closed is None else np.asarray(closed, bool),
         patch=np.zeros(k, np.int64) if patch is None else np.asarray(patch), modes=modes, scale=scale,
     )  # fmt: skip
+
+
+__all__ = ["SMALLEST", "ContactProblem", "Mode", "acceleration", "first", "impact"]

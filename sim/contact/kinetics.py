@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,17 +27,12 @@ class Kinetics:
     """
 
     def __init__(self, mechanism: Mechanism, bounded: Sequence[Bounded] = ()):
-        tables = mechanism.structure.tables
-        self.mechanism = mechanism
-        self.points = np.flatnonzero(tables.touches.mode == STICK)
-        first = tables.blocks.row[tables.touches.block[self.points]]
-        self.rows = (first[:, None] + np.array([2, 0, 1])).ravel()
-        J, hard = rows_of_all(mechanism), mechanism.hard()
-        asked = (tables.blocks.touch[tables.rows.block] >= 0) | (tables.rows.low < tables.rows.high)
-        soft, held = J[~hard], J[hard & ~asked]
+        self.mechanism, J = mechanism, rows_of_all(mechanism)
+        kinds = _kinds_of(mechanism)
+        self.points, self.rows, self._held_rows = kinds.points, kinds.rows, kinds.held
+        soft, held = J[kinds.soft], J[kinds.held]
         self._of_bounded = rows_of(mechanism, bounded)
-        self.W = np.vstack([J[self.rows], self._of_bounded @ J])
-        self._held_rows = np.flatnonzero(hard & ~asked)
+        self.W = np.concatenate([J[self.rows], self._of_bounded @ J]) if bounded else J[self.rows]
         p, (h, n) = len(self.W), held.shape
         found = Rows(
             self.W, held, np.empty((p, n)), np.empty((p, n)), np.empty((p, h)), np.empty((h, n)),
@@ -82,6 +78,29 @@ class Kinetics:
         out._change, out._answer = self._change[:, :n], self._answer[:, :n]
         out._of_bounded = self._of_bounded[: n - len(self.rows)]
         return out
+
+
+class _Kinds(NamedTuple):
+    """Points that have three rows, these rows, and all others that are soft, or hold."""
+
+    points: np.ndarray
+    rows: np.ndarray
+    soft: np.ndarray
+    held: np.ndarray
+
+
+def _kinds_of(mechanism: Mechanism) -> _Kinds:
+    """Return which row is what, found once for all structures with the same tables."""
+    tables, known = mechanism.structure.tables, mechanism.structure.known
+    if "kinds" not in known:
+        points = np.flatnonzero(tables.touches.mode == STICK)
+        first = tables.blocks.row[tables.touches.block[points]]
+        hard = mechanism.hard()
+        asked = (tables.blocks.touch[tables.rows.block] >= 0) | (tables.rows.low < tables.rows.high)
+        soft, held = np.flatnonzero(~hard), np.flatnonzero(hard & ~asked)
+        known["kinds"] = _Kinds(points, (first[:, None] + np.array([2, 0, 1])).ravel(), soft, held)
+    found: _Kinds = known["kinds"]
+    return found
 
 
 def rows_of_all(mechanism: Mechanism) -> np.ndarray:

@@ -12,11 +12,11 @@ from sim.contact.analytic_centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
 from sim.contact.stops import Point
-from sim.kernels.rows.touches import CLEAR, FAST, STILL, TURNED
+from sim.kernels.rows.touches import TURNED
 from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
+from sim.kernels.unilateral.stating import slide_on
 from sim.mechanism.touch import Touch
 
-FORWARD = 5e-9  # m/s: slip that goes on; below it, roundoff would tell
 FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
 NOWHERE = (0.0, 0.0, 0.0)
 SHORT = 1e-6  # part of a direction below which it is none
@@ -49,32 +49,29 @@ class SlipDirections:
 
     def go_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return directions (k, 2) of points that slide on as they did, slowly as it may be; zero of others."""
-        if not self.started:
-            return np.zeros((len(law), 2))
-        u, start = kinetics.rates(v).reshape(-1, 3)[:, 1:], self.starts(kinetics, law)
-        speed = np.hypot(u[:, 0], u[:, 1])
-        way = u + (STILL * np.maximum(1.0 - speed / CLEAR, 0.0) ** 2)[:, None] * start  # as kernels do
-        creep = self.slow_slip_on(kinetics, law, v)
-        way[creep] = start[creep]
-        forward = np.sum(start * u, axis=1) > FORWARD
-        return way * (forward / np.where(forward, np.hypot(way[:, 0], way[:, 1]), 1.0))[:, None]
+        return self._going_on(kinetics, law, v)[0]
 
     def slow_slip_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> np.ndarray:
         """Return the mask (k,) of points that crept and go on to creep."""
         if not self.slipping_slowly:
             return np.zeros(len(law), bool)
-        u = kinetics.rates(v).reshape(-1, 3)[:, 1:]
-        crept = np.array([point.key in self.slipping_slowly for point in law], bool)
-        forward = np.sum(self.starts(kinetics, law) * u, axis=1) > FORWARD
-        return crept & forward & (np.hypot(u[:, 0], u[:, 1]) < FAST)
+        return self._going_on(kinetics, law, v)[1] == 1
+
+    def _going_on(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ways, creeps = np.zeros((len(law), 2)), np.zeros(len(law), np.int64)
+        if self.started:
+            crept = np.array([point.key in self.slipping_slowly for point in law], np.int64)
+            slide_on(kinetics.rates(v), self.starts(kinetics, law), crept, ways, creeps)
+        return ways, creeps
 
 
 def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
     """Return directions (k, 2) in the frames of points; zero of what is not a point of contact, which come first."""
     points, closed, out = kinetics.mechanism.work.points, len(kinetics.points), np.zeros((len(ways_W), 2))
-    way_W = np.array(ways_W[:closed]).reshape(-1, 3)
-    for i, t in enumerate((points.t1, points.t2)):
-        out[:closed, i] = np.sum(way_W * t[kinetics.points], axis=1)
+    if closed:
+        way_W, which = np.array(ways_W[:closed]), kinetics.points
+        out[:closed, 0] = np.einsum("ki,ki->k", way_W, points.t1[which])
+        out[:closed, 1] = np.einsum("ki,ki->k", way_W, points.t2[which])
     return out
 
 

@@ -126,8 +126,10 @@ def _which(model: Model, column: int, side: int) -> str:
 
 def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
     """Return the freedoms that are at rigid stops, as last looked at, and how far they still are from them."""
-    model, found, present = mechanism.model, list[Bounded](), _present(mechanism)
-    stops = model.stops
+    model, found, stops = mechanism.model, list[Bounded](), mechanism.model.stops
+    if not len(stops):
+        return found, []
+    present = _present(mechanism)
     place, side, joint = stops.place, stops.side, stops.joint
     value = mechanism.work.coordinate[place]
     balls = {number: _is_ball(model, number) for number in set(joint.tolist()) & present}
@@ -145,8 +147,9 @@ def at_stops(mechanism: Mechanism) -> tuple[list[Bounded], list[float]]:
 
 def with_friction(mechanism: Mechanism) -> list[Bounded]:
     """Return the freedoms that have friction."""
-    model, found, present = mechanism.model, list[Bounded](), _present(mechanism)
-    for column in np.flatnonzero(model.columns.friction):
+    model, found, columns = mechanism.model, list[Bounded](), np.flatnonzero(mechanism.model.columns.friction)
+    present = _present(mechanism) if len(columns) else set[int]()
+    for column in columns:
         if int(model.columns.joint[column]) in present:
             scale = _scale(model, int(column))
             resistance, both = float(model.columns.friction[column]) / scale, bool(model.columns.both[column])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim.kernels.collision.broad import apart
 from sim.kernels.collision.narrow import ROOM, points_nearby
 from sim.kernels.dynamics import body_poses, columns, follow, move, rows_now
 from sim.kernels.jit import kernel, python_driver
@@ -51,9 +52,13 @@ def find_closed(system, within, touch_work, point_work, count_out):
     for m in range(tables.meetings.a.size):
         if total + ROOM > touch_work.mode.size:
             return -1
+        a, b, x, R = tables.meetings.a[m], tables.meetings.b[m], work.links.x, work.links.R
+        count_out[m] = 0
+        if apart(tables.shapes, a, b, x, R, work.near_poses) > 2.0 * within:  # a bound, to roundoff
+            continue
         found, _, _ = points_nearby(
-            tables.shapes, tables.hulls, tables.meetings.a[m], tables.meetings.b[m], work.links.x, work.links.R, within,
-            touch_work[total:], point_work[total:], work.near_poses, work.near_cores,
+            tables.shapes, tables.hulls, a, b, x, R, within, touch_work[total:], point_work[total:], work.near_poses,
+            work.near_cores,
         )  # fmt: skip
         count_out[m] = found
         total += found

@@ -83,11 +83,14 @@ class Found:
                 break
             self._make(2 * len(self._touches))
             self._counts = np.zeros(len(rules), np.int64)
-        out, place = [], 0
+        out, gaps, place = list[Touch](), self._points.gap[:total].tolist(), 0
         for (number, rule), count in zip(rules.items(), self._counts.tolist(), strict=True):
-            out += [Touch(number, rule, self._touches[k].copy()) for k in range(place, place + count)]
+            own = [(Touch(number, rule, self._touches[k].copy()), gaps[k]) for k in range(place, place + count)]
+            own.sort(key=lambda one: one[0].key)  # so that those that stay are the same structure's
+            out += [touch for touch, _ in own]
+            gaps[place : place + count] = [gap for _, gap in own]
             place += count
-        return out, self._points.gap[:total].tolist()
+        return out, gaps
 
 
 __all__ = ["CLOSED", "Found", "closed_points", "meetings"]

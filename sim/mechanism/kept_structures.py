@@ -17,8 +17,8 @@ import numpy as np
 from sim.kernels.answers import system_of
 from sim.kernels.looking import look_around
 from sim.kernels.scratch import Work
-from sim.kernels.system import System, address
-from sim.kernels.tables import Control, table
+from sim.kernels.system import address
+from sim.kernels.tables import Control, Tables, table
 from sim.kernels.watched import GUARD, Guards
 from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
@@ -26,7 +26,7 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build, share_forces
 from sim.mechanism.touch import Touch
-from sim.mechanism.workspace import make_work
+from sim.mechanism.workspace import extent, in_one_piece, make_work
 
 MOST = 48  # structures that are kept; the one that was asked for longest ago goes
 
@@ -46,14 +46,32 @@ class Joined:
         return same and (self.carrier is other.carrier or np.array_equal(self.carrier, other.carrier))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Scratch:
-    """Scratch of a structure, and all that its system knows the addresses of."""
+    """Scratch for structures of one extent, one after the other.
 
-    structure: Structure
+    memory : all numbers of it; first : what it held when it was made; tables : those that it was used for last
+    """
+
     work: Work
-    guards: Guards
-    system: System
+    memory: np.ndarray
+    first: np.ndarray
+    tables: Tables | None = None
+
+    @classmethod
+    def of(cls, structure: Structure) -> Scratch:
+        """Allocate it."""
+        memory, wholes = in_one_piece(make_work(structure.tables, structure.sizes))
+        return cls(next(wholes), memory, memory.copy())
+
+    def use_for(self, tables: Tables) -> None:
+        """Leave nothing of another structure, and have the points of contact of this one."""
+        if self.tables is not tables:
+            self.memory[:] = self.first
+            self.tables = tables
+        if len(tables.touches):
+            self.work.touches[:] = tables.touches
+            self.work.points.start[:] = tables.touches.slip_W
 
 
 class KeptStructures:
@@ -61,8 +79,10 @@ class KeptStructures:
 
     def __init__(self) -> None:
         self._joined: Joined | None = None
+        self._rules: tuple[Mapping[int, int], tuple[tuple[int, int], ...]] = {}, ()
         self._kept: OrderedDict[tuple[Any, ...], Structure] = OrderedDict()
-        self._scratch: dict[int, Scratch] = {}  # by the tables that it is for
+        self._scratch: dict[tuple[Any, ...], Scratch] = {}  # by extent
+        self._nothing = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(7, np.int64))
 
     def of(
         self, joined: Joined, touches: Sequence[Touch] = (), rules: Mapping[int, int] | None = None,
@@ -78,8 +98,10 @@ class KeptStructures:
             self._joined = joined
             self._kept.clear()
             self._scratch.clear()
+        if rules is not self._rules[0]:
+            self._rules = rules, tuple(rules.items())
         key = (
-            tuple(rules.items()), tuple((touch.key, touch.rule, touch.mode) for touch in touches),
+            self._rules[1], tuple((touch.key, touch.rule, touch.mode) for touch in touches),
             tuple((one.column, one.low < one.high) for one in bounds),
         )  # fmt: skip
         old = self._kept.pop(key, None)
@@ -93,23 +115,23 @@ class KeptStructures:
             _write(new)
         self._kept[key] = new
         if len(self._kept) > MOST:
-            _, gone = self._kept.popitem(last=False)
-            self._scratch.pop(id(gone.tables), None)
+            self._kept.popitem(last=False)
         return new
 
     def look(self, structure: Structure, control: Control, t: float, q: np.ndarray, v: np.ndarray) -> Mechanism:
         """Return a structure, as asked for last, looked at in scratch of its own, beside what moves."""
-        tables = structure.tables
-        own = self._scratch.get(id(tables))
+        tables, size = structure.tables, extent(structure)
+        own = self._scratch.get(size)
         if own is None:
-            work = make_work(tables, structure.sizes)
-            nothing = Guards(table(GUARD, 0), np.zeros(1, np.int64), np.zeros(7, np.int64))
-            own = Scratch(structure, work, nothing, system_of(tables, control, work, nothing))
-            self._scratch[id(tables)] = own
-        elif len(tables.touches):
-            own.work.touches[:] = tables.touches
-            own.work.points.start[:] = tables.touches.slip_W
-        look_around(address(own.system.places), t, q, v)
+            own = self._scratch[size] = Scratch.of(structure)
+            if len(self._scratch) > MOST + 1:  # this one is looked at again where velocities change
+                del self._scratch[next(iter(self._scratch))]
+        own.use_for(tables)
+        used, system = structure.known.get("looks", (None, None))
+        if used is not own:
+            system = system_of(tables, control, own.work, self._nothing)
+            structure.known["looks"] = own, system
+        look_around(address(system.places), t, q, v)
         return Mechanism(structure.tree.model, structure, own.work, control, t)
 
 

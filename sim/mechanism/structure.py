@@ -53,6 +53,7 @@ class Structure:
     link_of : (1 + bodies,) link of each body
     parent, child, brother, real : (links + virtual links,) pointers; -1 where there is none.  Link 0
         is the world; virtual links follow the real ones, one for each loop.
+    known : what others have found of the tables, and keep with them
     """
 
     carrier: np.ndarray
@@ -62,6 +63,7 @@ class Structure:
     touches: tuple[Touch, ...] = ()  # closed points of contact
     meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
     bounds: tuple[ActiveBound, ...] = ()  # freedoms at rest at their stops or by friction
+    known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def binds_rates(self) -> bool:
@@ -166,6 +168,8 @@ def build(
     tree, meetings = like.tree if like else None, meetings or {}
     if tree is None or tree.model is not model or tree.frames is not frames:
         tree = tree_of(model, frames, active, carrier)
+    same = like is not None and like.meetings is meetings and like.tree is tree
+    met = like.tables.meetings if like and same else _meetings(model, tree.link_of, meetings)
     arrays = model.programs.tables([hold.at for hold in bounds])
     first_hold = len(arrays["programs"]) - len(bounds)
     acting, firm = (_held(one, bounds, first_hold) for one in (tree.acting, tree.firm))
@@ -183,7 +187,7 @@ def build(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=acting.columns, stops=acting.stops,
         points=tree.points, forces=acting.forces, touches=closed, shapes=tree.shapes if meetings else table(SHAPE, 0),
         hulls=tree.hulls,
-        meetings=_meetings(model, link_of, meetings),
+        meetings=met,
         freedoms=freedoms, fronts=fronts, entries=entries, support=support, shared=shared, one=one, **arrays,
     )  # fmt: skip
     one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates

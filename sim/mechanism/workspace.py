@@ -37,6 +37,7 @@ from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
 from sim.mechanism.structure import Structure
 
+FEW = Waiting(front=16, rim=16, J=512, ids=256, pile=256)  # room for elimination that any structure with contacts has
 LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
 
 
@@ -45,12 +46,8 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
 
     row: numbers of a recorded row, where rows are wanted.
     """
-    blocks, m, c = tables.blocks, sizes.rows, sizes.columns
-    late = len(tables.late)
-    room, sliding, room_near = sizes.waiting, int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
-    if room is None:
-        jacobian = int(sum((b.nb + b.na + b.nc) * b.rows for b in blocks))
-        room = Waiting(m, 0, jacobian, 0, 0)
+    m, c, late, room = sizes.rows, sizes.columns, len(tables.late), _waiting(tables, sizes)
+    sliding, room_near = int(tables.one.sliding[0]), 64 if len(tables.meetings) else 0
     work = Work(
         links=table(LINK_WORK, sizes.links), freedoms=table(FREEDOM_WORK, sizes.v),
         blocks=table(BLOCK_WORK, sizes.blocks), rows=table(ROW_WORK, m),
@@ -80,6 +77,29 @@ def make_work(tables: Tables, sizes: Numbers, row: int = 0) -> Work:
     work.links.R[0] = work.bodies.R_WB[0] = np.eye(3).ravel()
     work.points.start[:] = tables.touches.slip_W
     return work
+
+
+def extent(structure: Structure) -> tuple[Any, ...]:
+    """Return what the sizes of scratch depend on: structures with the same may use the same, one after the other."""
+    if "extent" not in structure.known:
+        tables = structure.tables
+        structure.known["extent"] = (
+            structure.sizes._replace(waiting=None), _waiting(tables, structure.sizes), len(tables.touches),
+            len(tables.meetings) > 0, int(tables.one.sliding[0]), len(tables.forces), len(tables.late),
+        )  # fmt: skip
+    found: tuple[Any, ...] = structure.known["extent"]
+    return found
+
+
+def _waiting(tables: Tables, sizes: Numbers) -> Waiting:
+    """Return the room for elimination; with contacts, which come and go, a power of two, so that few extents differ."""
+    blocks = tables.blocks
+    room = sizes.waiting or Waiting(
+        sizes.rows, 0, int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()), 0, 0
+    )  # fmt: skip
+    if not len(tables.meetings):
+        return room
+    return Waiting(*(max(few, 1 << max(n - 1, 0).bit_length()) for n, few in zip(room, FEW, strict=True)))
 
 
 def implicit_work(n: int, m: int) -> dict[str, Any]:

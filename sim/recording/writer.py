@@ -31,7 +31,7 @@ FIRST_SIZE = 64e6
 # Largest share of the wall time that may go into copying the file because an epoch begins; until
 # then its raw states wait in memory (a copy takes 3 ms/MB: all but files above 60 MB within a second).
 COPY_SHARE = 0.25
-# Room for events: how many more than there are, and bytes of each text.
+# Room for events: how many more than twice as many as there are, and bytes of each text.
 MORE_EVENTS, EVENT_WIDTH = 64, 120
 
 EVENT_TYPES = {
@@ -493,20 +493,19 @@ class Recorder:
         rooms = {name: Room((capacity, *f.tail), f.dtype, f.fill) for name, f in self._fields.items()}
         rooms["rows"] = Room((), np.dtype("<i8"), 0)
         rooms["complete"] = Room((), np.dtype("i1"), 0)
-        count = len(self.events) + (0 if final else MORE_EVENTS)
+        count = _roomy(len(self.events), final)
         for name, (dtype, fill) in EVENT_TYPES.items():
             rooms[f"events/{name}"] = Room((count,), np.dtype(dtype), fill)
         width = max([1 if final else EVENT_WIDTH, *map(_text_width, self.events)])
+        width = width if final or width == EVENT_WIDTH else 2 * width
         for name in EVENT_TEXTS:
             rooms[f"events/{name}"] = Room((count,), strings([], width).dtype, None)
         tables = [("impulses", IMPULSES, len(self._impulses)), ("bindings", BINDINGS, len(self._bindings))]
-        if self._contacts is not None:  # many at an instant: twice the room, too
-            many = len(self._contact_impulses)
-            tables.append(("contacts/impulses", CONTACT_IMPULSES, many if final else 2 * many))
+        if self._contacts is not None:
+            tables.append(("contacts/impulses", CONTACT_IMPULSES, len(self._contact_impulses)))
         for group, fields, count in tables:
-            count += 0 if final else MORE_EVENTS
             for name, (tail, dtype, fill) in fields.items():
-                rooms[f"{group}/{name}"] = Room((count, *tail), np.dtype(dtype), fill)
+                rooms[f"{group}/{name}"] = Room((_roomy(count, final), *tail), np.dtype(dtype), fill)
         if self._contacts is not None:
             rooms.update(self._contacts.rooms(final))
         rooms.update(self._state.rooms(final))
@@ -552,6 +551,11 @@ class Recorder:
             failure = RecordingError(f"{self.path} cannot be written: {reason}{kept}")
             failure.rows_kept = self._counted
             raise failure from error
+
+
+def _roomy(count: int, final: bool) -> int:
+    """Return how many events there is to be room for where there are so many; files that grow are copied rarely."""
+    return count if final else 2 * count + MORE_EVENTS
 
 
 def _text_width(event: EventEntry) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,7 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree
+from sim.simulation.contact_outcome import Outcome
 from sim.simulation.not_finite import NotFinite
 from sim.simulation.structure_changes import Instant
 
@@ -62,44 +63,9 @@ NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least an
 DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
+AT_ONCE = 1e-9  # s: what happens within it happens at the same time, to roundoff
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
 SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
-
-
-@dataclass
-class Outcome:
-    """What an instant did at points of contact.
-
-    struck : names of pairs that collided; pairs : of those whose modes changed
-    changed : modes that changed, as text; ended : sequences of collisions that end
-    lost : J
-    failure : why there is no answer, or empty; endless : because decisions follow each other without end
-    change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
-    P : (closed points, 3) N s along n, t1, t2 of what touches, or None; contacts : the same, as recordings tell it
-    """
-
-    struck: list[str] = field(default_factory=list)
-    pairs: set[str] = field(default_factory=set)
-    changed: list[str] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-    lost: float = 0.0
-    change: np.ndarray | None = None
-    impulse: np.ndarray | None = None
-    mechanism: Mechanism | None = None
-    P: np.ndarray | None = None
-    contacts: dict[str, np.ndarray] | None = None
-    failure: str = ""
-    endless: bool = False
-
-    def carry(self, kinetics: Kinetics, P: np.ndarray) -> np.ndarray:
-        """Add impulses P of all points, contacts first, and what joints answer; returns the change of v."""
-        change, rows = kinetics.change(P), kinetics.impulses(P)
-        of_contacts = P[: 3 * len(kinetics.points)].reshape(-1, 3)
-        self.mechanism = kinetics.mechanism
-        self.change = change if self.change is None else self.change + change
-        self.impulse = rows if self.impulse is None else self.impulse + rows
-        self.P = of_contacts if self.P is None else self.P + of_contacts
-        return change
 
 
 class ContactModes:
@@ -147,7 +113,8 @@ class ContactModes:
 
     def decide(self, flow: Flow) -> Outcome:
         """Let points that come together collide, then find which of those that touch stick, slide or part."""
-        out, now, leaving = Outcome(), flow.instant(), self.state.leaving
+        out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
+        leaving = self.state.leaving | self._begun(flow)
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = self._meetings(now)
@@ -196,6 +163,12 @@ class ContactModes:
             return out
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
+
+    def _begun(self, flow: Flow) -> frozenset[tuple[int, int, int]]:
+        """Return the points that left their cones just now: where another does so at once, they do not stick again."""
+        if not self.state.decisions or flow.t - self.state.decisions[-1][0] > AT_ONCE:
+            return frozenset()
+        return frozenset(touch.key for touch in flow.structure.touches if touch.mode == SLOW_SLIP)
 
     def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:
         """Remember where bodies stay beside each other without a force: such a gap does not begin to close."""
@@ -402,13 +375,14 @@ class ContactModes:
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
-        rows = np.eye(len(u))[np.column_stack([closed, still, still]).ravel()]
+        which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
         if creep:
             ways_W = [touch.slip_W if isinstance(touch, Touch) else NOWHERE for touch in touches]
-            rows = np.vstack([rows, rows_across(along(kinetics, ways_W), creep)])
-        if not (np.abs(rows @ u) > 0.1 * AT_REST).any():
+            across = rows_across(along(kinetics, ways_W), creep)
+        if not (np.abs(u[which]) > 0.1 * AT_REST).any() and not (np.abs(across @ u) > 0.1 * AT_REST).any():
             return v
+        rows = np.vstack([np.eye(len(u))[which], across])
         P = _brought_to_rest(kinetics.G, u, rows)
         out.lost -= 0.5 * float(P @ u)  # along P nothing moves any more
         after: np.ndarray = v + out.carry(kinetics, P)
@@ -561,3 +535,6 @@ def _free(flow: Flow) -> tuple[Status, np.ndarray]:
         status = Status(flow.ask(SETTLE, y, k))
     n = flow.structure.sizes
     return status, k[n.q : n.q + n.v].copy()
+
+
+__all__ = ["ContactModes", "Outcome"]

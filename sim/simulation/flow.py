@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,8 +12,8 @@ import numpy as np
 
 from sim.kernels.advance import advance, answer
 from sim.kernels.answers import system_of
+from sim.kernels.guards.allowances import ROUNDOFF, largest_force
 from sim.kernels.scratch import TOLD, Work
-from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.stepper import (
     ACCEPTED,
@@ -47,20 +46,15 @@ from sim.kernels.stepper import (
     Stepper,
     T,
 )
-from sim.kernels.system import PROJECT, SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
+from sim.kernels.system import SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
 from sim.kernels.tables import Control, table
 from sim.kernels.watched import (
     ARMED,
-    DISARMED,
     GUARD,
     GUARD_CONE,
-    GUARD_FRICTION,
-    GUARD_GAP,
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_PULL,
-    GUARD_SLIP,
-    GUARD_SLOW_SLIP,
     GUARD_STOP,
     HYSTERESIS,
     LEAST_HYSTERESIS,
@@ -75,7 +69,8 @@ from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, nex
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
 from sim.mechanism.workspace import make_stepper, stepping_work, with_scratch
-from sim.simulation.laid_out import MOST, SHARED, LaidOut
+from sim.simulation.arming import arm
+from sim.simulation.laid_out import SHARED, LaidOut, Memories
 from sim.simulation.record_rows import Rows
 from sim.simulation.schedule import Scheduler
 from sim.simulation.simulation_error import SimulationError, entangled
@@ -87,22 +82,9 @@ if TYPE_CHECKING:
 
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 FOLLOWED = 1e-9  # of the largest: by less what formulas give that read forces has not changed
-ROUNDOFF = 1e-10  # of the largest force of a contact: below it nothing pulls or slips
-# Of the largest force, and m/s: how far beyond zero forces and slips of contacts fire that begin at zero.  Smaller:
-# roundoff fires them.  Larger: friction beyond its cone shows.
-BEGUN, BACKWARD = 1e-12, 5e-8
-ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
-SLIDES = (GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_FRICTION)  # and of what slides
-OF_SLIDES, OF_GAPS = (np.isin(np.arange(9), kinds) for kinds in (SLIDES, (GUARD_GAP, GUARD_STOP)))  # by kind
-# How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
-# has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
-RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
 # Arrays that controllers look at; and what is no memory of kernels: who answers, and rows on their way out.
 LOOKED_AT, PASSING = ("coordinate", "rate", "torque", "control", "bodies"), ("answers", "told")
-# Value of a gap's guard where a closed point has left its features, and how long [s] after a decision that finds this
-# at once, by roundoff, features are looked for anew.
-ASTRAY, SOON = 1.0, 1e-9
 
 
 class Flow:
@@ -129,7 +111,7 @@ class Flow:
         self.guards = Guards(table(GUARD, self._kept_guards()), np.zeros(1, np.int64), self.rows.layout)
         self.work: Work = mechanism.work
         self.stepper: Stepper = make_stepper(structure.sizes, 0)
-        self._laid_out: OrderedDict[int, LaidOut] = OrderedDict()
+        self._memories = Memories()
         self._lay_out(structure)
         self.pushes: list[Push] = []
 
@@ -145,22 +127,14 @@ class Flow:
         self.work, self.stepper, self.structure, self._one = one.work, one.stepper, structure, one
         self.guards = self.guards._replace(table=one.guards)
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
-        self._system = one.system
+        used, system = structure.known.get("system", (None, None))
+        self._system: System | None = system if used is one else None
 
     def _memory_of(self, structure: Structure) -> LaidOut:
         """Return the memory for a structure, as new; that of structures that change with contacts is kept."""
-        one = self._laid_out.pop(id(structure.tables), None)
-        if one is not None:
-            one.as_new()
-            one.guards[:] = 0
-        else:
-            shared = {name: getattr(self.work, name) for name in SHARED}
-            one = LaidOut.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
-        if self.contacts is not None and not self.time_stepping:
-            self._laid_out[id(structure.tables)] = one
-            if len(self._laid_out) > MOST:
-                self._laid_out.popitem(last=False)
-        return one
+        shared = {name: getattr(self.work, name) for name in SHARED}
+        memories = self._memories if self.contacts is not None and not self.time_stepping else Memories()
+        return memories.of(structure, self.rows.buffer.shape[1], self._count_guards(structure), shared)
 
     def _kept_guards(self) -> int:
         """Return how many guards are there in any case; in time steps joints press at their stops."""
@@ -261,9 +235,10 @@ class Flow:
 
             look_around(address(self.system.places), self.t, self.q, self.v)
 
-    def instant(self) -> Instant:
-        """Return the present state for a change."""
-        self.update()
+    def instant(self, looked_at: bool = True) -> Instant:
+        """Return the present state for a change; looked_at : its mechanism is, there."""
+        if looked_at:
+            self.update()
         return Instant(
             self.model, self.structure, self.frames, self.active, self.q.copy(), self.v.copy(), self.mechanism
         )
@@ -309,7 +284,7 @@ class Flow:
             now[:] = then
         self.mechanism = Mechanism(self.model, self.structure, self.work, self.control, self.t)
         self._system = None
-        self._laid_out.clear()
+        self._memories = Memories()
         numbers = self.numbers()
         if any(not np.array_equal(array, numbers[name]) for name, array in state.tables.items()):
             self.work.one.intact[0] = 0
@@ -352,7 +327,7 @@ class Flow:
         if self._system is None:
             self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
             if self.work is self._one.work:
-                self._one.system = self._system
+                self.structure.known["system"] = self._one, self._system
         return self._system
 
     def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
@@ -388,7 +363,7 @@ class Flow:
         values = np.zeros(len(self.guards.table))
         self.ask(WATCH, self.stepper.y, values)
         forces = np.isin(self.guards.table.kind, (GUARD_PULL, GUARD_CONE, GUARD_HOLD))
-        return bool(np.any(values[forces] > ROUNDOFF * self._largest_force()))
+        return bool(np.any(values[forces] > ROUNDOFF * self.largest_force()))
 
     @property
     def reads(self) -> tuple[tuple[int, int], ...]:
@@ -430,10 +405,10 @@ class Flow:
         finally:
             self.control.acts[2] = 0
 
-    def _largest_force(self) -> float:
+    def largest_force(self) -> float:
         """Return the largest force or torque of contacts, stops and friction, as last observed."""
-        of_joints = [np.abs(self.work.stopping), self.model.columns.friction]  # which nothing that rubs exceeds
-        return float(np.max(np.concatenate([self.work.points.pressing, *of_joints]), initial=0.0))
+        work, most = self.work, self.model.columns.friction  # which nothing that rubs exceeds
+        return float(largest_force(work.points.pressing, work.stopping, most))
 
     def torques_beyond(self) -> dict[int, float]:
         """Return columns that are held by more than their bounds, and their torques [N or N m]."""
@@ -442,7 +417,7 @@ class Flow:
         if not len(held):
             return {}
         self.observe()
-        torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self._largest_force()
+        torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self.largest_force()
         both = self.model.columns.both[rows.column[held]].astype(bool)
         size = np.where(both, np.hypot(torque[held], torque[np.minimum(held + 1, len(torque) - 1)]), torque[held])
         beyond = held[(size > rows.high[held] + least) | (size < rows.low[held] - least)]
@@ -516,94 +491,7 @@ class Flow:
 
     def arm(self, scheduler: Scheduler) -> None:
         """Set which guards are watched, and in which direction."""
-        guards, n = self.guards.table, len(self.conditions)
-        events = {event.name: event for event in self.model.scene.events}
-        self.guards.forces[0], self.look_again = 0, math.inf
-        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
-        for i, condition in enumerate(self.conditions):
-            armed = not scheduler.spent(events[condition.event])
-            kind[i], owner[i], direction[i] = GUARD_PROGRAM, condition.program, 1.0
-            watched[i] = (watched[i] or ARMED) if armed else DISARMED
-            if armed and condition.forces:
-                self.guards.forces[0] = 1
-        if self.time_stepping:
-            return
-        present, pressed, stops = self.present(), self._pressed_stops(), self.model.stops
-        guards.allowed[:] = 0.0
-        of_stops, joints = slice(n, n + len(stops)), stops.joint.tolist()
-        kind[of_stops], owner[of_stops] = GUARD_STOP, np.arange(len(stops))
-        direction[of_stops] = np.where(self.control.engaged, -1.0, 1.0)
-        watched[of_stops] = [j in present and place not in pressed for j, place in zip(joints, self.stops, strict=True)]
-        for i, column in enumerate(self.rough, start=n + len(stops)):
-            friction = self.control.friction[column : column + 1 + self.model.columns.both[column]]
-            kind[i], owner[i], watched[i] = GUARD_FRICTION, column, int(np.any(friction))
-        self._arm_contacts(n + len(stops) + len(self.rough))
-        self._arm_holds(len(guards) - 2 * len(self.structure.bounds))
-        if self.contacts is not None and self.model.one_sided:
-            self._allow_what_begins(n + len(stops) + len(self.rough), self.contacts)
-
-    def _pressed_stops(self) -> set[tuple[int, int]]:
-        """Return the column and the side of every rigid stop that a freedom rests against."""
-        bounds = self.structure.bounds
-        upper = {(hold.column, 1) for hold in bounds if hold.low == -math.inf}
-        return upper | {(hold.column, -1) for hold in bounds if hold.high == math.inf}
-
-    def _arm_holds(self, first: int) -> None:
-        """Watch the torques of freedoms that are held: none leaves its bounds."""
-        guards, rows, shared = self.guards.table[first:], self.structure.tables.rows, self.model.columns.both
-        for k, r in enumerate(np.flatnonzero(rows.low < rows.high)):
-            both = guards[2 * k : 2 * k + 2]
-            both.kind[:], both.owner[:], both.direction[:] = GUARD_HOLD, r, (1.0, -1.0)
-            both.armed[:] = np.isfinite((rows.high[r], rows.low[r]))
-            if shared[rows.column[r]]:  # of two that share a bound, the first guard sees the size of both torques
-                both.armed[1] = DISARMED
-            elif shared[rows.column[r] - 1]:
-                both.armed[:] = DISARMED
-            self.guards.forces[0] = 1
-
-    def _arm_contacts(self, first: int) -> None:
-        """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
-        guards, structure = self.guards.table[first:], self.structure
-        kind, owner, armed = guards.kind, guards.owner, guards.armed
-        armed[:], guards.direction[:] = ARMED, 1.0
-        m, touches = len(structure.meetings), structure.touches
-        kind[:m], owner[:m] = GUARD_GAP, np.arange(m)
-        if touches:
-            of_points = slice(m, m + 2 * len(touches))
-            owner[of_points], kind[of_points] = np.repeat(np.arange(len(touches)), 2), GUARD_PULL
-            kind[of_points][1::2] = [ENDS[touch.mode] for touch in touches]
-            armed[of_points][1::2] = structure.tables.touches.friction > 0.0
-            self.guards.forces[0] = 1
-
-    def _allow_what_begins(self, first: int, contacts: Contacts) -> None:
-        """Let guards of what has bounds that begin at these, or a little beyond, fire a little later only.
-
-        first : the first guard of contacts
-        """
-        guards, rows, stops = self.guards.table, self.structure.tables.rows, self.model.stops
-        values, bound = np.zeros(len(guards)), np.zeros(len(guards))
-        if self.ask(START, self.stepper.y, self.stepper.error) == Status.OK:
-            self.ask(PROJECT, self.stepper.y, self.stepper.error)  # points that are brought to touch move others
-        self.ask(WATCH, self.stepper.y, values)
-        kind, owner, direction, watched = guards.kind, guards.owner, guards.direction, guards.armed
-        astray = (kind == GUARD_GAP) & (values == ASTRAY)
-        self.look_again = self.t + SOON if astray.any() else math.inf
-        largest, n = self._largest_force(), len(self.conditions)
-        if self.structure.bounds:
-            for g in np.flatnonzero((kind == GUARD_HOLD) & (watched != 0)):
-                bound[g] = rows.high[owner[g]] if direction[g] > 0.0 else -rows.low[owner[g]]
-        gap, slides = OF_GAPS[kind], OF_SLIDES[kind]
-        least = np.where(slides, BACKWARD, np.where(gap, 0.0, BEGUN * largest))
-        idle = np.zeros(len(guards), bool)
-        idle[first + np.array(list(contacts.idle), int)] = True
-        idle[n : n + len(stops)][[place in contacts.idle_stops for place in self.stops]] = True
-        least[idle] = RESTING * np.maximum(DEEPEST - np.maximum(values[idle], 0.0), 0.0)
-        most = np.where(slides, BACKWARD, np.where(gap, TOUCHING, ROUNDOFF * largest))
-        over = values - bound
-        allowed = guards.allowed
-        allowed[:] = bound + np.where((over > -least) & (over <= most), least + np.maximum(over, 0.0), 0.0)
-        allowed[:n] = 0.0
-        allowed[n : n + len(stops)][stops.rigid == 0] = 0.0
+        arm(self, scheduler)
 
     def wait_to_leave(self, events: Iterable[str]) -> None:
         """Let conditions that have just fired fire again only after they were clearly false."""
@@ -662,7 +550,8 @@ class Flow:
 
     def take_rows(self) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray]]:
         """Return the rows that were filled since the last call, their raw states, and their closed points."""
-        rows, told = self.rows.buffer[: self.stepper.count[FILLED]], self.work.told[: self.work.stepped.told[0]]
+        rows = self.rows.buffer[: self.stepper.count[FILLED]].copy()
+        told = self.work.told[: self.work.stepped.told[0]]
         values = self.rows.split(rows, self.structure, self.ledger.impact, self.ledger.extra)
         q, v = self.rows.state(rows, self.structure)
         touches = self.rows.contacts(rows, self.structure) if self.structure.touches else {}
@@ -670,10 +559,9 @@ class Flow:
             touches = self.rows.step_contacts(values["time"], told, self.structure)
         if touches:
             touches["iterations"] = np.full(len(touches["row"]), self.contacts.iterations if self.contacts else 0)
-        out = {name: array.copy() for name, array in values.items()}, q.copy(), v.copy(), touches
         self.drop_rows()
-        out[0]["energy/balance"] -= self.ledger.first
-        return out
+        values["energy/balance"] = values["energy/balance"] - self.ledger.first
+        return values, q, v, touches
 
     def drop_rows(self) -> float:
         """Forget the rows that were filled; returns the time of the last one [s], not-a-number without any."""

@@ -6,6 +6,7 @@ what is to be told of it.  `decide` does the same with states as values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -123,7 +124,7 @@ class _Instant:
             acts = here.model.one_sided and any(event.actions for event in events)
             if acts:
                 here.contact_modes.let_go(here.flow)
-            lines += self.actions.do(events)
+            lines += self.actions.do(events) if events else []
             if acts:
                 lines += self._decide_contacts()
             touched = False
@@ -290,7 +291,7 @@ class _Instant:
             lines.append(EventRecord(flow.t, _who(done.changed[0]), "mode", text="; ".join(done.changed)))
         if done.impulse is not None and done.mechanism is not None and done.change is not None:
             for line in lines[:1]:  # what the instant did stands with its first line
-                line.lost, line.impulse = done.lost, float(np.linalg.norm(done.impulse))
+                line.lost, line.impulse = done.lost, math.sqrt(float(done.impulse @ done.impulse))
                 line.through = joint_impulses(done.mechanism, done.change, done.impulse)
                 line.contacts = done.contacts
         return lines

@@ -32,16 +32,17 @@ class Rows:
         self.layout = np.array([1, a, b, c, c + 8, d, d + 13 * bodies], np.int64)
         self.buffer = np.zeros((count, d + 13 * bodies))
         self._buffers = {self.buffer.shape[1]: self.buffer}  # by their widths
+        self._told: tuple[tuple[Touch, ...], dict[str, np.ndarray]] = (), {}
 
     def fit(self, structure: Structure) -> None:
         """Make room for the closed points of a structure; what was in the buffer is gone if that is another room."""
         width = int(self.layout[6]) + CONTACT_NUMBERS * len(structure.touches)
-        if width != self.buffer.shape[1]:
-            self.buffer = self._buffers.get(width, np.zeros((len(self.buffer), width)))
-            self._buffers[width] = self.buffer
+        if width not in self._buffers:
+            self._buffers[width] = np.zeros((len(self.buffer), width))
+        self.buffer = self._buffers[width]
 
     def split(self, rows: np.ndarray, structure: Structure, impact: float, extra: float) -> dict[str, np.ndarray]:
-        """Return dataset name -> values of rows (k, width) of one structure.
+        """Return dataset name -> values of rows (k, width) of one structure: parts of these rows, which are changed.
 
         impact, extra: energy lost in impacts and put in at events so far [J].
         """
@@ -49,16 +50,19 @@ class Rows:
         k, bodies, columns, joints = len(rows), len(model.bodies) - 1, len(model.columns), len(model.joints)
         _, a, b, c, d, e, _ = self.layout
         body = rows[:, 1:a].reshape(k, bodies, BODY_NUMBERS)
-        column = rows[:, a:b].reshape(k, COLUMN_NUMBERS, columns).copy()
-        joint = rows[:, b:c].reshape(k, joints, JOINT_NUMBERS).copy()
+        column = rows[:, a:b].reshape(k, COLUMN_NUMBERS, columns)
+        joint = rows[:, b:c].reshape(k, joints, JOINT_NUMBERS)
         present = np.zeros(joints, bool)
-        present[[*structure.carrier[1:], *structure.loops]] = True
-        column[:, :, ~present[model.columns.joint]] = np.nan
-        joint[:, ~present] = np.nan
-        force = self._forces(rows[:, d:e].reshape(k, len(model.forces), FORCE_NUMBERS).copy(), present)
+        present[structure.carrier[1:]] = present[list(structure.loops)] = True
+        if not present.all():
+            column[:, :, ~present[model.columns.joint]] = np.nan
+            joint[:, ~present] = np.nan
+        force = rows[:, d:e].reshape(k, len(model.forces), FORCE_NUMBERS)
+        if force.size:
+            force = self._forces(force, present)
         kinetic, potential, dissipated, put_in = rows[:, c : c + 4].T
         return {
-            "time": rows[:, 0].copy(), "position": body[:, :, 0:3], "quat_wxyz": body[:, :, 3:7],
+            "time": rows[:, 0], "position": body[:, :, 0:3], "quat_wxyz": body[:, :, 3:7],
             "velocity": body[:, :, 7:10], "angular_velocity": body[:, :, 10:13], "com": body[:, :, 13:16],
             "joints/coordinate": column[:, 0], "joints/rate": column[:, 1], "joints/torque": column[:, 2],
             "joints/stop_torque": column[:, 3], "joints/friction_torque": column[:, 4],
@@ -120,25 +124,33 @@ class Rows:
 
         Normal and force are told of the pair's first and second shape, whichever side the features have them on.
         """
-        touches, solids = structure.touches, self.model.solids
-        k, m = len(rows), len(touches)
-        first = int(self.layout[6])
+        k, told = len(rows), self._told_of(structure)
+        m, first, turned = len(told["pair"]), int(self.layout[6]), told["turned"]
         numbers = rows[:, first : first + CONTACT_NUMBERS * m].reshape(k, m, 3, 3)
-        second = [structure.link_of[solids[self.model.pairs[touch.pair].second].body] for touch in touches]
-        sides = np.array([touch.features.link[1] for touch in touches])
-        turned = sides != np.array(second)
-        modes = np.array([min(touch.mode, SLIP) for touch in touches], int)
-        sign = np.where(turned, -1.0, 1.0)[:, None]
-        key = np.array([touch.features.key for touch in touches], np.int64).reshape(m, 2)
-        key[turned] = key[turned, ::-1]
-        pair = np.array([touch.pair for touch in touches], int)
-        determinate = np.array([touch.determinate for touch in touches], int)
+        if turned.any():
+            numbers[:, turned, 1:] *= -1.0
+        same = told if k == 1 else {name: np.concatenate([values] * k) for name, values in told.items()}
         return {
-            "row": np.repeat(np.arange(k), m), "pair": np.tile(pair, k), "determinate": np.tile(determinate, k),
-            "key": np.tile(key, (k, 1)), "mode": np.tile(modes, k),
-            "point": numbers[:, :, 0].reshape(-1, 3).copy(), "normal": (sign * numbers[:, :, 1]).reshape(-1, 3),
-            "force": (sign * numbers[:, :, 2]).reshape(-1, 3),
+            "row": np.repeat(np.arange(k), m), "pair": same["pair"], "determinate": same["determinate"],
+            "key": same["key"], "mode": same["mode"], "point": numbers[:, :, 0].reshape(-1, 3),
+            "normal": numbers[:, :, 1].reshape(-1, 3), "force": numbers[:, :, 2].reshape(-1, 3),
         }  # fmt: skip
+
+    def _told_of(self, structure: Structure) -> dict[str, np.ndarray]:
+        """Return what all rows of a structure tell of its closed points, and which of them are told turned round."""
+        touches, solids = structure.touches, self.model.solids
+        if self._told[0] is not touches:
+            pair = np.array([touch.pair for touch in touches], int)
+            second = [structure.link_of[solids[self.model.pairs[n].second].body] for n in pair.tolist()]
+            turned = structure.tables.touches.link[:, 1] != np.array(second)
+            key = structure.tables.touches.key.copy()
+            key[turned] = key[turned, ::-1]
+            told = {
+                "pair": pair, "key": key, "mode": np.array([min(touch.mode, SLIP) for touch in touches], int),
+                "determinate": np.array([touch.determinate for touch in touches], int), "turned": turned,
+            }  # fmt: skip
+            self._told = touches, told
+        return self._told[1]
 
     def step_contacts(self, times: np.ndarray, told: Any, structure: Structure) -> dict[str, np.ndarray]:
         """Return the same of points that press in time steps; told: TOLD."""

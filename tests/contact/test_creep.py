@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
+import sim
 from sim.contact.slip_directions import straighten_slow_slip
 from sim.kernels.rows.touches import TURNED
 from sim.kernels.shapes import SLIP, SLOW_SLIP
@@ -16,7 +17,7 @@ from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation.contact_modes import _with
 from sim.simulation.flow import Flow
-from tests.contact.engine import G0, Run
+from tests.contact.engine import G0, SCENES, Run
 
 pytestmark = pytest.mark.contact
 MU, MASS, TURN = 0.5, 2.0, 12.0  # 1, kg, rad/s: at which the pull turns
@@ -99,3 +100,11 @@ def test_a_way_that_friction_would_leave_at_once_becomes_that_of_friction(angle:
 def test_a_way_that_friction_hardly_leaves_stays() -> None:
     flow, turned, _ = begun(0.8 * TURNED)
     assert straighten_slow_slip(flow.work.points, turned, last=True) is turned
+
+
+def test_two_feet_that_leave_their_cones_at_once_begin_to_slide_together() -> None:
+    """A figure that falls has them do so at 0.365 s; where they take turns to stick, 90 decisions follow each other."""
+    scene = sim.load(SCENES / "figure_falls.yaml")
+    run = Run(replace(scene, simulate=replace(scene.simulate, contact="event"))).to(0.37)
+    begins = [t for t in run.times("mode") if t > 0.3]
+    assert 1 <= len(begins) <= 4

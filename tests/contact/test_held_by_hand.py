@@ -227,6 +227,18 @@ def test_friction_of_joints_follows_its_answer() -> None:
     assert held.found()[3].mode == SLIP
 
 
+def test_points_that_left_their_cones_at_the_same_instant_leave_them_still() -> None:
+    """Those that creep since a decision no billionth of a second ago: where another leaves, they do not stick."""
+    modes = modes_of()
+    points = [touch(0, SLOW_SLIP), touch(1, STICK), touch(2, SLIP)]
+    flow: Any = SimpleNamespace(t=2.0 + 0.9e-9, structure=SimpleNamespace(touches=points))
+    assert modes._begun(flow) == frozenset()
+    modes.state.decisions.append((2.0, ("a and b",)))
+    assert modes._begun(flow) == {points[0].key}
+    flow.t = 2.0 + 1.1e-9
+    assert modes._begun(flow) == frozenset()
+
+
 # --- rates that are too slow to see ----------------------------------------------------------------------------------
 
 

@@ -82,6 +82,5 @@ def test_a_run_is_the_same_to_the_bit_where_nothing_is_kept(monkeypatch: pytest.
     kept = run()
     for module in (kept_structures, laid_out):
         monkeypatch.setattr(module, "MOST", 0)
-    monkeypatch.setattr("sim.simulation.flow.MOST", 0)
     for (y, count), (other, counted) in zip(kept, run(), strict=True):
         assert y.tobytes() == other.tobytes() and count.tolist() == counted.tolist()

@@ -53,19 +53,23 @@ def test_a_look_fills_what_an_update_fills(name: str) -> None:
 
 
 def test_points_of_all_pairs_are_found_as_those_of_each_and_room_is_made_for_them() -> None:
-    """The table's four legs stand on the floor with four corners each."""
+    """The table's four legs stand on the floor with four corners each, which are in the order of their features."""
     simulator = sim.Simulator(sim.compile(sim.load(SCENES / "table.yaml")))
     simulator.advance(0.0)
     flow = simulator.flow
     flow.update()
     rules = dict(flow.structure.meetings)
-    wanted, gaps = finding.closed_points(flow.mechanism, rules)
+    both = sorted(zip(*finding.closed_points(flow.mechanism, rules), strict=True), key=lambda one: one[0].key)
+    wanted, gaps = [touch for touch, _ in both], [gap for _, gap in both]
     found, own = finding.Found(64).closed(flow.system, rules)
     assert len(wanted) == 16 and [one.key for one in found] == [one.key for one in wanted]
     assert [one.rule for one in found] == [one.rule for one in wanted] and own == pytest.approx(gaps, abs=1e-15)
     for one, other in zip(found, wanted, strict=True):
         assert one.features.p == pytest.approx(other.features.p, abs=1e-15)
         assert one.features.link.tolist() == other.features.link.tolist()
+    flow.q[2] += 1.0  # the balls about shapes no longer meet
+    flow.update()
+    assert finding.closed_points(flow.mechanism, rules)[0] == [] == finding.Found(64).closed(flow.system, rules)[0]
 
 
 @pytest.mark.parametrize("repeats", [False, True])

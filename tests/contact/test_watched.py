@@ -25,6 +25,7 @@ from sim.kernels.watched import (
     GUARD_STOP,
 )
 from sim.scene.load import load_text
+from sim.simulation import arming
 from sim.simulation.flow import Flow
 from tests.contact.engine import G0, Told
 
@@ -342,7 +343,7 @@ def test_which_side_of_a_stop_is_pressed_follows_from_what_it_leaves_free() -> N
     ranges = [(3, -math.inf, 5.0), (4, 0.0, math.inf), (5, -1.0, 2.0), (6, -math.inf, 0.0)]
     holds = [SimpleNamespace(column=column, low=low, high=high) for column, low, high in ranges]
     flow: Any = SimpleNamespace(structure=SimpleNamespace(bounds=holds))
-    assert Flow._pressed_stops(flow) == {(3, 1), (4, -1), (6, 1)}
+    assert arming.pressed_stops(flow) == {(3, 1), (4, -1), (6, 1)}
 
 
 @pytest.mark.parametrize("solver", [True, False])

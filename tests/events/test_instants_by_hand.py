@@ -159,7 +159,7 @@ def test_contacts_alone_are_decided_on_and_told_of() -> None:
     run = Run()
     run.outcomes = [Outcome(changed=["a and b slides"])]
     run.instant._pass((), (), True)
-    assert run.log == ["row", ("waits",), "decides", "arms", ("books", 0.0), ("does",), "row"]
+    assert run.log == ["row", ("waits",), "decides", "arms", ("books", 0.0), "row"]
     assert [one.text for one in run.jump.events] == ["a and b slides"]
 
 

@@ -128,17 +128,21 @@ def test_tangents_of_a_point_that_creeps_turn_with_its_normal(kinds: tuple[int, 
         assert now.points[name + "_dot"][2] == pytest.approx(difference, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.parametrize(("before", "kept"), [(1.0, True), (0.6, True), (0.4, False), (0.0, False)])
-def test_friction_of_a_point_that_creeps_stays_in_the_surface(before: float, kept: bool) -> None:
-    """Its direction goes on if more than half of it lies in the surface, else it is that of the way."""
+@pytest.mark.parametrize(
+    ("before", "angle", "kept"),
+    [(1.0, 0.4, True), (0.3, -0.4, True), (1.0, 0.5, False), (1.0, 1.6, False), (1.0, 3.1, False), (0.0, 0.0, False)],
+)
+def test_friction_of_a_point_that_creeps_goes_on_near_its_way_alone(before: float, angle: float, kept: bool) -> None:
+    """What is in the surface of its direction goes on; one that a trial step has turned away is that of the way."""
     points = table(TOUCH_WORK, 2)
     n, n_dot, way = unit(np.array([2.0, -1.0, 2.0])), np.array([0.3, 0.6, 0.0]), np.array([0.5, 0.2, -0.9])
-    side = unit(np.cross(n, [0.3, 0.4, -0.7]))
+    along = unit(way - n * (n @ way))
+    side = np.cos(angle) * along + np.sin(angle) * np.cross(n, along)
     points.n[1], points.n_dot[1], points.start[1] = n, n_dot, way
     points.slip[1] = before * side + np.sqrt(1.0 - before * before) * n
     plain(kernels.frame_of_way)(1, points)
-    assert points.slip[1] == pytest.approx(side if kept else points.t1[1], abs=1e-14)
-    assert points.t1[1] == pytest.approx(unit(way - n * (n @ way)), abs=1e-14)
+    assert points.slip[1] == pytest.approx(side if kept else along, abs=1e-14)
+    assert points.t1[1] == pytest.approx(along, abs=1e-14)
     assert points.t2[1] == pytest.approx(np.cross(n, points.t1[1]), abs=1e-14)
     assert not points.t1[0].any() and not points.slip[0].any()
 

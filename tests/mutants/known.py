@@ -48,7 +48,7 @@ MISTAKES = (
         ("tests/contact/test_engine_jams.py::test_a_rod_that_digs_in_is_stopped_by_an_impulse",),
     ),
     Mistake(
-        "sim/simulation/contact_modes.py",
+        "sim/simulation/contact_outcome.py",
         "self.impulse = rows if self.impulse is None else self.impulse + rows",
         "self.impulse = rows if self.impulse is None else self.impulse",
         "the impulse of a jam after an impact is dropped",

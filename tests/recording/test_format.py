@@ -180,7 +180,7 @@ def test_a_recording_that_grows_has_room_filled_with_what_stands_for_absent(tmp_
     recorder.flush()
     found, expected = found_in(tmp_path / "a.h5"), moving() | {"complete": np.array(0, "i1")}
     assert set(found) == set(static()) | set(expected)
-    room = {"events": 3 + 64, "impulses": 3 + 64, "bindings": 3 + 64, "contacts": 4096}
+    room = {"events": 2 * 3 + 64, "impulses": 2 * 3 + 64, "bindings": 2 * 3 + 64, "contacts": 4096}
     assert int(found["rows"]) == 7
     for name, values in expected.items():
         got = np.asarray(found[name])

@@ -191,11 +191,11 @@ def test_more_events_or_longer_texts_than_there_is_room_for_make_it_grow(tmp_pat
     recorder.event(0.0, "é" * 60, text="x" * 120)
     assert told() == (64, 120)
     recorder.event(0.0, "one more")
-    assert told() == (129, 120)
+    assert told() == (2 * 65 + 64, 120)
     recorder.event(0.0, "e", caption="é" * 60 + "x")
-    assert told() == (130, 121)  # with room for 64 more
-    recorder.event(0.0, "e", kind="k" * 121)
-    assert told() == (130, 121)
+    assert told() == (2 * 66 + 64, 242)  # with room for as many, 64 more, and texts of twice the length
+    recorder.event(0.0, "e", kind="k" * 242)
+    assert told() == (2 * 66 + 64, 242)
     recorder.close()
 
 
@@ -213,7 +213,7 @@ def test_more_impulses_or_bindings_than_there_is_room_for_make_it_grow(tmp_path,
         else:
             recorder.event(0.0, "e", through=np.array([[1.0] * 6, [0.0] * 6]))
 
-    for count, room in ((63, 64), (1, 64), (1, 129), (63, 129), (1, 129), (1, 194)):
+    for count, room in ((63, 64), (1, 64), (1, 194), (63, 194), (66, 194), (1, 454)):
         for _ in range(count):
             more()
         if what == "impulses":

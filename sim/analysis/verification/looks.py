@@ -14,11 +14,11 @@ import numpy as np
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.missed import Missed
 from sim.kernels.advance import answer
+from sim.kernels.guards.allowances import ASTRAY
 from sim.kernels.status import Status
 from sim.kernels.stepper import STEP
 from sim.kernels.system import PROJECT, WATCH, address
 from sim.kernels.watched import ARMED, GUARD_GAP, GUARD_PROGRAM, GUARD_STOP
-from sim.simulation.flow import ASTRAY
 from sim.simulation.simulator import Simulator
 
 WATCHED = (GUARD_PROGRAM, GUARD_STOP, GUARD_GAP)

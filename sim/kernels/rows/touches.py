@@ -25,6 +25,9 @@ STILL, CLEAR = 1e-6, 8e-6
 # m/s: speed from which on a point that has begun to slide no longer creeps; sine by which its friction turns before
 # its way is found anew; force across [of its friction] that it may keep.
 FAST, TURNED, STRAIGHT = 1e-4, 0.05, 1e-10
+# Cosine from which on friction that was turned from a way is no place to begin: a trial step went so far that it had to
+# be, and from there it does not find back.  Larger than that of a creep that goes on: its evaluations begin anew.
+ASTRAY = 0.9
 
 
 @python_kernel
@@ -96,7 +99,8 @@ def frame_of_way(k, point_work):
     t1_dot = times(1.0 / size, across(turning, t1))
     t2, t2_dot = cross(n, t1), plus(cross(n_dot, t1), cross(n, t1_dot))
     against = across(three(slip_out, k), n)
-    against = unit(against) if length(against) > 0.5 else t1
+    against = unit(against)
+    against = against if dot(against, t1) > ASTRAY else t1
     for i in range(3):
         t1_out[k, i], t2_out[k, i], r1_out[k, i], r2_out[k, i] = t1[i], t2[i], t1_dot[i], t2_dot[i]
         slip_out[k, i] = against[i]

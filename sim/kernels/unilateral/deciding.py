@@ -11,7 +11,11 @@ from sim.kernels.jit import kernel, python_driver
 from sim.kernels.unilateral.centre import find_centre
 from sim.kernels.unilateral.least_norm import conclude
 from sim.kernels.unilateral.mode_law import OPENED, SLIPPING, STUCK, copy_modes, solve_modes
-from sim.kernels.unilateral.relaxation import SOLVED, copy_points, merit_of, relax_modes
+from sim.kernels.unilateral.relaxation import SOLVED, copy_points, largest, merit_of, relax_modes
+
+# Of the largest force: how far a point may be outside of its cone that is on its border, as one without a force is.
+# Smaller: roundoff tells whether it is.  Larger: cones are left.
+EDGE = 1e-12
 
 
 @python_driver
@@ -62,9 +66,9 @@ def hold_fully(problem, before, search, centre):
     clear(at_work)
     solve_modes(problem, active, at_work, search.unknowns, search.new_work)
     find_centre(problem, search.new_work, search.found, search.unknowns, centre)
-    chosen = False
+    chosen, least = False, -EDGE * largest(centre.P_work)
     for k in range(mode_work.size):
-        if not centre.room_work[k] >= 0.0:
+        if not centre.room_work[k] >= least:
             return False
         chosen = chosen or centre.chosen_work[k] == 1
     return chosen and merit_of(problem, centre.P_work, search) <= SOLVED
