@@ -16,6 +16,7 @@ from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.joint_motion import coordinates
 from sim.mechanism.layout import Drawing
 from sim.mechanism.model import Model, waits
+from sim.mechanism.ropes import ropes_of
 from sim.mechanism.solids import Pair, Solid, friction_of, pairs_of, solids_of
 from sim.scene.arguments import scene_of
 from sim.scene.frozen import freeze
@@ -73,6 +74,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
     solids = solids_of(scene, origins)
     pairs = pairs_of(scene, solids)
     _refuse_what_is_not_there(scene, body_names, solids, pairs)
+    ropes, ties = ropes_of(scene, points, point_names, poses, len(solids))
     acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
     programs.acts = bool(len(stops) or len(forces) or any(acting))
     model = Model(
@@ -82,7 +84,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=_connected(scene, constraints),
         gravity_W=np.array(scene.world.gravity, float), length=length, programs=programs,
-        solids=solids, pairs=pairs,
+        solids=(*solids, *ropes), pairs=(*pairs, *ties),
     )  # fmt: skip
     for joint in constraints:
         if joints.kind[joint] == GEAR:

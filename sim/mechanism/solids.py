@@ -23,7 +23,7 @@ class Solid:
 
     body : 0 is the world
     size : as in `sim.scene.spec.Shape`
-    name : of a shape of the world, or empty
+    name : of a shape of the world, of a rope, or empty
     friction : of its surface, or None where it says none
     features : of a mesh its HULL, corners before edges before faces
     """

@@ -41,6 +41,7 @@ from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.finding import Found, closed_points, meetings
 from sim.mechanism.kept_structures import Joined, KeptStructures
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.ropes import is_rope
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree
@@ -114,12 +115,18 @@ class ContactModes:
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
-        """Return the names of the two bodies of a point, or the joint at its stop."""
+        """Return the names of the two bodies of a point, of a rope its own, or the joint at its stop."""
         if isinstance(touch, Bounded):
             return touch.name(self.model)
         solids, pair = self.model.solids, self.model.pairs[touch.pair]
+        if self.is_rope(touch):
+            return solids[pair.first].name
         names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
         return " and ".join(names)
+
+    def is_rope(self, touch: Touch) -> bool:
+        """Tell whether a point is the end of a rope that is taut."""
+        return is_rope(self.model.solids[self.model.pairs[touch.pair].first])
 
     def switch(self, names: Sequence[str], *, on: bool) -> None:
         """Switch rules on or off."""
@@ -295,6 +302,11 @@ class ContactModes:
         point = law[deepest[1]]
         if isinstance(point, Bounded):
             return f"{point.beyond(self.model, -deepest[0])}: change the pose, the initial value or the limits"
+        if self.is_rope(point):
+            return (
+                f"{self.name(point)} is shorter by {-deepest[0]:.3g} m than its points are apart where it begins to "
+                "hold: give it a longer `length`, or set them closer"
+            )
         return (
             f"{self.name(point)} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
             "or leave them out of the contacts (`except`)"
@@ -512,6 +524,8 @@ class ContactModes:
                 out.pairs.add(self.name(point))
                 if isinstance(point, Bounded):
                     out.changed.append(point.told(self.model, mode))
+                elif self.is_rope(point):
+                    out.changed.append(f"{self.name(point)} goes {'slack' if mode == OPEN else 'taut'}")
                 else:
                     out.changed.append(f"{self.name(point)} {word[mode]}")
         out.changed = [
