@@ -17,7 +17,7 @@ from sim.mechanism.joint_motion import coordinates
 from sim.mechanism.layout import Drawing
 from sim.mechanism.model import Model, waits
 from sim.mechanism.ropes import ropes_of
-from sim.mechanism.solids import Pair, Solid, friction_of, pairs_of, solids_of
+from sim.mechanism.solids import Pair, Solid, friction_at_rest, pairs_of, solids_of
 from sim.scene.arguments import scene_of
 from sim.scene.frozen import freeze
 from sim.scene.problem import Problem, SceneError
@@ -282,7 +282,7 @@ def _why_it_never_rolls(spec: Constraint, rules: Sequence[tuple[Contact, Solid, 
     """
     if not rules:
         return f"no contact is between '{spec.body}' and '{spec.on}': it never rolls", "give a contact, or keeps: true"
-    rough = [rule.name for rule, first, second in rules if friction_of(rule, first, second) > 0.0]
+    rough = [rule.name for rule, first, second in rules if friction_at_rest(rule, first, second) > 0.0]
     if rough:
         what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
         return what, "friction: 0 in that contact"

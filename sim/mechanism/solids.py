@@ -82,6 +82,11 @@ def friction_of(rule: Contact, first: Solid, second: Solid) -> float:
     return combined(rule.combine, *said) if len(said) == 2 else said[0] if said else FRICTION
 
 
+def friction_at_rest(rule: Contact, first: Solid, second: Solid) -> float:
+    """Return the same of points that do not slide."""
+    return friction_of(rule, first, second) if rule.rest is None else rule.rest
+
+
 def combined(how: str, a: float, b: float) -> float:
     """Return the friction of a pair from those of its two surfaces, as a rule's `combine` says."""
     if how in ("max", "min"):

@@ -58,10 +58,10 @@ def build_contact(thing: Thing, known: Touchable, names: Names) -> Contact | Non
     if all(sides):
         _check_pairs(block, sides[0], sides[1], known)
     said = block.get("friction")
-    friction, combine = (None, said.get("combine")) if isinstance(said, Block) else (said, "geometric")
+    friction, rest, combine = _friction(said) if isinstance(said, Block) else (said, None, "geometric")
     return Contact(
-        name=thing.full, between=(sides[0], sides[1]), rope=None, length=None, friction=friction, combine=combine,
-        **_whatever_touches(thing, block),
+        name=thing.full, between=(sides[0], sides[1]), rope=None, length=None, friction=friction, rest=rest,
+        combine=combine, **_whatever_touches(thing, block),
     )  # fmt: skip
 
 
@@ -84,8 +84,27 @@ def _rope(thing: Thing, block: Block, names: Names) -> Contact | None:
         )
     return Contact(
         name=thing.full, between=((), ()), rope=(ends[0], ends[1]), length=block.get("length"), friction=0.0,
-        combine="geometric", **_whatever_touches(thing, block),
+        rest=None, combine="geometric", **_whatever_touches(thing, block),
     )  # fmt: skip
+
+
+def _friction(said: Block) -> tuple[float | None, float | None, str]:
+    """Return the coefficient in motion and at rest, None where the shapes say them, and how these are combined."""
+    rest, motion = said.get("rest"), said.get("motion")
+    if said.wrote("combine"):
+        for key in ("rest", "motion"):
+            if said.wrote(key):
+                said.problem(key, f"'combine' and '{key}' at once; expected the coefficients, or how to combine them")
+        return None, None, said.get("combine") or "geometric"
+    for key, other in (("rest", "motion"), ("motion", "rest")):
+        if said.absent(key):
+            what = f"key '{key}' is missing" if said.wrote(other) else "an empty map"
+            said.problem(None, what, "friction: {rest: 0.6, motion: 0.4}")
+            return None, None, "geometric"
+    if rest is not None and motion is not None and rest < motion:
+        what = f"{rest:g} at rest is less than {motion:g} in motion"
+        said.problem("rest", what, "what begins to slide would stop at once")
+    return motion, rest, "geometric"
 
 
 def _whatever_touches(thing: Thing, block: Block) -> dict[str, Any]:

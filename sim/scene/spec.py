@@ -257,6 +257,7 @@ class Contact:
     rope: tuple[str, str] | None  # points that a rope ties, with full names: "body.point", "body", "world.point"
     length: float | None  # m, of the rope; None: the distance of its points in the drawing
     friction: float | None  # 1; None: that of the two shapes
+    rest: float | None  # 1, friction of a point that is at rest; None: the same
     combine: str  # how the friction of two shapes is combined: geometric, max, min, mean, harmonic
     restitution: float  # 1
     rest_speed: float  # m/s
