@@ -152,7 +152,7 @@ def fit(points: np.ndarray, camera: Camera, aspect: float, *, free: bool) -> tup
 
 
 def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) -> np.ndarray:
-    """Return corners of the boxes around all shapes, ends of springs and of trails, (len(times), k, 3) m.
+    """Return corners of the boxes around all shapes, ends of springs, ropes and trails, (len(times), k, 3) m.
 
     Shapes of the world count as far as they are near the moving bodies, so that a long beam or a
     wide wall does not push the camera away; planes where bodies are seen onto them.  bodies: only the shapes of these.
@@ -168,7 +168,8 @@ def outline(motion: Motion, times: np.ndarray, bodies: list[int] | None = None) 
         body = shapes.body[moving]
         corners = p_WB[body][:, None] + boxes[moving] @ R_WB[body].transpose(0, 2, 1)
         origins = p_WB[:-1] if bodies is None else p_WB[bodies]
-        ends = motion.springs.ends((p_WB, R_WB)).reshape(-1, 3) if bodies is None else origins[:0]
+        tied = [part.ends((p_WB, R_WB)).reshape(-1, 3) for part in (motion.springs, motion.ropes)]
+        ends = np.concatenate(tied) if bodies is None else origins[:0]
         drawn = motion.trailing(time) if bodies is None else origins[:0]
         found.append(np.concatenate([corners.reshape(-1, 3), origins, ends, drawn]))
     seen = np.stack(found)

@@ -25,6 +25,8 @@ from render.camera import Camera
 from render.floors import Floors
 from render.meshes import mesh, polyhedron
 from render.palette import colors, rgb
+from render.ropes import COLOR as HEMP
+from render.ropes import Lines
 from render.springs import COLOR, Coils
 from render.touches import Touches
 from render.trails import Trails
@@ -100,12 +102,16 @@ class Stage:
             self._part.append(slice(first, first + len(made.vertices)))
             first += len(made.vertices)
         self._floors = Floors(motion, self.look.cell)
-        self._coils, self._arrows = Coils(motion), Arrows(motion)
-        coils, arrows = self._coils.count, self._arrows.count
-        self._coiled, self._pushed = slice(first, first + coils), slice(first + coils, first + coils + arrows)
+        self._coils, self._lines, self._arrows = Coils(motion), Lines(motion), Arrows(motion)
+        coils, lines, arrows = self._coils.count, self._lines.count, self._arrows.count
+        self._coiled, first = slice(first, first + coils), first + coils
+        self._lined, self._pushed = slice(first, first + lines), slice(first + lines, first + lines + arrows)
         if coils:
             tints.append(np.broadcast_to(COLOR, (coils, 4)))
             solid.append(self._coils.faces + self._coiled.start)
+        if lines:
+            tints.append(np.broadcast_to(HEMP, (lines, 4)))
+            solid.append(self._lines.faces + self._lined.start)
         if arrows:
             tints.append(self._arrows.colors)
             solid.append(self._arrows.faces + self._pushed.start)
@@ -203,6 +209,9 @@ class Stage:
         if self._coils.count:
             vertices, turn[self._coiled] = self._coils.place(poses)
             np.subtract(vertices, target, out=place[self._coiled], casting="same_kind")
+        if self._lines.count:
+            vertices, turn[self._lined] = self._lines.place(poses)
+            np.subtract(vertices, target, out=place[self._lined], casting="same_kind")
         if self._arrows.count:
             vertices, turn[self._pushed] = self._arrows.place(poses, forces, camera)
             np.subtract(vertices, target, out=place[self._pushed], casting="same_kind")

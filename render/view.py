@@ -78,6 +78,16 @@ class Springs:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ropes(Springs):
+    """Ropes between points to draw, one row each.
+
+    length : (s,) m
+    """
+
+    length: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pushes:
     """Forces on bodies to draw, one for each wrench and drag of the scene.
 
@@ -165,6 +175,7 @@ class Motion:
     shapes: Shapes
     events: tuple[Event, ...] = ()
     springs: Springs = field(default_factory=Springs)
+    ropes: Ropes = field(default_factory=Ropes)
     pushes: Pushes = field(default_factory=Pushes)
     touches: TouchTable = field(default_factory=TouchTable)
     points: Mapping[str, tuple[int, np.ndarray]] = field(default_factory=dict)
@@ -360,13 +371,15 @@ def rows_of(file: h5py.File) -> int:
 def _read(file: h5py.File, contacts: bool) -> Motion:
     rows = rows_of(file)
     table = file["shapes"]
+    kinds = strings(table["kind"][:])
+    solid = np.array([kind not in ("rope", "rope_end") for kind in kinds], bool)  # ropes come last
     shapes = Shapes(
-        body=table["body"][:].astype(int),
-        kind=strings(table["kind"][:]),
-        position=table["position"][:],
-        quat=table["quat_wxyz"][:],
-        size=table["size"][:],
-        color=table["color"][:],
+        body=table["body"][:][solid].astype(int),
+        kind=tuple(kind for kind, there in zip(kinds, solid, strict=True) if there),
+        position=table["position"][:][solid],
+        quat=table["quat_wxyz"][:][solid],
+        size=table["size"][:][solid],
+        color=table["color"][:][solid],
         hulls=_hulls(table),
     )
     com = file["bodies/com"][:]
@@ -385,6 +398,7 @@ def _read(file: h5py.File, contacts: bool) -> Motion:
         shapes=shapes,
         events=events_of(file),
         springs=_springs(file),
+        ropes=_ropes(table, np.flatnonzero(~solid)),
         pushes=_pushes(file, rows),
         touches=_touches(file, rows) if contacts else TouchTable(),
         points={name: (body, p_B) for name, body, p_B in _points(file)},
@@ -409,6 +423,15 @@ def _springs(file: h5py.File) -> Springs:
         return Springs()
     there = np.array([kind == "spring" for kind in strings(file["forces/type"][:])], bool)
     return Springs(body=file["forces/body"][:][there].astype(int), point=file["forces/point"][:][there])
+
+
+def _ropes(table: h5py.Group, of: np.ndarray) -> Ropes:
+    """Return the ropes of a recording; of : numbers of their shapes, two for each."""
+    both = (-1, 2)
+    return Ropes(
+        body=table["body"][:][of].astype(int).reshape(both), point=table["position"][:][of].reshape(*both, 3),
+        length=table["size"][:][of, 0].reshape(both)[:, 0],
+    )  # fmt: skip
 
 
 def _pushes(file: h5py.File, rows: int) -> Pushes:

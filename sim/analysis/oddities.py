@@ -263,6 +263,7 @@ def _forgotten(scene: Scene) -> Iterator[Problem]:
 def _spoken_of(scene: Scene) -> set[str]:
     """Return bodies that something beside joints names."""
     out = {body for rule in scene.contacts for side in rule.between for body in side}
+    out |= {part for rule in scene.contacts for end in rule.rope or () for part in (end, end.rpartition(".")[0])}
     for one in scene.constraints:
         out |= {one.body, one.on}
     for force in scene.forces:
@@ -291,6 +292,8 @@ def _never_touching(model: Model) -> Iterator[Problem]:
         if spec is not None and not JOINT_TYPES[spec.type].own_frames and j in model.connected and spec.name not in cut
     }
     for number, rule in enumerate(scene.contacts):
+        if rule.rope is not None:
+            continue
         pairs = [(model.solids[p.first].body, model.solids[p.second].body) for p in model.pairs if number in p.rules]
         holding = [held.get(frozenset(pair)) for pair in pairs]
         if pairs and None not in holding:

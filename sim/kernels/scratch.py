@@ -137,6 +137,7 @@ CONTACT_CONSTRAINT = np.dtype(
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
         ("struck", "i8"),  # 1: bodies came together there with speed
+        ("grips", "i8"),  # 1: it pressed and did not move along the surface when the step ended
     ],
     align=True,
 )  # fmt: skip
@@ -316,7 +317,7 @@ class Work(NamedTuple):
     # Of the classical method where rows bind rates only, and empty without it.
     own: Annotated[Any, "f8", 2]  # (5, nq + nv + 2) the state at the start, slopes there and of stages; in own axes
     # Of time stepping, and empty without it; room: presses of a step, m = nv.
-    laws: Annotated[Any, "f8", 2]  # (meetings, 3) friction, restitution, rest speed
+    laws: Annotated[Any, "f8", 2]  # (meetings, 4) friction, restitution, rest speed, friction at rest
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step

@@ -8,9 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 # Contact geometry.  Kinds of shapes; sizes as in `sim.scene.spec.Shape`, a plane is the half-space z <= 0 of its frame.
-PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID, MESH = range(7)
+# A rope is the ball about its fixed end, of the rope's length, which holds the other end, a sphere of radius zero.
+PLANE, SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID, MESH, ROPE = range(8)
 
-SHAPE_KIND = {"plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6}
+SHAPE_KIND = {
+    "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6, "rope": 7, "rope_end": 1,
+}  # fmt: skip
 
 SHAPE = np.dtype(
     [

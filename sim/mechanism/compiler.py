@@ -16,7 +16,8 @@ from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.joint_motion import coordinates
 from sim.mechanism.layout import Drawing
 from sim.mechanism.model import Model, waits
-from sim.mechanism.solids import Pair, Solid, friction_of, pairs_of, solids_of
+from sim.mechanism.ropes import ropes_of
+from sim.mechanism.solids import Pair, Solid, friction_at_rest, pairs_of, solids_of
 from sim.scene.arguments import scene_of
 from sim.scene.frozen import freeze
 from sim.scene.problem import Problem, SceneError
@@ -73,6 +74,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
     solids = solids_of(scene, origins)
     pairs = pairs_of(scene, solids)
     _refuse_what_is_not_there(scene, body_names, solids, pairs)
+    ropes, ties = ropes_of(scene, points, point_names, poses, len(solids))
     acting = [np.any(columns[what]) for what in ("stiffness", "damping", "friction")]
     programs.acts = bool(len(stops) or len(forces) or any(acting))
     model = Model(
@@ -82,7 +84,7 @@ def compile(scene: Scene | str | os.PathLike[str]) -> Model:
         point_names=point_names, free_joint=free_joint, frames=frames, drawing=drawing, poses=poses,
         connected=_connected(scene, constraints),
         gravity_W=np.array(scene.world.gravity, float), length=length, programs=programs,
-        solids=solids, pairs=pairs,
+        solids=(*solids, *ropes), pairs=(*pairs, *ties),
     )  # fmt: skip
     for joint in constraints:
         if joints.kind[joint] == GEAR:
@@ -280,7 +282,7 @@ def _why_it_never_rolls(spec: Constraint, rules: Sequence[tuple[Contact, Solid, 
     """
     if not rules:
         return f"no contact is between '{spec.body}' and '{spec.on}': it never rolls", "give a contact, or keeps: true"
-    rough = [rule.name for rule, first, second in rules if friction_of(rule, first, second) > 0.0]
+    rough = [rule.name for rule, first, second in rules if friction_at_rest(rule, first, second) > 0.0]
     if rough:
         what = f"contact '{rough[0]}' has friction, and rolling says itself what goes along the ground"
         return what, "friction: 0 in that contact"

@@ -13,6 +13,7 @@ from sim.kernels.shapes import TOUCH
 from sim.kernels.system import System, address
 from sim.kernels.tables import ROLLING, table
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.ropes import is_rope
 from sim.mechanism.touch import Touch
 
 CLOSED = 1e-9  # m: gap at which a point touches
@@ -22,7 +23,7 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     """Return the pairs of shapes that may touch now, each with the rule that it follows.
 
     A pair follows the last of its rules that is switched on; bodies that a connected joint holds together never touch,
-    nor does what is kept on the ground on which it rolls.
+    nor does what is kept on the ground on which it rolls.  Ropes tie them all the same.
     """
     model, structure = mechanism.model, mechanism.structure
     joints = model.joints
@@ -35,7 +36,7 @@ def meetings(mechanism: Mechanism, active: Sequence[bool]) -> dict[int, int]:
     for number, pair in enumerate(model.pairs):
         rule = next((n for n in reversed(pair.rules) if active[n]), -1)
         bodies = frozenset((model.solids[pair.first].body, model.solids[pair.second].body))
-        if rule >= 0 and bodies not in held:
+        if rule >= 0 and (bodies not in held or is_rope(model.solids[pair.first])):
             out[number] = rule
     return out
 

@@ -13,7 +13,7 @@ from sim.kernels.tables import GEAR
 from sim.mechanism.formula_programs import Programs
 from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.layout import Drawing
-from sim.mechanism.solids import Pair, Solid, friction_of
+from sim.mechanism.solids import Pair, Solid, friction_at_rest, friction_of
 from sim.scene.arguments import found
 from sim.scene.spec import Constraint, Joint, Scene
 
@@ -69,6 +69,11 @@ class Model:
         """Return Coulomb's coefficient of a pair of shapes that follows a rule of contact."""
         first, second = (self.solids[n] for n in (self.pairs[pair].first, self.pairs[pair].second))
         return friction_of(self.scene.contacts[rule], first, second)
+
+    def friction_at_rest(self, pair: int, rule: int) -> float:
+        """Return the same of points that do not slide."""
+        first, second = (self.solids[n] for n in (self.pairs[pair].first, self.pairs[pair].second))
+        return friction_at_rest(self.scene.contacts[rule], first, second)
 
     def joint(self, name: str) -> int:
         """Return the row of a joint by name."""

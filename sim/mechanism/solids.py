@@ -23,7 +23,7 @@ class Solid:
 
     body : 0 is the world
     size : as in `sim.scene.spec.Shape`
-    name : of a shape of the world, or empty
+    name : of a shape of the world, of a rope, or empty
     friction : of its surface, or None where it says none
     features : of a mesh its HULL, corners before edges before faces
     """
@@ -80,6 +80,11 @@ def friction_of(rule: Contact, first: Solid, second: Solid) -> float:
         return rule.friction
     said = [solid.friction for solid in (first, second) if solid.friction is not None]
     return combined(rule.combine, *said) if len(said) == 2 else said[0] if said else FRICTION
+
+
+def friction_at_rest(rule: Contact, first: Solid, second: Solid) -> float:
+    """Return the same of points that do not slide."""
+    return friction_of(rule, first, second) if rule.rest is None else rule.rest
 
 
 def combined(how: str, a: float, b: float) -> float:

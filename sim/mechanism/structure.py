@@ -352,7 +352,10 @@ def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) ->
         out[:] = [touch.features for touch in touches]
         out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
         out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
-        out.friction[:] = [model.friction(touch.pair, touch.rule) for touch in touches]
+        out.friction[:] = [
+            (model.friction_at_rest if touch.mode == STICK else model.friction)(touch.pair, touch.rule)
+            for touch in touches
+        ]
     return out
 
 

@@ -147,7 +147,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
     return {
-        "laws": np.zeros((meetings, 3)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "laws": np.zeros((meetings, 4)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes),
         "posed": table(POSE, links), "drifted": np.zeros(links), "unchanged": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,

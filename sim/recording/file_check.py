@@ -20,7 +20,7 @@ from sim.recording.contents import Content
 from sim.recording.errors import RecordingError
 from sim.recording.heap import check_texts
 
-KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane")
+KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane", "rope", "rope_end")
 MODES = 3  # of contact: open, stick, slip
 
 

@@ -28,10 +28,11 @@ class ShapeEntry:
     """A solid that is drawn with a body, resolved to body axes."""
 
     body: int  # index of the body; -1: the world
-    kind: str  # box, sphere, capsule, cylinder, ellipsoid, mesh, plane
+    kind: str  # box, sphere, capsule, cylinder, ellipsoid, mesh, plane; rope, rope_end: of ropes, two for each
     position: tuple[float, float, float]  # m, from the body's origin, body axes
     quat_wxyz: tuple[float, float, float, float]  # shape axes to body axes
-    # m; box, plane full edges, mesh those of a box that holds it, sphere, ellipsoid half axes, else (r, r, length)
+    # m; box, plane full edges, mesh those of a box that holds it, sphere, ellipsoid half axes, rope (length, 0, 0), its
+    # end zero, else (r, r, length)
     size: tuple[float, float, float]
     color: tuple[float, float, float, float]  # r, g, b, opacity in [0, 1]
     vertices: tuple[tuple[float, float, float], ...] = ()  # m, of a mesh, shape axes

@@ -366,7 +366,7 @@ class Builder:
         still = tuple(dict.fromkeys(f"world.{shape.name}" for shape in self.still if shape.name))
         known = Touchable(tuple(self.bodies), still, frozenset(bare))
         things = _unique(self.draft.things["contacts"], "contact")
-        built = [build_contact(thing, known, names.unreadable) for thing in things]
+        built = [build_contact(thing, known, names) for thing in things]
         switches = [event for thing in things for event in build_switches(thing, names)]
         return [contact for contact in built if contact is not None], switches
 

@@ -1,15 +1,17 @@
-"""Contacts: which pairs touch, and by which law."""
+"""Contacts: which pairs touch, or which points a rope ties, and by which law."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from sim.scene.blocks import BAD, Block, Thing
 from sim.scene.names import Unreadable, is_pattern
 from sim.scene.nodes import Node, Sequence
 from sim.scene.read_events import Names, condition_of, expand, resolve_name
+from sim.scene.read_forces import end_of
 from sim.scene.spec import Action, Contact, Event
 
 WORLD = "world"  # all shapes at rest
@@ -29,12 +31,16 @@ class Touchable:
     bare: frozenset[str] = frozenset()
 
 
-def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Contact | None:
+def build_contact(thing: Thing, known: Touchable, names: Names) -> Contact | None:
     """Return a rule of contact, or None if its block cannot be read (reported)."""
     block: Block = thing.value
     if block is BAD:
         return None
-    node = block.nodes.get("between")
+    if block.wrote("rope"):
+        return _rope(thing, block, names)
+    if block.wrote("length"):
+        block.problem("length", "only a rope has a length", "rope: [world.hook, ball.eye]")
+    node, unreadable = block.nodes.get("between"), names.unreadable
     if node is None or block.bad("between"):
         return None
     if not isinstance(node, Sequence) or len(node.items) != 2:
@@ -52,13 +58,61 @@ def build_contact(thing: Thing, known: Touchable, unreadable: Unreadable) -> Con
     if all(sides):
         _check_pairs(block, sides[0], sides[1], known)
     said = block.get("friction")
-    friction, combine = (None, said.get("combine")) if isinstance(said, Block) else (said, "geometric")
+    friction, rest, combine = _friction(said) if isinstance(said, Block) else (said, None, "geometric")
     return Contact(
-        name=thing.full, between=(sides[0], sides[1]), friction=friction, combine=combine,
-        restitution=block.get("restitution"), rest_speed=block.get("rest_speed"),
-        active=bool(block.get("active")) and not block.wrote("from", "when"),
-        place=thing.key.place,
+        name=thing.full, between=(sides[0], sides[1]), rope=None, length=None, friction=friction, rest=rest,
+        combine=combine, **_whatever_touches(thing, block),
     )  # fmt: skip
+
+
+def _rope(thing: Thing, block: Block, names: Names) -> Contact | None:
+    """Return the rule of a rope, or None if its ends cannot be read (reported)."""
+    for key in ("except", "friction"):
+        if block.wrote(key):
+            block.problem(key, f"a rope has no '{key}'", "it ties two points, and pulls along the line between them")
+    node = block.nodes["rope"]
+    if block.bad("rope") or not isinstance(node, Sequence):
+        return None
+    ends = [end_of(item, block.reader, f"{block.path}.rope[{i}]", names) for i, item in enumerate(node.items)]
+    if ends[0] is None or ends[1] is None:
+        return None
+    bodies = {end if end in names.directory.bodies else end.rpartition(".")[0] for end in ends if end}
+    if len(bodies) == 1:
+        held = "stand still" if bodies == {WORLD} else f"are of '{bodies.pop()}'"
+        block.problem(
+            "rope", f"both ends {held}: their distance does not change", "tie two bodies, or one to the world"
+        )
+    return Contact(
+        name=thing.full, between=((), ()), rope=(ends[0], ends[1]), length=block.get("length"), friction=0.0,
+        rest=None, combine="geometric", **_whatever_touches(thing, block),
+    )  # fmt: skip
+
+
+def _friction(said: Block) -> tuple[float | None, float | None, str]:
+    """Return the coefficient in motion and at rest, None where the shapes say them, and how these are combined."""
+    rest, motion = said.get("rest"), said.get("motion")
+    if said.wrote("combine"):
+        for key in ("rest", "motion"):
+            if said.wrote(key):
+                said.problem(key, f"'combine' and '{key}' at once; expected the coefficients, or how to combine them")
+        return None, None, said.get("combine") or "geometric"
+    for key, other in (("rest", "motion"), ("motion", "rest")):
+        if said.absent(key):
+            what = f"key '{key}' is missing" if said.wrote(other) else "an empty map"
+            said.problem(None, what, "friction: {rest: 0.6, motion: 0.4}")
+            return None, None, "geometric"
+    if rest is not None and motion is not None and rest < motion:
+        what = f"{rest:g} at rest is less than {motion:g} in motion"
+        said.problem("rest", what, "what begins to slide would stop at once")
+    return motion, rest, "geometric"
+
+
+def _whatever_touches(thing: Thing, block: Block) -> dict[str, Any]:
+    """Return what all rules say."""
+    return {
+        "restitution": block.get("restitution"), "rest_speed": block.get("rest_speed"),
+        "active": bool(block.get("active")) and not block.wrote("from", "when"), "place": thing.key.place,
+    }  # fmt: skip
 
 
 def build_switches(thing: Thing, names: Names) -> list[Event]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sim.joints import JOINT_TYPES
 from sim.scene import formula
-from sim.scene.blocks import BAD, Block, Thing, check_keys
+from sim.scene.blocks import BAD, Block, Reads, Thing, check_keys
 from sim.scene.expressions import ExpressionError
 from sim.scene.names import nearest
 from sim.scene.nodes import Node, Scalar, Sequence
@@ -80,13 +80,18 @@ def _spring(thing: Thing, block: Block, names: Names) -> Spring | None:
 
 def _end(block: Block, key: str, names: Names) -> str | None:
     """Return the full name of a body or point; None where there is none (reported, but for a missing key)."""
-    text = block.get(key)
-    if text is None:
+    if block.get(key) is None:
         return None
-    name, known = block.reader.scope.full(text), (*names.directory.bodies, *names.directory.points)
-    found = resolve_name(
-        name, block.nodes[key], block.reader, f"{block.path}.{key}", "body or point", known, names.unreadable
-    )
+    return end_of(block.nodes[key], block.reader, f"{block.path}.{key}", names)
+
+
+def end_of(node: Node, reader: Reads, path: str, names: Names) -> str | None:
+    """Return the full name of a body or point that a node names, or None (reported)."""
+    text = reader.text(node, path)
+    if text is BAD:
+        return None
+    known = (*names.directory.bodies, *names.directory.points)
+    found = resolve_name(reader.scope.full(text), node, reader, path, "body or point", known, names.unreadable)
     return found[0] if len(found) == 1 else None
 
 

@@ -252,9 +252,12 @@ class Contact:
     """A rule of which pairs touch, and the law of their contact."""
 
     name: str
-    # Two sides: names of bodies, and of shapes of the world: "world" (all of them) or "world.ground".
+    # Two sides: names of bodies, and of shapes of the world: "world" (all of them) or "world.ground"; none of a rope.
     between: tuple[tuple[str, ...], tuple[str, ...]]
+    rope: tuple[str, str] | None  # points that a rope ties, with full names: "body.point", "body", "world.point"
+    length: float | None  # m, of the rope; None: the distance of its points in the drawing
     friction: float | None  # 1; None: that of the two shapes
+    rest: float | None  # 1, friction of a point that is at rest; None: the same
     combine: str  # how the friction of two shapes is combined: geometric, max, min, mean, harmonic
     restitution: float  # 1
     rest_speed: float  # m/s

@@ -16,7 +16,7 @@ import numpy as np
 from sim.assembly.constraint_diagnostics import slips_by_choice
 from sim.contact.analytic_centre import AnalyticCentre
 from sim.contact.by_kernels import centred, fully_held, polish, solve_contacts
-from sim.contact.contact_problem import acceleration, first
+from sim.contact.contact_problem import ContactProblem, acceleration, first
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
@@ -34,6 +34,7 @@ from sim.contact.stops import (
     frictions,
     with_friction,
 )
+from sim.contact.two_frictions import collide, giving_way
 from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
@@ -41,6 +42,7 @@ from sim.mechanism.active_bound import ActiveBound, key_of
 from sim.mechanism.finding import Found, closed_points, meetings
 from sim.mechanism.kept_structures import Joined, KeptStructures
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.ropes import is_rope
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree
@@ -75,17 +77,23 @@ class ContactModes:
         self.model = model
         self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.structures, self.found = KeptStructures(), Found()
-        self._frictions: dict[tuple[int, int], float] = {}
+        self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
-        """Return the names of the two bodies of a point, or the joint at its stop."""
+        """Return the names of the two bodies of a point, of a rope its own, or the joint at its stop."""
         if isinstance(touch, Bounded):
             return touch.name(self.model)
         solids, pair = self.model.solids, self.model.pairs[touch.pair]
+        if self.is_rope(touch):
+            return solids[pair.first].name
         names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
         return " and ".join(names)
+
+    def is_rope(self, touch: Touch) -> bool:
+        """Tell whether a point is the end of a rope that is taut."""
+        return is_rope(self.model.solids[self.model.pairs[touch.pair].first])
 
     def switch(self, names: Sequence[str], *, on: bool) -> None:
         """Switch rules on or off."""
@@ -141,7 +149,7 @@ class ContactModes:
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
-            answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out)
+            answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out, leaving)
             if out.failure:
                 return out
             touches, before = self._held(kinetics, law, v, answer, centre, leaving), v
@@ -268,6 +276,11 @@ class ContactModes:
         point = law[deepest[1]]
         if isinstance(point, Bounded):
             return f"{point.beyond(self.model, -deepest[0])}: change the pose, the initial value or the limits"
+        if self.is_rope(point):
+            return (
+                f"{self.name(point)} is shorter by {-deepest[0]:.3g} m than its points are apart where it begins to "
+                "hold: give it a longer `length`, or set them closer"
+            )
         return (
             f"{self.name(point)} overlap by {-deepest[0]:.3g} m where they begin to touch: set them apart, "
             "or leave them out of the contacts (`except`)"
@@ -275,14 +288,14 @@ class ContactModes:
 
     def _forces(
         self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray,
-        out: Outcome,
+        out: Outcome, leaving: frozenset[tuple[int, int, int]],
     ) -> tuple[ContactSolution, AnalyticCentre, np.ndarray]:  # fmt: skip
         """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
         for jams in range(JAMS + 1):
             if v is not full.v:  # which both were looked at with
                 flow.take(bare, v)
                 self.structures.look(full.structure, flow.control, flow.t, full.q, v)
-            answer, centre = self._hold(flow, kinetics, law, v, out)
+            answer, centre = self._hold(flow, kinetics, law, v, out, leaving)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
             v = self._jam(kinetics, law, v, answer.painleve, out)
@@ -335,12 +348,18 @@ class ContactModes:
         if not (u[::3] < -AT_REST).any():
             return v
         said = self.model.scene.simulate
-        collide = resolve_in_turn if said.impact == "sequential" else resolve
+        in_order, back = said.impact == "sequential", poisson if said.restitution == "poisson" else newton
         collision = Collision(
             G=kinetics.G, u=u, mu=self._of(law, "friction"), e=self._of(law, "restitution"),
             rest=self._of(law, "rest_speed"), patch=_pairs(law),
         )  # fmt: skip
-        answer = collide(collision, poisson if said.restitution == "poisson" else newton)
+        stuck = np.array([self.state.modes.get(touch.key, OPEN) == STICK for touch in law])
+        collision, answer = collide(
+            collision,
+            stuck,
+            self._of(law, "friction_at_rest"),
+            lambda these: resolve_in_turn(these, back) if in_order else resolve(these, back),
+        )
         P = answer.P.ravel()
         hit = [k for k, p in enumerate(answer.P) if p[0] > 0.0]
         closing = {law[k].pair: self.name(law[k]) for k in hit if u[3 * k] < -AT_REST}
@@ -404,9 +423,10 @@ class ContactModes:
         return after
 
     def _hold(
-        self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome
-    ) -> tuple[ContactSolution, AnalyticCentre]:
-        """Return what holds, and the forces it is to hold with."""
+        self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome,
+        leaving: frozenset[tuple[int, int, int]],
+    ) -> tuple[ContactSolution, AnalyticCentre]:  # fmt: skip
+        """Return what holds, and the forces it is to hold with.  leaving : points whose cones were just left."""
         status, vdot = _free(flow)
         if not np.isfinite(vdot).all():
             raise NotFinite
@@ -416,17 +436,21 @@ class ContactModes:
         on = np.flatnonzero(np.abs(slip_directions).sum(axis=1))
         u[on, 1:] = slip_directions[on]
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
+        mu, most = self._of(law, "friction"), self._of(law, "friction_at_rest")
         rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
-            kinetics.G, a, self._of(law, "friction"), u_t=u[:, 1:],
+            kinetics.G, a, mu, u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
             scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
         )  # fmt: skip
-        held = None if problem.least.any() else fully_held(problem)
-        answer = None if held is None else polish(problem, held)
-        if answer is None or answer.status:
-            answer = solve_contacts(problem)
+        rests, left = ~problem.given & (most > mu), np.array([touch.key in leaving for touch in law], bool)
+        while True:
+            answer, centre = _balance(replace(problem, mu=np.where(rests, most, mu)) if rests.any() else problem)
+            gives = giving_way(rests, answer, centre, left)
+            if not gives.any():
+                break
+            rests = rests & ~gives
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
@@ -436,9 +460,7 @@ class ContactModes:
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
                 "accelerations. Lower their friction, or let fewer points touch"
             )
-        pressed = int(np.count_nonzero(problem.least == 0.0))
-        pressed_alone = problem if pressed == len(law) else first(problem, pressed, answer.P)
-        return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
+        return answer, centre
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
@@ -456,17 +478,18 @@ class ContactModes:
         """Return what a law says of each point; only friction in joints resists without being pressed."""
         if what == "resistance":
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
-        if what == "friction":  # what resists in a joint has a bound of its own
-            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch) for touch in law])
+        if what in ("friction", "friction_at_rest"):  # what resists in a joint has a bound of its own
+            rests = int(what == "friction_at_rest")
+            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law])
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
 
-    def _friction(self, touch: Touch) -> float:
-        """Return Coulomb's coefficient of a point."""
+    def _friction(self, touch: Touch) -> tuple[float, float]:
+        """Return Coulomb's coefficients of a point, in motion and at rest."""
         known, pair = self._frictions, (touch.pair, touch.rule)
         if pair not in known:
-            known[pair] = self.model.friction(*pair)
+            known[pair] = self.model.friction(*pair), self.model.friction_at_rest(*pair)
         return known[pair]
 
     def _meetings(self, now: Instant) -> dict[int, int]:
@@ -486,6 +509,8 @@ class ContactModes:
                 out.pairs.add(self.name(point))
                 if isinstance(point, Bounded):
                     out.changed.append(point.told(self.model, mode))
+                elif self.is_rope(point):
+                    out.changed.append(f"{self.name(point)} goes {'slack' if mode == OPEN else 'taut'}")
                 else:
                     out.changed.append(f"{self.name(point)} {word[mode]}")
         out.changed = [
@@ -493,6 +518,17 @@ class ContactModes:
             for text in dict.fromkeys(out.changed)
         ]
         self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
+
+
+def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
+    """Return the forces of all points that the law asks for, and those with room of the points that are pressed."""
+    held = None if problem.least.any() else fully_held(problem)
+    answer = None if held is None else polish(problem, held)
+    if answer is None or answer.status:
+        answer = solve_contacts(problem)
+    pressed = int(np.count_nonzero(problem.least == 0.0))
+    pressed_alone = problem if pressed == problem.points else first(problem, pressed, answer.P)
+    return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
 
 
 def _with(

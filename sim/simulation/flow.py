@@ -196,7 +196,8 @@ class Flow:
         """Write what time steps need to know of each meeting."""
         for m, (pair, rule) in enumerate(self.structure.meetings.items()):
             said = self.model.scene.contacts[rule]
-            self.work.laws[m] = self.model.friction(pair, rule), said.restitution, said.rest_speed
+            both = self.model.friction(pair, rule), self.model.friction_at_rest(pair, rule)
+            self.work.laws[m] = both[0], said.restitution, said.rest_speed, both[1]
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 import time
@@ -21,7 +22,7 @@ from sim.mechanism.compiler import compile
 from sim.mechanism.frames import Frames
 from sim.mechanism.methods import FIXED
 from sim.mechanism.model import Model
-from sim.mechanism.solids import Pair
+from sim.mechanism.solids import Pair, Solid
 from sim.recording import (
     Begun,
     BodyEntry,
@@ -294,6 +295,14 @@ def _shape_entry(body: int, shape: Shape, position: Any) -> ShapeEntry:
     )  # fmt: skip
 
 
+def _rope_entry(solid: Solid) -> ShapeEntry:
+    """Return an end of a rope as it is recorded, beside the shapes of bodies."""
+    return ShapeEntry(
+        body=solid.body - 1, kind=solid.kind, position=_tuple(solid.p_B), quat_wxyz=(1.0, 0.0, 0.0, 0.0),
+        size=solid.size, color=(math.nan,) * 4,
+    )  # fmt: skip
+
+
 def begin_from(
     simulator: Simulator, start: State | str | os.PathLike[str], span: float, triggers: Sequence[tuple[str, float]]
 ) -> Begun:
@@ -334,6 +343,7 @@ def layout_of(model: Model, settings: dict[str, Any], expected_rows: int = 0, be
         for shape in body.shapes:
             p = _tuple(np.asarray(shape.position) - origins[body.name])
             shapes.append(_shape_entry(i, shape, p))
+    shapes += [_rope_entry(solid) for solid in model.solids[len(shapes) :]]
     columns = []
     for name, column in zip(model.column_names, model.columns, strict=True):
         unit, torque = ("m", "N") if column.linear else ("rad", "N m")
@@ -379,7 +389,7 @@ def _pair_entry(model: Model, pair: Pair) -> PairEntry:
     names = []
     for solid in (model.solids[pair.first], model.solids[pair.second]):
         body = model.body_names[solid.body]
-        names.append(f"{body}.{solid.name}" if solid.name else body)
+        names.append(f"{body}.{solid.name}" if solid.name and not solid.body else body)
     return PairEntry(a=names[0], b=names[1], shapes=(pair.first, pair.second))
 
 

@@ -159,9 +159,12 @@ def same_modes(simulator: Simulator, found: Simulator) -> None:
 def told(simulator: Simulator) -> list[str]:
     """Return a line on each pair of bodies that touch, and in which mode."""
     flow, modes = simulator.flow, simulator.now.contact_modes
-    counted = Counter((modes.name(touch), touch.mode) for touch in flow.structure.touches)
+    counted = Counter((modes.name(touch), touch.mode, modes.is_rope(touch)) for touch in flow.structure.touches)
     out = []
-    for (name, mode), count in counted.items():
+    for (name, mode, ties), count in counted.items():
+        if ties:
+            out.append(f"{name} is taut")
+            continue
         points = f"{count} point{'s' if count > 1 else ''}"
         how = "stick at {}, which do not slip" if mode == STICK else "slide at {}, with friction against their slip"
         out.append(f"{name} {how.format(points)}")

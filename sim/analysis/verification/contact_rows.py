@@ -15,6 +15,8 @@ from sim.analysis.verification.touching import SLIPS, STICKS, Touching
 # Of points that events decide on: shares of the largest force of a row, m, m/s.  Where these laws hold to roundoff,
 # they are off by 1e-15; what is larger than this is no roundoff.
 FORCE, GAP, SPEED = 1e-9, 1e-8, 1e-8
+# m/s: how far beyond a stop, at most, a slide is found to end.
+BEYOND = 1e-7
 # m/s: friction of a point that begins to slide turns until it is as fast (see mathematics, Contacts).
 TURNS = 1.1e-4
 # Of time steps: what solving leaves of their laws, as share of the largest force; of the direction of friction.
@@ -95,8 +97,15 @@ class _Points:
         self.gap = np.max(np.abs(touching.depth), axis=1)
 
     def _off_size(self) -> np.ndarray:
-        """By how much friction is not what one of the coefficients of its pair makes of the normal force [N]."""
-        of, pair = self.touching.friction, self.touching.pair
+        """By how much friction is not what one of the coefficients of its pair makes of the normal force [N].
+
+        In the time step in which a point begins to slide it has the one at rest.
+        """
+        off = self._off(self.touching.friction)
+        return np.where(self.stepped, np.minimum(off, self._off(self.touching.friction_at_rest)), off)
+
+    def _off(self, of: list[tuple[float, ...]]) -> np.ndarray:
+        pair = self.touching.pair
         coefficients = (np.array([_nth(each, r) for each in of])[pair] for r in range(max(map(len, of), default=1)))
         return np.min([np.abs(self.friction - mu * self.f_n) for mu in coefficients], axis=0)
 
@@ -131,7 +140,7 @@ def _of_forces(points: _Points) -> list[_Law]:
         _Law(np.where(p.slides, p.off_size, 0.0), rounded,
              lambda i: f"it is recorded to slide with a friction of {p.friction[i]:.6g} N instead of "
                        f"{p.cone[i]:.6g} N"),
-        _Law(np.where(p.stepped, 0.0, p.power / (p.size * np.maximum(p.speed, 1.0))), FORCE,
+        _Law(np.where(p.stepped, 0.0, (p.power - BEYOND * p.friction) / (p.size * np.maximum(p.speed, 1.0))), FORCE,
              lambda i: f"it gives {p.power[i]:.3g} W to the bodies; contacts only take energy"),
     ]  # fmt: skip
 

@@ -238,7 +238,7 @@ def _blows(
         for k in range(len(pair))
     )  # fmt: skip
     size = float(np.max(np.linalg.norm(P, axis=1)))
-    most = np.array([max(touching.friction[p], default=0.0) for p in pair])
+    most = np.array([max(touching.friction_at_rest[p], default=0.0) for p in pair])
     # What comes to rest is held by impulses of least norm, whatever the cone allows: they stop no more than this.
     held = float(np.sum(touching.seen.mass)) * (max(SLOW, float(np.max(-closes[0]))) if rests else SLOW)
     few = PULLS * size + held

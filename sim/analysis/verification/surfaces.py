@@ -20,6 +20,8 @@ def distance(shape: ShapeEntry, p: np.ndarray) -> np.ndarray:
         return p[:, 2]
     if shape.kind == "sphere":
         return np.asarray(np.linalg.norm(p, axis=1) - size[0])
+    if shape.kind in ("rope", "rope_end"):  # what a rope holds is inside of it
+        return np.asarray(size[0] - np.linalg.norm(p, axis=1))
     if shape.kind == "capsule":
         axis = np.clip(p[:, 2], -size[2] / 2, size[2] / 2)
         return np.asarray(np.hypot(np.hypot(p[:, 0], p[:, 1]), p[:, 2] - axis) - size[0])

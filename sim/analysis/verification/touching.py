@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +11,9 @@ from sim.analysis.verification import oracle_joints as jn
 from sim.analysis.verification.oracle_joints import rotation_of
 from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.surfaces import distance
-from sim.mechanism.solids import friction_of
+from sim.mechanism.solids import Solid, friction_at_rest, friction_of
 from sim.recording import RecordingError
+from sim.scene.spec import Contact
 
 STICKS, SLIPS = 1, 2  # as /contacts/mode has them
 
@@ -51,11 +53,19 @@ class Touching:
 
     @cached_property
     def friction(self) -> list[tuple[float, ...]]:
-        """Coefficients of each pair: one for each rule that it may follow."""
+        """Coefficients in motion of each pair: one for each rule that it may follow."""
+        return self._coefficients(friction_of)
+
+    @cached_property
+    def friction_at_rest(self) -> list[tuple[float, ...]]:
+        """The same at rest."""
+        return self._coefficients(friction_at_rest)
+
+    def _coefficients(self, of: Callable[[Contact, Solid, Solid], float]) -> list[tuple[float, ...]]:
         model = self.seen.model
         return [
             tuple(
-                friction_of(model.scene.contacts[rule], model.solids[pair.first], model.solids[pair.second])
+                of(model.scene.contacts[rule], model.solids[pair.first], model.solids[pair.second])
                 for rule in pair.rules
             )
             for pair in model.pairs
@@ -64,7 +74,7 @@ class Touching:
     @property
     def most(self) -> np.ndarray:
         """Largest coefficient of friction that each point may have (k,)."""
-        return np.array([max(of, default=0.0) for of in self.friction])[self.pair]
+        return np.array([max(of, default=0.0) for of in self.friction_at_rest])[self.pair]
 
     def velocity(self, row: np.ndarray, pair: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Return (k, 3) velocities of b against a at points, in some rows [m/s]."""

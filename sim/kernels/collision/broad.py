@@ -9,7 +9,15 @@ from __future__ import annotations
 import math
 
 from sim.kernels.collision.features import speed_at
-from sim.kernels.collision.separation import axis_of, ball_of, half_axes_of, halves_of, place_shape
+from sim.kernels.collision.separation import (
+    axis_of,
+    ball_of,
+    half_axes_of,
+    halves_of,
+    is_rope,
+    place_shape,
+    rope_length,
+)
 from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import PLANE
 from sim.kernels.vectors import cross, dot, length, minus, three
@@ -45,7 +53,10 @@ def sweep_boxes(shapes, link_x, link_R, link_V, margin, dt, box_out, pose_work):
 
 @kernel
 def apart(shapes, i, j, link_x, link_R, pose_work):
-    """How far the balls about two shapes are apart [m], negative where they meet; a plane's is all behind it."""
+    """How far the balls about two shapes are apart [m], negative where they meet; a plane's is all behind it.
+
+    Of a rope it is by how much it is slack.
+    """
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
     between = minus(three(pose_work, 1), three(pose_work, 0))
@@ -53,6 +64,8 @@ def apart(shapes, i, j, link_x, link_R, pose_work):
         return dot(axis_of(pose_work, 0, 2), between) - ball_about(shapes, j)
     if shapes.kind[j] == PLANE:
         return -dot(axis_of(pose_work, 1, 2), between) - ball_about(shapes, i)
+    if is_rope(shapes, i, j):
+        return rope_length(shapes, i, j) - length(between)
     return length(between) - ball_about(shapes, i) - ball_about(shapes, j)
 
 
@@ -65,7 +78,9 @@ def ball_about(shapes, i):
 
 @kernel
 def smaller_ball(shapes, i, j):
-    """Radius [m] of the smaller of the balls about two shapes, of which one is no plane."""
+    """Radius [m] of the smaller of the balls about two shapes, of which one is no plane; of a rope its length."""
+    if is_rope(shapes, i, j):
+        return rope_length(shapes, i, j)
     if shapes.kind[i] == PLANE:
         return ball_about(shapes, j)
     if shapes.kind[j] == PLANE:

@@ -19,8 +19,10 @@ from sim.kernels.collision.separation import (
     half_axes_of,
     halves_of,
     in_shape,
+    is_rope,
     place_shape,
     put_cores,
+    rope_length,
     signed_distance,
     width_across,
 )
@@ -464,6 +466,29 @@ def over_plane(shapes, hulls, i, j, pose, core_work):
 
 
 @kernel
+def rope_point(pair, margin, points):
+    """The point of a rope: how many, by how much it is slack [m], and the normal, which pulls shape j towards i.
+
+    It is that of two balls of which one has a negative radius: the other touches it from inside.
+    """
+    shapes, pose, touch_work = pair.shapes, pair.pose, points.touch_work
+    between = minus(three(pose, 1), three(pose, 0))
+    away = length(between)
+    slack = rope_length(shapes, pair.i, pair.j) - away
+    if slack > margin or away == 0.0:
+        return 0, slack, between
+    n = times(-1.0 / away, between)
+    link, kind, key, p, r = touch_work.link, touch_work.kind, touch_work.key, touch_work.p, touch_work.r
+    for side in range(2):
+        shape = pair.i if side == 0 else pair.j
+        link[0, side], kind[0, side], key[0, side], r[0, side] = shapes.link[shape], BALL, 0, -ball_of(shapes, shape)
+        for m in range(3):
+            p[0, side, m] = shapes.p_KS[shape, m]
+    good, _, _ = within(pair, n, -math.inf, math.inf, 0, points)
+    return (1 if good else 0), slack, n
+
+
+@kernel
 def points_in_front(pair, sought, points):
     """Find the points of all features in front; return how many."""
     count = 0
@@ -487,6 +512,8 @@ def touching_points(shapes, hulls, i, j, link_x, link_R, margin, touch_work, poi
     pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
     place_shape(shapes, i, link_x, link_R, 0, pose_work)
     place_shape(shapes, j, link_x, link_R, 1, pose_work)
+    if is_rope(shapes, i, j):
+        return rope_point(pair, margin, points)
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
         s, n, size = over_plane(shapes, hulls, i, j, pose_work, core_work)
         return points_across(pair, n, s, size, margin, points), s, n
@@ -539,7 +566,7 @@ def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point
     Most are told apart along the line between their centres or a direction where two kinks meet, which is then the
     normal; the distance itself costs ten times as much.
     """
-    if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE:
+    if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE or is_rope(shapes, i, j):
         return touching_points(
             shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work
         )  # fmt: skip

@@ -18,7 +18,7 @@ import math
 
 from sim.kernels.collision.features import newton_turn, tangents_of
 from sim.kernels.jit import kernel
-from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, SPHERE
+from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, ROPE, SPHERE
 from sim.kernels.spatial import multiply
 from sim.kernels.vectors import across, beyond, cross, dot, length, outward_axes, plus, three, times, unit
 
@@ -86,7 +86,19 @@ def half_axes_of(shapes, i):
 def ball_of(shapes, i):
     """Radius of a shape's ball [m]."""
     kind = shapes.kind[i]
-    return shapes.dimensions[i, 0] if kind == SPHERE or kind == CAPSULE else 0.0
+    return shapes.dimensions[i, 0] if kind == SPHERE or kind == CAPSULE or kind == ROPE else 0.0
+
+
+@kernel
+def is_rope(shapes, i, j):
+    """Tell whether two shapes are a rope and its end, which is to stay inside of it."""
+    return shapes.kind[i] == ROPE or shapes.kind[j] == ROPE
+
+
+@kernel
+def rope_length(shapes, i, j):
+    """Length of the rope [m], which one of two shapes is; the other has no size."""
+    return ball_of(shapes, i) + ball_of(shapes, j)
 
 
 @kernel

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from sim.kernels.collision.broad import apart, ball_about, smaller_ball
 from sim.kernels.collision.features import speed_at
 from sim.kernels.collision.narrow import points_nearby
-from sim.kernels.collision.separation import axis_of, ball_of
+from sim.kernels.collision.separation import axis_of, ball_of, is_rope
 from sim.kernels.guards.spans import (
     Stretch,
     common_link,
@@ -99,6 +99,8 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
         fall = rolling_speed(shapes, i, j, n, c_a, c_b, stretch, moving, pose_work)
         return CLEAR if gap - ahead * fall > -allowed - GRAZING else WITHIN
     meet = common_link(moving.links, a, b)
+    if is_rope(shapes, i, j):
+        return verdict_of_gap(slack_of_rope(far, a, b, c_a, c_b, meet, stretch, moving, ahead * fastest), allowed)
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:  # the balls about both, which do not turn
         n = unit(minus(c_b, c_a))
         r0, r1, _, _ = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, ahead, moving)
@@ -113,6 +115,24 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
     if verdict_of_gap(gap - ahead * (fastest + turned), allowed) == FAR:
         return FAR
     return verdict_of_gap(gap + falls_by(shapes, i, j, n, stretch, moving, pose_work), allowed)
+
+
+@kernel
+def slack_of_rope(slack, a, b, c_a, c_b, meet, stretch, moving, moved):
+    """Bound of how slack a rope stays within the span [m]; moved: how far its ends may go, both together.
+
+    Its ends are no farther apart than sqrt(l^2 + m^2), l being the largest distance along the line between them and m
+    how far they may go across it.
+    """
+    before, after = stretch.at * stretch.seconds, (1.0 - stretch.at) * stretch.seconds
+    between = minus(c_b, c_a)
+    away = length(between)
+    if away <= moved:
+        return slack - moved
+    n = unit(between)
+    r0, r1, _, _ = centre_rates(n, c_a, c_b, a, b, meet, stretch.curve, max(before, after), moving)
+    longest = away + max(0.0, -before * r0, after * r1)
+    return slack + away - math.sqrt(longest * longest + moved * moved)
 
 
 @kernel

@@ -51,6 +51,7 @@ from sim.kernels.unilateral.contact_solver import (
     solve_presses,
     wake,
 )
+from sim.kernels.unilateral.rest_friction import choose_friction, note_grips
 from sim.kernels.vectors import dot, three
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
@@ -134,6 +135,7 @@ def step_contacts(system, q, v, h, v_out):
         if points > known:
             contact_rows(system, known)
             state_targets(tables, work, known, v_out, h)
+            choose_friction(work.laws, work.last_contacts, work.stepped.before[0], known, points, work.contacts)
             start_warm(tables, work, known, h)
             solve_contacts(system, points)
             respond_to_push(system)
@@ -475,6 +477,7 @@ def remember(work, points, h):
     stepped.before[0] = points
     stepped.most[0] = max(stepped.most[0], points)
     stepped.steps[0] += 1
+    note_grips(points, work.contact_P, work.contact_z, work.contact_G, now)
     for k in range(points):
         for i in range(3):
             now.impulse[k, i] = work.contact_P[k, i]

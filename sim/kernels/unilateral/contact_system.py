@@ -11,6 +11,7 @@ from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
 from sim.kernels.collision.narrow import points_nearby
+from sim.kernels.collision.separation import is_rope
 from sim.kernels.dynamics import forces_of_rows, free_response, solve_loops
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
@@ -128,7 +129,7 @@ def is_closed_pair(touches, m):
 def has_one_point(shapes, i, j):
     """Tell whether two shapes touch in one point at most, which is the same on both whatever they do."""
     a, b = shapes.kind[i], shapes.kind[j]
-    return (a == SPHERE and (b == SPHERE or b == PLANE)) or (b == SPHERE and a == PLANE)
+    return is_rope(shapes, i, j) or (a == SPHERE and (b == SPHERE or b == PLANE)) or (b == SPHERE and a == PLANE)
 
 
 @kernel
