@@ -35,6 +35,7 @@ from sim.kernels.stepper import REPLY, Stepper
 from sim.kernels.tables import Numbers, Tables, Waiting, table
 from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
 
 LINE = 64  # bytes of a cache line: two threads that write into one slow each other down
@@ -145,6 +146,15 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "contact_shape": np.zeros((3, freedoms + 1), np.int64), "contact_matrix": np.zeros(freedoms * freedoms),
         "push": np.zeros(freedoms),
     }  # fmt: skip
+
+
+def laws_of(model: Model, structure: Structure) -> np.ndarray:
+    """Return what time steps need to know of each meeting (meetings, 3): friction, restitution, rest speed [m/s]."""
+    out = np.zeros((len(structure.meetings), 3))
+    for m, (pair, rule) in enumerate(structure.meetings.items()):
+        said = model.scene.contacts[rule]
+        out[m] = model.friction(pair, rule), said.restitution, said.rest_speed
+    return out
 
 
 def make_stepper(sizes: Numbers, guards: int) -> Stepper:
