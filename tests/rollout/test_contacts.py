@@ -237,8 +237,9 @@ def test_what_begins_touching_stays_and_what_overlaps_is_taken_apart_without_spe
 
 
 @pytest.mark.fast
-def test_each_state_finds_its_own_pairs() -> None:
+def test_each_state_finds_its_own_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ball lies still, so that what it touches is not looked for again; then it is thrown at the wall."""
+    monkeypatch.setattr("sim.simulation.ensemble.SHARES", 1)  # all of them by one call
     model = model_of(ROOM)
     ensemble = sim.Ensemble(model, threads=1)
     lies, thrown = ensemble.start.copy(), ensemble.start.copy()
