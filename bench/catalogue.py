@@ -90,6 +90,12 @@ def _rollout(name: str, rounds: int, *, which: str) -> Iterator[Result]:
     return call(name, rounds)
 
 
+def _contact_rollouts(name: str, rounds: int) -> Iterator[Result]:
+    from bench import contact_rollouts
+
+    return contact_rollouts.measure(name, rounds)
+
+
 def _stiff(name: str, rounds: int) -> Iterator[Result]:
     from bench import stiff
 
@@ -195,6 +201,11 @@ BENCHMARKS = {
     ),
     "rollout.figure58.two_loops": Benchmark(
         "the same with its hands on two ropes", partial(_rollout, which="two_loops"), 5
+    ),
+    "rollout.contacts": Benchmark(
+        "a thousand states of a limp figure on the ground, followed for a second in steps of 2 ms on two threads",
+        _contact_rollouts,
+        3,
     ),
     **{
         f"stiff.{scene}": Benchmark(f"method auto beside the faster of dop853 and radau: {about}", _stiff, 5)

@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Use all cores for the whole suite; some files of it, or tests whose lines are written down, stay in one process."""
+    """Use all cores for the whole suite; parts of it, or one whose lines are written down, have one process."""
     named = config.getoption("file_or_dir") or config.getoption("keyword") or config.getoption("markexpr")
     return 0 if named or "MUTANTS_REACH" in os.environ else os.cpu_count() or 1
 

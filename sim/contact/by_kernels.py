@@ -6,6 +6,7 @@ roundoff; those are kept for what is hard, and as what tests compare with.
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,9 +36,14 @@ class Room(NamedTuple):
     centre: Centre
 
 
-@lru_cache(maxsize=MOST)
 def _room(k: int) -> Room:
-    """Return room for k points, the same each time: nothing in it outlives a call."""
+    """Return room for k points, in one thread the same each time: nothing in it outlives a call."""
+    return _room_of(threading.get_ident(), k)
+
+
+@lru_cache(maxsize=8 * MOST)
+def _room_of(thread: int, k: int) -> Room:
+    """Return room for k points, which one thread alone uses."""
     n = 3 * k
 
     def flags() -> np.ndarray:

@@ -25,7 +25,7 @@ from sim.kernels.integrators.integrate import (
     straight,
     trapezoid,
 )
-from sim.kernels.jit import driver, kernel, python_driver, spliced
+from sim.kernels.jit import driver, kernel, python_driver, spliced, unlocked_driver
 from sim.kernels.status import Status
 from sim.kernels.stepper import (
     ACCEPTED,
@@ -312,7 +312,7 @@ def stride(answers, system, reply_out, stepper, t_stop):
     return Status.OK
 
 
-@python_driver
+@unlocked_driver
 def advance(answers, system, reply_out, stepper, rows_out, t_stop, max_steps):
     """Flow to t_stop, or to the first guard, or through max_steps steps.
 

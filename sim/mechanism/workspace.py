@@ -35,6 +35,7 @@ from sim.kernels.stepper import REPLY, Stepper
 from sim.kernels.tables import Numbers, Tables, Waiting, table
 from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
+from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
 
 FEW = Waiting(front=16, rim=16, J=512, ids=256, pile=256)  # room for elimination that any structure with contacts has
@@ -165,6 +166,19 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "contact_shape": np.zeros((3, freedoms + 1), np.int64), "contact_matrix": np.zeros(freedoms * freedoms),
         "push": np.zeros(freedoms),
     }  # fmt: skip
+
+
+def laws_of(model: Model, structure: Structure) -> np.ndarray:
+    """Return what time steps need to know of each meeting (meetings, 4).
+
+    Friction, restitution, rest speed [m/s], friction at rest.
+    """
+    out = np.zeros((len(structure.meetings), 4))
+    for m, (pair, rule) in enumerate(structure.meetings.items()):
+        said = model.scene.contacts[rule]
+        both = model.friction(pair, rule), model.friction_at_rest(pair, rule)
+        out[m] = both[0], said.restitution, said.rest_speed, both[1]
+    return out
 
 
 def make_stepper(sizes: Numbers, guards: int) -> Stepper:

@@ -5,30 +5,24 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim.kernels.answers import system_of
-from sim.kernels.rollouts import Machine, Motions, roll_out
-from sim.kernels.status import Status
-from sim.kernels.stepper import AUTO, KEEPS_RATES, MAX_STEP, METHOD, NEXT_SAMPLE, RATE, RTOL, STEP_FIXED, T
-from sim.kernels.system import address
-from sim.kernels.tables import table
-from sim.kernels.watched import ARMED, DISARMED, GUARD, GUARD_STOP, Guards
-from sim.mechanism.mechanism import make_control
-from sim.mechanism.methods import METHODS, first_turn
 from sim.mechanism.model import Model, model_of
-from sim.mechanism.workspace import in_one_piece, make_stepper, make_work, with_scratch
 from sim.scene import arguments
 from sim.scene.problem import Problem, SceneError
+from sim.scene.spec import Simulate
+from sim.simulation import precompile
+from sim.simulation.followers import KernelFollower, RunFollower, Settings, Task
+from sim.simulation.rolled_out import ContactsOf, Rollout, found, room_for
 from sim.simulation.simulator import Simulator
 
-NEVER = 1 << 60  # number of a sample that no recording reaches
 SHARES = 32  # portions of states for each thread.  Fewer: threads wait for the last one.  More: more calls.
 # What may be asked for, and the method whose scratch it needs: rk4 stands for those that share theirs.  Where `auto`
 # leaves it open, it begins with dop853.
@@ -36,62 +30,14 @@ SCRATCH = {
     "dop853": "rk4", "radau": "radau", "auto": "radau", "rk4": "rk4", "semi_implicit": "rk4",
     "variational": "variational",
 }  # fmt: skip
-
-REASONS = {
-    Status.OK: "",
-    Status.STEP_TOO_SMALL: "the step fell too low, so the motion cannot be followed",
-    Status.NOT_FINITE: "a number of the state is no longer finite",
-    Status.MASS_SINGULAR: "nothing resists the motion of a body in this pose, or what acts on it is no finite number",
-    Status.INCONSISTENT: "redundant rows of a loop contradict each other, so no motion continues this one",
-    Status.NO_CLOSURE: "a loop cannot be closed",
-    Status.NOT_SOLVED: "the equations of a step could not be solved; take a shorter one",
-}
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """Motions of n states, sampled at the same times.
-
-    Attributes
-    ----------
-    t : (samples,) ndarray
-        Times, s.
-    q : (n, samples, nq) ndarray
-        Coordinates of the tree (docs/conventions.md); sample 0 is the state given, brought to the constraints.
-    v : (n, samples, nv) ndarray
-        Rates.
-    status : (n,) ndarray of int
-        0, or the `sim.kernels.status.Status` with which a motion ended early; q and v are not-a-number from there on.
-    reached : (n,) ndarray of int
-        The last sample that was reached; -1 where the motion could not begin.
-    """
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    status: np.ndarray
-    reached: np.ndarray
-
-    @property
-    def ok(self) -> np.ndarray:
-        """(n,) bool: motions that reached the end."""
-        return np.asarray(self.status == Status.OK)
-
-    def reason(self, i: int) -> str:
-        """Return why motion i ended early, and when; empty where it did not."""
-        status = Status(int(self.status[i]))
-        if status == Status.OK:
-            return ""
-        why = REASONS.get(status, status.name)
-        if self.reached[i] < 0:
-            return f"state {i} cannot begin: {why}"
-        return f"state {i} cannot go on after t = {self.t[self.reached[i]]:.9g} s: {why}"
+CONTACT = ("event", "stepping", "auto")  # how contacts are resolved
 
 
 def rollout(
     model: Model, states: Any, controls: npt.ArrayLike | None = None, steps: int | None = None, *,
-    dt: float | None = None, start: float = 0.0, method: str | None = None, rtol: float | None = None,
-    step: float | None = None, threads: int | None = None,
+    dt: float | None = None, start: float = 0.0, contact: str | None = None, method: str | None = None,
+    rtol: float | None = None, step: float | None = None, energies: bool = False, contacts: bool = False,
+    threads: int | None = None,
 ) -> Rollout:  # fmt: skip
     """Follow many independent states of a model at the same time, on all cores.
 
@@ -100,11 +46,11 @@ def rollout(
     Parameters
     ----------
     model : Model
-        From `sim.compile`.  Loops, springs, dampers, stops, forces, formulas and compiled controllers act;
-        events and controllers in plain Python are refused.
+        From `sim.compile`.  Loops, springs, dampers, stops, contacts, friction, forces, formulas and compiled
+        controllers act; events and controllers in plain Python are refused.
     states : (n, nq + nv) or (nq + nv,) array_like, or anything with q (n, nq) and v (n, nv)
         Where motions begin: coordinates and rates of the tree.  They are brought to the constraints.
-        A single state begins the motions of all controls.
+        A single state begins the motions of all controls.  What touches or overlaps is found anew for each.
     controls : (n, steps, columns) array_like, optional
         Torques of joints held over each step, N or N m, in the order of ``model.column_names``; they are added
         to what acts by itself.
@@ -114,18 +60,26 @@ def rollout(
         s between samples; 1 / ``simulate.record`` of the scene when not given.  Every sample ends a step.
     start : float
         s, time of the first sample, for formulas that know time.
+    contact : {"event", "stepping", "auto"}, optional
+        As `simulate.contact` of the scene, which holds when not given; it matters where something touches, stops
+        rigidly or rubs.  With "stepping" kernels follow all states.  With "event" (and "auto") each state is a run of
+        its own, collisions found exactly, which takes the interpreter's time for each: for few contacts.
     method : {"dop853", "radau", "auto", "rk4", "semi_implicit", "variational"}, optional
         As `simulate.method` of the scene, which holds when not given.  With "auto" each motion takes "dop853", and
-        "radau" where it is found to be stiff.
+        "radau" where it is found to be stiff.  Time steps with contacts are a method of their own.
     rtol, step : float, optional
-        Tolerance of these three, and step of the others (s; at most dt); those of the scene when not given.
+        Tolerance of these three, and step of the others (s; at most dt); those of the scene when not given.  Of time
+        steps with contacts, `step` is their length: `simulate.dt` of the scene when not given.
+    energies, contacts : bool
+        Tell energies, and what contacts do, at every sample.
     threads : int, optional
         All cores that this process may use when not given.
 
     Returns
     -------
     Rollout
-        The same bits whatever `threads` is, and in whichever order the states stand.
+        The same bits whatever `threads` is, and in whichever order the states stand.  A motion that cannot go on does
+        not disturb the others; `Rollout.reason` says why it ended.
 
     Raises
     ------
@@ -135,7 +89,10 @@ def rollout(
         With what was found and what was expected.
     """
     ensemble = Ensemble(model, threads=threads)
-    return ensemble.rollout(states, controls, steps, dt=dt, start=start, method=method, rtol=rtol, step=step)
+    return ensemble.rollout(
+        states, controls, steps, dt=dt, start=start, contact=contact, method=method, rtol=rtol, step=step,
+        energies=energies, contacts=contacts,
+    )  # fmt: skip
 
 
 class Ensemble:
@@ -171,21 +128,20 @@ class Ensemble:
         self.threads = _cores() if threads is None else arguments.whole("threads", threads, 1)
         model = model_of(model)
         refuse(_events(model))
-        refuse(_contacts(model) + _bounded(model))
         self._simulator = Simulator(model)
         refuse(_python(self._simulator))
         self.model, sizes = model, self._simulator.flow.structure.sizes
         self.nq, self.nv, self.columns = sizes.q, sizes.v, model.column_names
         self.start = np.concatenate([self._simulator.flow.q, self._simulator.flow.v])
-        self._workers: dict[str, list[Worker]] = {}  # one for each thread, by the method whose scratch they have
-        self._hire(self.model.scene.simulate.method)
+        # One for each thread, by what they do; the key says for what they were made.
+        self._followers: dict[str, tuple[Any, Any]] = {}
         self._pool = ThreadPoolExecutor(max(1, self.threads - 1), thread_name_prefix="rollout")
         self._lock = threading.Lock()
 
     def rollout(
         self, states: Any, controls: npt.ArrayLike | None = None, steps: int | None = None, *,
-        dt: float | None = None, start: float = 0.0, method: str | None = None, rtol: float | None = None,
-        step: float | None = None,
+        dt: float | None = None, start: float = 0.0, contact: str | None = None, method: str | None = None,
+        rtol: float | None = None, step: float | None = None, energies: bool = False, contacts: bool = False,
     ) -> Rollout:  # fmt: skip
         """Follow states; see `rollout`."""
         y = self._states(states)
@@ -198,40 +154,37 @@ class Ensemble:
                     f"controls have shape {torques.shape}; expected (states, steps, columns) = "
                     f"{(len(y), count, len(self.columns))}"
                 )
-        said = self.model.scene.simulate
-        span = arguments.positive("dt", 1.0 / said.record if dt is None else dt)
-        settings = Settings(
-            method=self._method(said.method if method is None else method),
-            rtol=arguments.positive("rtol", said.rtol if rtol is None else rtol), longest=said.max_step,
-            step=min(arguments.positive("step", said.step if step is None else step), span),
-            start=arguments.finite("start", start), acts=torques is not None,
-        )  # fmt: skip
         y = np.ascontiguousarray(np.atleast_2d(y))
-        n = len(y)
-        out = Rollout(
-            t=settings.start + span * np.arange(count + 1), q=np.empty((n, count + 1, self.nq)),
-            v=np.empty((n, count + 1, self.nv)), status=np.zeros(n, np.int64), reached=np.zeros(n, np.int64),
-        )  # fmt: skip
+        span = arguments.positive("dt", 1.0 / self.model.scene.simulate.record if dt is None else dt)
+        contact = self._contact(contact)
+        settings = self._settings(span, contact, method, rtol, step)._replace(
+            start=arguments.finite("start", start), acts=torques is not None
+        )
+        rules = tuple(rule.name for rule in self.model.scene.contacts)
+        motions = room_for(len(y), count + 1, (self.nq, self.nv), len(rules), (bool(energies), bool(contacts)))
+        task = Task(y, np.zeros((0, 0, 0)) if torques is None else torques, span, motions, {})
         with self._lock:
-            self._follow(y, np.zeros((0, 0, 0)) if torques is None else torques, settings, span, out)
-        return out
+            self._follow(task, contact, settings)
+        return found(settings.start + span * np.arange(count + 1), motions, rules, task.said)
 
-    def _follow(self, y: np.ndarray, torques: np.ndarray, settings: Settings, dt: float, out: Rollout) -> None:
-        """Let every worker take portions of the states until none is left."""
-        workers = self._hire(settings.method)
-        fresh = workers[0].set(settings)
-        portion = max(1, len(y) // (SHARES * self.threads))
+    def _follow(self, task: Task, contact: str, settings: Settings) -> None:
+        """Let every follower take portions of the states until none is left."""
+        followers = self._hire(contact, settings)
+        count = len(task.states)
+        portion = max(1, count // (SHARES * self.threads))
         portions = itertools.count(0, portion)  # its next() is one instruction of the interpreter
         going = threading.Event()
         going.set()
 
-        def work(worker: Worker) -> None:
-            while going.is_set() and (first := next(portions)) < len(y):
-                worker.follow(fresh, y, torques, settings.start, dt, first, min(first + portion, len(y)), out)
+        def work(follower: KernelFollower | RunFollower) -> None:
+            follower.set(settings)
+            while going.is_set() and (first := next(portions)) < count:
+                follower.follow(task, first, min(first + portion, count))
 
-        mine, *others = workers[: max(1, min(self.threads, -(-len(y) // portion)))]
-        mine.follow(fresh, y, torques, settings.start, dt, 0, 0, out)  # compiles, before the others do
-        waiting = [self._pool.submit(work, worker) for worker in others]
+        mine, *others = followers[: max(1, min(self.threads, -(-count // portion)))]
+        mine.set(settings)
+        mine.follow(task, 0, 0)  # compiles, before the others do
+        waiting = [self._pool.submit(work, follower) for follower in others]
         try:
             work(mine)
             for other in waiting:
@@ -240,12 +193,30 @@ class Ensemble:
             going.clear()  # where the user interrupts, the others stop after their portion
             wait(waiting)
 
-    def _hire(self, method: str) -> list[Worker]:
-        """Return workers with the scratch that a method needs, made when it is first asked for."""
-        scratch = SCRATCH[method]
-        if scratch not in self._workers:
-            self._workers[scratch] = [Worker(self._simulator, METHODS[scratch]) for _ in range(self.threads)]
-        return self._workers[scratch]
+    def _hire(self, contact: str, settings: Settings) -> list[KernelFollower] | list[RunFollower]:
+        """Return followers for how motions are followed, made when they are first asked for."""
+        if contact in ("event", "auto"):
+            said = replace(
+                self.model.scene.simulate, contact=contact, method=settings.method, rtol=settings.rtol,
+                step=settings.step,
+            )  # fmt: skip
+            return self._hired("run", said, partial(RunFollower, self._with(said)))
+        flow, step = self._simulator.flow, settings.step
+        if contact:
+            precompile.prepare_steps()
+            return self._hired("stepping", step, partial(KernelFollower, flow, "stepping", step))
+        scratch = SCRATCH[settings.method]
+        return self._hired(scratch, scratch, partial(KernelFollower, flow, scratch))
+
+    def _hired(self, kind: str, key: Any, make: Callable[[], Any]) -> Any:
+        """Return followers of a kind, made anew where the last ones were made for something else."""
+        if kind not in self._followers or self._followers[kind][0] != key:
+            self._followers[kind] = key, [make() for _ in range(self.threads)]
+        return self._followers[kind][1]
+
+    def _with(self, said: Simulate) -> Model:
+        """Return the model with other settings."""
+        return replace(self.model, scene=replace(self.model.scene, simulate=said))
 
     # --- what callers give ----------------------------------------------------------------------
 
@@ -283,10 +254,37 @@ class Ensemble:
             raise ValueError(f"controls of joints that are not connected have to be zero: {_names(names)}")
         return torques
 
+    def _contact(self, contact: str | None) -> str:
+        """Return how contacts are resolved; empty where there is nothing to resolve."""
+        said = self.model.scene.simulate.contact if contact is None else contact
+        if said not in CONTACT:
+            raise ValueError(f"contact: found {said!r}; expected one of {', '.join(CONTACT)}")
+        return said if self.model.one_sided else ""
+
+    def _settings(
+        self, span: float, contact: str, method: str | None, rtol: float | None, step: float | None
+    ) -> Settings:
+        """Return how motions are followed from sample to sample, span [s] apart."""
+        said = self.model.scene.simulate
+        by = self._method(said.method if method is None else method)
+        usual = said.step
+        if contact == "stepping":
+            if method is not None:
+                raise ValueError(
+                    f"method: time steps with contacts are a method of their own, found {method!r} beside them; leave "
+                    "it out, or take contact='event'"
+                )
+            by, usual = "stepping", said.dt
+        longest = arguments.positive("step", usual if step is None else step)
+        return Settings(
+            method=by, rtol=arguments.positive("rtol", said.rtol if rtol is None else rtol), longest=said.max_step,
+            step=min(longest, span), start=0.0, acts=False,
+        )  # fmt: skip
+
     def _method(self, name: str) -> str:
         expected = f"expected one of {', '.join(SCRATCH)}"
         if name == "stepping":
-            raise ValueError(f"method: 'stepping' is for contacts, which a rollout does not know; {expected}")
+            raise ValueError(f"method: time steps are asked for by contact='stepping'; {expected}")
         if name not in SCRATCH:
             raise ValueError(f"method: found {name!r}; {expected}")
         constraints = self.model.scene.constraints
@@ -295,65 +293,6 @@ class Ensemble:
                 f"method: steps of the variational method know no constraints ({constraints[0].name}); take dop853"
             )
         return name
-
-
-class Settings(NamedTuple):
-    """How motions are followed."""
-
-    method: str
-    rtol: float
-    longest: float  # s
-    step: float  # s
-    start: float  # s
-    acts: bool  # torques are held
-
-
-class Worker:
-    """The memory of one thread: everything that its kernel writes stands in one piece, apart from others'.
-
-    method : the one whose scratch it has
-    """
-
-    def __init__(self, simulator: Simulator, method: int):
-        flow = simulator.flow
-        structure, stops = flow.structure, flow.model.stops
-        guards = Guards(table(GUARD, len(stops)), np.zeros(1, np.int64), np.zeros(6, np.int64))
-        present = flow.present()
-        for i, stop in enumerate(stops):
-            guards.table.kind[i], guards.table.owner[i], guards.table.direction[i] = GUARD_STOP, i, 1.0
-            guards.table.armed[i] = ARMED if int(stop.joint) in present else DISARMED
-        control = make_control(flow.model)._replace(enabled=flow.control.enabled)
-        work = with_scratch(make_work(structure.tables, structure.sizes), method, structure)
-        self.memory, wholes = in_one_piece(control, work, guards, make_stepper(structure.sizes, len(stops)))
-        self.control, self.work, self.guards, stepper = wholes
-        self.stepper = stepper._replace(rows=stepper.k.reshape(-1))  # the same numbers
-        self.system = system_of(structure.tables, self.control, self.work, self.guards)
-        self._row = np.zeros((1, 0))
-        self._first = self.memory.copy()
-
-    def set(self, settings: Settings) -> np.ndarray:
-        """Return what all that is written holds at the start of a motion."""
-        self.memory[:] = self._first
-        clock, count = self.stepper.clock, self.stepper.count
-        clock[T], clock[RTOL], clock[MAX_STEP] = settings.start, settings.rtol, settings.longest
-        clock[STEP_FIXED], clock[RATE] = settings.step, 1.0
-        count[AUTO], count[NEXT_SAMPLE] = int(settings.method == "auto"), NEVER
-        count[METHOD] = METHODS[first_turn(settings.start, settings.method).method]
-        count[KEEPS_RATES] = int(len(self.work.own) > 0)
-        self.control.acts[0] = int(settings.acts)
-        return self.memory.copy()
-
-    def follow(
-        self, fresh: np.ndarray, y: np.ndarray, torques: np.ndarray, start: float, dt: float, first: int, end: int,
-        out: Rollout,
-    ) -> None:  # fmt: skip
-        """Follow the states from `first` to before `end`, without the interpreter's lock."""
-        system = self.system
-        machine = Machine(
-            system.answers, address(system.places), system.reply, self.stepper, self.memory, self._row
-        )  # fmt: skip
-        motions = Motions(out.q, out.v, out.status, out.reached)
-        roll_out(machine, fresh, y, torques, start, dt, first, end, motions)
 
 
 # --- what is refused ------------------------------------------------------------------------------
@@ -375,35 +314,6 @@ def _events(model: Model) -> list[Problem]:
         )
         for event in model.scene.events
     ]  # fmt: skip
-
-
-def _contacts(model: Model) -> list[Problem]:
-    """Return a problem for each rule of contact."""
-    return [
-        Problem(
-            where=rule.place, path=f"contacts.{rule.name}",
-            what="a rollout follows one structure, so it knows no contacts that come and go",
-            hint="leave them out: sim.compile(dataclasses.replace(scene, contacts=()))",
-        )
-        for rule in model.scene.contacts
-    ]  # fmt: skip
-
-
-def _bounded(model: Model) -> list[Problem]:
-    """Return a problem for each joint with rigid stops or friction."""
-    found = []
-    for spec in model.joint_specs:
-        rigid = spec is not None and spec.limits is not None and spec.limits.stop == "rigid"
-        if spec is not None and (rigid or spec.friction):
-            key, what = ("limits", "rigid stops") if rigid else ("friction", "friction of joints")
-            found.append(
-                Problem(
-                    where=spec.places.get(key, spec.place), path=f"joints.{spec.name}.{key}",
-                    what=f"a rollout follows one structure, so it knows no {what}",
-                    hint="take soft stops" if rigid else "take damping",
-                )
-            )  # fmt: skip
-    return found
 
 
 def _python(simulator: Simulator) -> list[Problem]:
@@ -437,3 +347,6 @@ def _steps(steps: int | None, controls: npt.ArrayLike | None) -> int:
 
 def _names(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" ... ({len(names)})" if len(names) > 6 else "")
+
+
+__all__ = ["ContactsOf", "Ensemble", "Rollout", "rollout"]

@@ -68,7 +68,7 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure, build
-from sim.mechanism.workspace import make_stepper, stepping_work, with_scratch
+from sim.mechanism.workspace import laws_of, make_stepper, stepping_work, with_scratch
 from sim.simulation.arming import arm
 from sim.simulation.laid_out import SHARED, LaidOut, Memories
 from sim.simulation.record_rows import Rows
@@ -85,6 +85,7 @@ FOLLOWED = 1e-9  # of the largest: by less what formulas give that read forces h
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
 # Arrays that controllers look at; and what is no memory of kernels: who answers, and rows on their way out.
 LOOKED_AT, PASSING = ("coordinate", "rate", "torque", "control", "bodies"), ("answers", "told")
+NEVER = 1 << 60  # number of a sample that no run reaches
 
 
 class Flow:
@@ -166,6 +167,26 @@ class Flow:
         self._engage()
         self.arm(scheduler)
 
+    def begin_at(self, y: np.ndarray, t: float, scheduler: Scheduler) -> None:
+        """Set another first state (nq + nv,) and its time [s]: loop joints are within half a turn, no row is filled."""
+        self.control.turn[:] = 0.0
+        self.stepper.clock[T], self.mechanism.t = t, t
+        self.begin(y[: len(self.q)], y[len(self.q) :], scheduler)
+        self.stepper.count[NEXT_SAMPLE] = NEVER
+
+    def close(self) -> int:
+        """Bring the state to the constraints; returns a status."""
+        return self.ask(START, self.stepper.y, self.stepper.error)
+
+    def hold(self, torque: np.ndarray) -> bool:
+        """Hold torques of joints from now on; tells whether they are others than before."""
+        if np.array_equal(self.control.held, torque):
+            return False
+        self.control.held[:] = torque
+        self._refresh_wrenches()
+        self.restart()
+        return True
+
     def _engage(self) -> None:
         """Find which soft stops are touched; time steps find that themselves."""
         engage(self.model, self.structure, self.mechanism, self.control)
@@ -188,16 +209,9 @@ class Flow:
             self.work.last_contacts[:before] = old.last_contacts[:before]
             self.work.told[:told] = old.told[:told]
             self.mechanism.work = self.work
-            self._state_laws()
+            self.work.laws[:] = laws_of(self.model, self.structure)
             self._system = None
         self.stepper.count[KEEPS_RATES] = int(len(self.work.own) > 0)
-
-    def _state_laws(self) -> None:
-        """Write what time steps need to know of each meeting."""
-        for m, (pair, rule) in enumerate(self.structure.meetings.items()):
-            said = self.model.scene.contacts[rule]
-            both = self.model.friction(pair, rule), self.model.friction_at_rest(pair, rule)
-            self.work.laws[m] = both[0], said.restitution, said.rest_speed, both[1]
 
     def _put(self, q: np.ndarray, v: np.ndarray) -> None:
         nq, nv = len(q), len(v)

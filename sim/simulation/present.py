@@ -89,6 +89,14 @@ class Present:
         """What has happened, and what is due."""
         return self.scheduler.state
 
+    def depth(self) -> float:
+        """Return how deep shapes overlap now at most [m]."""
+        if self.decider is None or not self.flow.structure.meetings:
+            return 0.0
+        self.flow.update()
+        _, gaps = self.decider.found.closed(self.flow.system, self.flow.structure.meetings)
+        return max([0.0, *(-gap for gap in gaps)])
+
     # --- as a value -----------------------------------------------------------------------------
 
     def state(self) -> State:

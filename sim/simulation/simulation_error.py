@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim.kernels.status import Status
 from sim.mechanism.model import Model
 from sim.scene.late import late_formulas
 
@@ -10,9 +11,11 @@ class SimulationError(RuntimeError):
     """A run that cannot go on: when, where, why.
 
     kept : what was recorded up to then, as a sentence; empty when nothing was
+    status : of the kernel that could not go on; NOT_SOLVED where what happens at an instant was not found
     """
 
     kept: str = ""
+    status: Status = Status.NOT_SOLVED
 
 
 def late_places(model: Model) -> str:

@@ -70,6 +70,30 @@ class Simulator(ReadByName):
         """Return to the start, structure and controllers included."""
         self.now = Present.of(self.model, self.seed, self._start)
 
+    def begin_at(self, y: np.ndarray, t: float) -> None:
+        """Begin at other coordinates and rates of the tree (nq + nv,), brought to the constraints, and at a time [s].
+
+        Of a run that has not begun.
+
+        Raises
+        ------
+        SimulationError
+            When a number is not finite, or loops cannot be closed.
+        """
+        flow = self.flow
+        if not np.isfinite(y).all():
+            raise self.failure(Status.NOT_FINITE, -1)
+        flow.begin_at(y, t, self.now.scheduler)
+        status = flow.close()
+        if status != Status.OK:
+            raise self.failure(status, int(flow.work.one.worst[0]))
+        flow.begin_at(np.concatenate([flow.q, flow.v]), t, self.now.scheduler)
+
+    def hold(self, torque: np.ndarray) -> None:
+        """Hold torques of joints (columns,) [N or N m] from now on, as sampled controllers do; nothing else is held."""
+        if self.flow.hold(torque) and self.now.began:
+            self._jump(serve)
+
     @property
     def flow(self) -> Flow:
         """State and structure of the motion, laid out for kernels."""
@@ -174,7 +198,9 @@ class Simulator(ReadByName):
         fault = self.now.controllers.fault()
         if fault is not None:
             return SimulationError(f"t = {self.t:.9g} s: {fault}")
-        return SimulationError(culprit(self.flow, self.now.controllers) or sentence(status, index, self.flow))
+        error = SimulationError(culprit(self.flow, self.now.controllers) or sentence(status, index, self.flow))
+        error.status = Status(status)
+        return error
 
     def _tell_rows(self) -> None:
         if self.flow.filled:

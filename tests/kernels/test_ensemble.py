@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from sim.kernels import feedback, rollouts
+from sim.kernels.integrators.integrate import DOP853, PRESSED
+from sim.kernels.scratch import CONTACT_CONSTRAINT, STEPPED
+from sim.kernels.shapes import MEETING
 from sim.kernels.status import Status
-from sim.kernels.stepper import FOLLOWS, FRESH, T
-from sim.kernels.system import FEED, QUESTIONS, SETTLE, TURNS, WATCH
+from sim.kernels.stepper import ACCEPTED, FOLLOWS, FRESH, METHOD, REPLY, STEP_FIXED, T
+from sim.kernels.system import FEED, GLANCE, QUESTIONS, SETTLE, START, STEPPING, TURNS, WATCH
 from sim.kernels.tables import table
 from sim.kernels.watched import GUARD
 from tests.kernels.plain import ask, plain
@@ -52,9 +55,13 @@ def test_all_numbers_of_a_state_have_to_be_finite() -> None:
             assert not finite(y)
 
 
-def set_out(values: tuple = (-1.0, 0.0, 2.0), begun: int = Status.OK, end: float = 1.0, first: float = 1.0) -> tuple:
+def set_out(
+    values: tuple = (-1.0, 0.0, 2.0), begun: int = Status.OK, end: float = 1.0, first: float = 1.0,
+    method: int = DOP853, fed: int = 1,
+) -> tuple:  # fmt: skip
     s, guards, control = parts()
     s.y[1], log, answers = first, [], [None] * QUESTIONS
+    s.count[METHOD], control.fed = method, np.zeros(fed)
 
     def watch(question, system, t, y, out):
         log.append((question, t, out is s.guard_old, out is s.error))
@@ -69,8 +76,13 @@ def set_out(values: tuple = (-1.0, 0.0, 2.0), begun: int = Status.OK, end: float
         return begun
 
     answers[WATCH] = answers[TURNS] = watch
-    run = plain(rollouts.set_out, ask=ask, begin=begin)
-    return run(answers, None, None, s, guards, control), log, control
+
+    def foresee(answers, system, reply, stepper, work):
+        assert (system, reply, work) == (None, None, "w") and stepper is s
+        log.append("foresee")
+
+    run = plain(rollouts.set_out, ask=ask, begin=begin, foresee=foresee)
+    return run(answers, None, None, s, guards, control, "w"), log, control
 
 
 def test_a_motion_sets_out_with_the_stops_that_are_pressed() -> None:
@@ -86,33 +98,133 @@ def test_a_motion_that_cannot_begin_tells_why() -> None:
     assert set_out(begun=Status.NO_CLOSURE)[0] == set_out(begun=Status.NO_CLOSURE, end=math.inf)[0] == Status.NO_CLOSURE
 
 
-def test_stops_are_touched_and_left_on_the_way() -> None:
+def test_only_time_steps_with_formulas_that_read_forces_are_foreseen() -> None:
+    assert set_out(method=PRESSED)[1] == [(WATCH, 2.5, True, False), (TURNS, 2.5, False, True), "foresee", "begin"]
+    assert "foresee" not in set_out(method=PRESSED, fed=0)[1]
+
+
+@pytest.mark.parametrize("fails", [None, START, SETTLE, STEPPING])
+def test_a_step_is_foreseen_from_a_copy_of_the_state(fails: int | None) -> None:
+    s, _, _ = parts()
+    s.y_work, s.rows, s.clock[STEP_FIXED] = np.zeros(NQ + NV + 2), s.k.reshape(-1), 0.25
+    reply, work, log, answers = table(REPLY, 1), SimpleNamespace(stepped=table(STEPPED, 1)), [], [None] * QUESTIONS
+    for name in STEPPED.names:
+        work.stepped[name] = 3
+
+    def answer(question, system, t, y, out):
+        log.append((question, t, y is s.y_work, out is s.error, out is s.rows, float(reply.h[0])))
+        assert np.array_equal(y, np.arange(1.0, NQ + NV + 3.0))
+        out[0] = 8.0
+        return Status.NO_CLOSURE if question == fails else Status.OK
+
+    answers[START] = answers[SETTLE] = answers[STEPPING] = answer
+    plain(rollouts.foresee, ask=ask, forget_steps=plain(rollouts.forget_steps))(answers, None, reply, s, work)
+    expected = [
+        (START, 2.5, True, True, False, 0.25), (SETTLE, 2.5, True, False, False, 0.25),
+        (STEPPING, 2.5, True, False, True, 0.25),
+    ]  # fmt: skip
+    assert log == expected[: len(expected) if fails is None else [START, SETTLE, STEPPING].index(fails) + 1]
+    assert (s.k[0, 0] == 8.0) == (fails != START)
+    kept = {name for name in STEPPED.names if work.stepped[name][0] == 3}
+    assert kept == {"points", "before", "told"} and all(work.stepped[name][0] in (0, 3) for name in STEPPED.names)
+
+
+def go_on(replies: list, told: bool = False, after: tuple = (0.5, -0.5, 0.5)) -> tuple:
+    """Follow made-up calls, of which each that pauses has made a step; returns (status, stepper, control, log)."""
     s, guards, control = parts()
-    replies = [Status.PAUSE, Status.GUARD, Status.PAUSE, Status.REACHED]
+    log: list = []
+    work = SimpleNamespace(last_contacts="last", stepped=SimpleNamespace(before=[6]))
+    tables, impulses = SimpleNamespace(meetings="m"), np.zeros((2, 3 if told else 0, 1, 3))
 
     def advance(answers, system, reply, stepper, row_out, t_stop, steps):
-        assert (answers, system, reply, row_out, t_stop, steps) == ("a", "s", "r", "o", 4.0, 2**40)
-        s.guard_old[:], s.guard_new[:] = (-1.0, -1.0, 0.0), (0.5, -0.5, 0.5)
+        assert (answers, system, reply, row_out, t_stop) == ("a", "s", "r", "o", 4.0)
+        log.append((steps, int(s.count[FRESH])))
+        s.guard_old[:], s.guard_new[:] = (-1.0, -1.0, 0.0), after
         s.count[FRESH] = 7
-        return replies.pop(0), 0
+        reply = replies.pop(0)
+        s.count[ACCEPTED] += reply == Status.PAUSE
+        return reply, 0
 
-    run = plain(rollouts.go_on, advance=advance)
-    assert run("a", "s", "r", s, guards, control, "o", 4.0) == Status.OK and replies == []
+    def add(meetings, last, count, rated, out):
+        assert (meetings, last, count, rated) == ("m", "last", 6, False) and np.shares_memory(out, impulses[1, 2])
+        log.append("add")
+
+    run = plain(rollouts.go_on, advance=advance, add_impulses=add)
+    machine = rollouts.Machine("a", "s", "r", s, None, "o")
+    return run(machine, (tables, control, work, guards), 4.0, 1, 2, impulses), s, control, log
+
+
+def test_stops_are_touched_and_left_on_the_way() -> None:
+    status, s, control, log = go_on([Status.PAUSE, Status.GUARD, Status.PAUSE, Status.REACHED])
+    assert status == Status.OK and [steps for steps, _ in log] == [2**40] * 4
     assert control.engaged.tolist() == [0, 0, 1] and s.count[FRESH] == 7
-    replies[:] = [Status.GUARD, Status.NOT_SOLVED]
-    assert run("a", "s", "r", s, guards, control, "o", 4.0) == Status.NOT_SOLVED and replies == []
+    assert go_on([Status.GUARD, Status.NOT_SOLVED])[0] == Status.NOT_SOLVED
 
 
 def test_a_stop_that_was_touched_begins_anew() -> None:
-    s, guards, control = parts()
-    seen: list[int] = []
+    assert [fresh for _, fresh in go_on([Status.GUARD, Status.REACHED])[3]] == [7, 0]
 
-    def advance(answers, system, reply, stepper, row_out, t_stop, steps):
-        seen.append(int(s.count[FRESH]))
-        return (Status.GUARD, 0) if len(seen) == 1 else (Status.REACHED, -1)
 
-    plain(rollouts.go_on, advance=advance)("a", "s", "r", s, guards, control, "o", 4.0)
-    assert seen == [7, 0]
+def test_impulses_are_added_after_every_step_where_they_are_told() -> None:
+    status, _, _, log = go_on([Status.PAUSE, Status.PAUSE, Status.REACHED], told=True)
+    assert status == Status.OK and log == [(1, 7), "add", (1, 7), "add", (1, 7)]
+    assert go_on([Status.PAUSE, Status.CROWDED], told=True)[3] == [(1, 7), "add", (1, 7)]
+
+
+def test_impulses_of_points_go_to_their_rules_and_to_whom_these_name() -> None:
+    meetings, last = table(MEETING, 3), table(CONTACT_CONSTRAINT, 4)
+    meetings.rule[:], meetings.named[:] = [1, 0, 1], [5, 7, 8]
+    last.meeting[:], last.rows[:], last.h[:] = [0, -1, 2, 1], [3, 1, 1, 3], 0.5
+    last.link[:] = [[4, 5], [4, 5], [8, 9], [7, 3]]
+    last.axes[:] = np.arange(36.0).reshape(4, 9)
+    last.impulse[:] = [[1.0, 2.0, 3.0], [9.0, 0.0, 0.0], [4.0, 100.0, 100.0], [1e3, 1e3, 1e3]]
+    first = last.axes[0].reshape(3, 3)
+    expected = np.array([1.0, 2.0, 3.0]) @ first - 4.0 * last.axes[2, :3]
+    for rated, share in ((False, 1.0), (True, 2.0)):
+        out = np.full((2, 3), 10.0)
+        plain(rollouts.add_impulses)(meetings, last, 3, rated, out)
+        np.testing.assert_allclose(out, [[10.0] * 3, 10.0 + share * expected], rtol=1e-14)
+
+
+def room(samples: int, told: int = 0) -> rollouts.Motions:
+    """Return room for two states, filled with -1; told: samples of what is asked for."""
+    return rollouts.Motions(
+        np.full((2, samples, NQ), -1.0), np.full((2, samples, NV), -1.0), np.full(2, 99), np.full(2, 99),
+        np.full((2, told, 5), -1.0), np.full((2, told, 3, 3), -1.0), np.full((2, told, 3, 3), -1.0),
+        np.full((2, told, 2), -1.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [0, 2])
+def test_what_is_asked_for_is_told_of_a_sample(k: int) -> None:
+    s, _, _ = parts()
+    s.guard_mid, motions = np.zeros(3), room(4, 4)
+    work = SimpleNamespace(
+        one=SimpleNamespace(kinetic=[0.0], potential=[0.0]), last_contacts="last",
+        stepped=SimpleNamespace(before=[6], overlap=[0.03], residual=[0.04]),
+    )  # fmt: skip
+    log, answers = [], [None] * QUESTIONS
+
+    def glance(question, system, t, y, out):
+        log.append((question, t, y is s.y, out is s.guard_mid))
+        work.one.kinetic[0], work.one.potential[0] = 11.0, 12.0
+        return Status.OK
+
+    def add(meetings, last, count, rated, out):
+        assert (meetings, last, count, rated) == ("m", "last", 6, True)
+        assert np.shares_memory(out, motions.force_out[1, k])
+        log.append("add")
+
+    answers[GLANCE] = glance
+    run = plain(rollouts.tell_sample, ask=ask, add_impulses=add)
+    run(answers, None, s, SimpleNamespace(meetings="m"), work, 1, k, room(4))
+    assert log == []
+    run(answers, None, s, SimpleNamespace(meetings="m"), work, 1, k, motions)
+    assert log == [(GLANCE, 2.5, True, True), *(["add"] if k else [])]
+    assert motions.energy_out[1, k].tolist() == [11.0, 12.0, s.y[-1], 0.0, s.y[-2]]
+    assert motions.law_out[1, k].tolist() == [0.03, 0.04]
+    assert work.stepped.overlap == [0.0] and work.stepped.residual == [0.0]
+    assert np.sum(motions.energy_out != -1.0) == 5 and np.sum(motions.law_out != -1.0) == 2
 
 
 def test_torques_are_held_and_it_is_told_whether_they_are_others() -> None:
@@ -155,23 +267,26 @@ def test_a_state_is_put_down_as_a_sample() -> None:
 
 
 def followed(
-    torques: np.ndarray, samples: int = 4, fails: dict[str, int] | None = None, at: int = 9
+    torques: np.ndarray, samples: int = 4, fails: dict[str, int] | None = None, at: int = 9, method: int = DOP853
 ) -> tuple[tuple, list, np.ndarray, np.ndarray]:
     """Follow state 1 of two; each stretch adds one to all that moves."""
     s, guards, control = parts()
-    q, v, log, fails = np.full((2, samples, NQ), -1.0), np.full((2, samples, NV), -1.0), [], fails or {}
+    s.count[METHOD] = method
+    motions, log, fails, kept = room(samples), [], fails or {}, 5 if method == PRESSED else 0
     work = SimpleNamespace(one=SimpleNamespace(intact=np.array([5])))
-    count = [0]
+    count, told = [0], []
 
-    def begun(*arguments):
+    def begun(answers, system, reply, stepper, *parts):
+        assert parts == (guards, control, work)
         log.append(("set out", control.held.tolist()))
         return fails.get("set out", Status.OK)
 
-    def went(answers, system, reply, stepper, guards, control, row_out, t_stop):
-        assert work.one.intact[0] == 0
+    def went(machine, parts, t_stop, state, k, impulses):
+        assert parts == ("t", control, work, guards) and (state, k) == (1, count[0] + 1)
+        assert impulses is motions.impulse_out and work.one.intact[0] == kept
         work.one.intact[0] = 5
         log.append(("go on", float(t_stop), control.held.tolist()))
-        stepper.y += 1.0
+        s.y += 1.0
         count[0] += 1
         return fails.get("go on", Status.OK) if count[0] == at else Status.OK
 
@@ -179,13 +294,22 @@ def followed(
         log.append(("slope", control.held.tolist()))
         return fails.get("slope", Status.OK) if count[0] == at else Status.OK
 
+    def tell(answers, system, stepper, tables, given, state, k, room):
+        assert (tables, given, state) == ("t", work, 1) and room is motions and stepper is s
+        told.append(k)
+
     run = plain(
-        rollouts.follow_one, unpack=lambda system: (None, control, work, guards), set_out=begun, go_on=went,
-        slope_anew=anew
+        rollouts.follow_one, unpack=lambda system: ("t", control, work, guards), set_out=begun, go_on=went,
+        slope_anew=anew, tell_sample=tell,
     )  # fmt: skip
-    found = run(rollouts.Machine("a", "s", "r", s, None, "o"), torques, 2.5, 0.1, 1, q, v)
-    assert np.all(q[0] == -1.0) and np.all(v[0] == -1.0)
-    return (int(found[0]), int(found[1])), log, q[1], v[1]
+    found = run(rollouts.Machine("a", "s", "r", s, None, "o"), torques, 2.5, 0.1, 1, motions)
+    assert np.all(motions.q_out[0] == -1.0) and np.all(motions.v_out[0] == -1.0)
+    assert told == list(range(int(found[1]) + 1))
+    return (int(found[0]), int(found[1])), log, motions.q_out[1], motions.v_out[1]
+
+
+def test_time_steps_take_over_what_was_found_at_the_end_of_the_step_before() -> None:
+    assert followed(np.zeros((0, 0, 0)), method=PRESSED)[0] == (Status.OK, 3)
 
 
 def test_a_state_is_followed_sample_by_sample() -> None:
@@ -220,26 +344,44 @@ def test_a_motion_that_ends_tells_its_last_sample() -> None:
 def test_states_are_rolled_out_from_the_same_memory() -> None:
     s, _, _ = parts()
     states, fresh, memory = np.arange(20.0).reshape(4, NQ + NV), np.arange(9.0), np.zeros(9)
-    q, v, status, reached = np.zeros((4, 5, NQ)), np.zeros((4, 5, NV)), np.full(4, 99), np.full(4, 99)
+    motions = rollouts.Motions(*(np.concatenate([array, array]) for array in room(5, 5)))
     seen = []
-
     machine = rollouts.Machine("a", "s", "r", s, memory, "o")
 
-    def follow_one(given, torques, t, dt, k, q_out, v_out):
+    def follow_one(given, torques, t, dt, k, told):
         np.testing.assert_array_equal(memory, fresh)
         memory[:] = -1.0
         np.testing.assert_array_equal(s.y[: NQ + NV], states[k])
-        seen.append((given is machine, torques, t, dt, k))
-        q_out[k], v_out[k] = 1.0, 2.0
+        assert not told.force_out[k].any() and not told.impulse_out[k].any()
+        seen.append((given is machine, torques, t, dt, k, told is motions))
+        for array in told:
+            if array.ndim > 1:
+                array[k] = 2.0
         return (Status.OK, 4) if k == 1 else (Status.NOT_SOLVED, 2)
 
-    run = plain(rollouts.roll_out, follow_one=follow_one)
-    run(machine, fresh, states, "u", 2.5, 0.1, 1, 3, rollouts.Motions(q, v, status, reached))
-    assert seen == [(True, "u", 2.5, 0.1, k) for k in (1, 2)]
-    assert status.tolist() == [99, Status.OK, Status.NOT_SOLVED, 99] and reached.tolist() == [99, 4, 2, 99]
-    assert np.all(q[1] == 1.0) and np.all(v[1] == 2.0) and np.all(q[[0, 3]] == 0.0)
-    for array, value in ((q, 1.0), (v, 2.0)):
-        assert np.all(array[2, :3] == value) and np.all(np.isnan(array[2, 3:]))
+    run = plain(
+        rollouts.roll_out, follow_one=follow_one, fill=plain(rollouts.fill), fill_rules=plain(rollouts.fill_rules)
+    )  # fmt: skip
+    assert run(machine, fresh, states, "u", 2.5, 0.1, 1, 3, motions) == 3
+    assert seen == [(True, "u", 2.5, 0.1, k, True) for k in (1, 2)]
+    assert motions.status_out.tolist() == [99, Status.OK, Status.NOT_SOLVED, 99]
+    assert motions.reached_out.tolist() == [99, 4, 2, 99]
+    for array in motions:
+        if array.ndim > 1:
+            assert np.all(array[1] == 2.0) and np.all(array[[0, 3]] == -1.0)
+            assert np.all(array[2, :3] == 2.0) and np.all(np.isnan(array[2, 3:]))
+
+
+def test_where_room_is_lacking_it_is_told_which_state_is_to_begin_anew() -> None:
+    s, _, _ = parts()
+    motions = rollouts.Motions(*(np.concatenate([array, array]) for array in room(2)))
+    run = plain(
+        rollouts.roll_out, fill=lambda *_: None, fill_rules=lambda *_: None,
+        follow_one=lambda given, torques, t, dt, k, told: (Status.CROWDED if k == 2 else Status.OK, 1),
+    )  # fmt: skip
+    machine = rollouts.Machine("a", "s", "r", s, np.zeros(1), "o")
+    assert run(machine, np.zeros(1), np.zeros((4, NQ + NV)), "u", 2.5, 0.1, 1, 4, motions) == 2
+    assert motions.status_out.tolist() == [99, Status.OK, 99, 99]
 
 
 # --- formulas that read forces ------------------------------------------------------------------------------

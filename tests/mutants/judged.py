@@ -191,8 +191,8 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "the first link hangs on the world, which is told nothing",
     ),
     Judged(
-        "sim/simulation/ensemble.py", "mine, *others = workers[: max(1, min(self.threads, -(-len(y) // portion)))]",
-        "min(self.threads, -(-len(y) // portion))", "max(self.threads, -(-len(y) // portion))",
+        "sim/simulation/ensemble.py", "mine, *others = followers[: max(1, min(self.threads, -(-count // portion)))]",
+        "min(self.threads, -(-count // portion))", "max(self.threads, -(-count // portion))",
         "how many threads look for work, of which some find none",
     ),
     Judged(

@@ -50,7 +50,7 @@ WRONG = {
     "method: found 'euler'; expected one of dop853, radau, auto, rk4, semi_implicit, variational": (
         np.zeros((3, 4)), None, 2, {"method": "euler"},
     ),
-    "method: 'stepping' is for contacts, which a rollout does not know; expected one of dop853, radau, auto, rk4": (
+    "method: time steps are asked for by contact='stepping'; expected one of dop853, radau, auto, rk4": (
         np.zeros((3, 4)), None, 2, {"method": "stepping"},
     ),
 }  # fmt: skip
@@ -182,16 +182,9 @@ STRUCTURE = "a rollout follows one structure, so it knows no"
 @pytest.mark.parametrize(
     ("more", "rest", "path", "what", "hint"),
     [
-        (", limits: {range: [-1, 1], stop: rigid}", "", "joints.pin.limits", f"{STRUCTURE} rigid stops",
-                "take soft stops"),
-        (", friction: 0.5", "", "joints.pin.friction", f"{STRUCTURE} friction of joints", "take damping"),
         (
             "", "events: {now: {at: 0.1 s, cut: pin}}", "events.now", f"{STRUCTURE} events",
             "leave them out: sim.compile(dataclasses.replace(scene, events=()))",
-        ),
-        (
-            "", "contacts: {all: {between: [a, world]}}", "contacts.all", f"{STRUCTURE} contacts that come and go",
-            "leave them out: sim.compile(dataclasses.replace(scene, contacts=()))",
         ),
     ],
 )  # fmt: skip
@@ -203,6 +196,8 @@ def test_what_a_rollout_cannot_follow_is_refused_with_what_to_do(more, rest, pat
     assert caught.value.problems[0].where is not None
 
 
-def test_soft_stops_and_what_acts_smoothly_are_followed():
+def test_stops_friction_contacts_and_what_acts_smoothly_are_followed():
+    for more in (", limits: {range: [-1, 1], stop: rigid}", ", friction: 0.5"):
+        sim.Ensemble(sim.compile(load_text(REFUSED.replace("MORE", more) + "contacts: {all: {between: [a, world]}}")))
     more = ", limits: [-1, 1], damping: 0.1, stiffness: 2"
     assert sim.Ensemble(sim.compile(load_text(REFUSED.replace("MORE", more))), threads=1).columns == ("pin",)

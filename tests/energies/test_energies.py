@@ -1,0 +1,31 @@
+"""Random scenes gain no energy; a few of `python -m tests.energies`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.energies.gains import MODES, Gain, gain_of
+from tests.energies.scenes import FAMILIES, scene
+
+pytestmark = pytest.mark.contact
+
+FEW = 4 * len(FAMILIES)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_scene_gains_energy(mode: str) -> None:
+    gains = [gain_of(number, mode) for number in range(FEW)]
+    assert not [str(one) for one in gains if not one.kept]
+    assert sum(one.kinetic > 1e-3 for one in gains) > FEW // 2 and not [one.said for one in gains if one.said]
+
+
+def test_what_time_steps_gain_is_of_first_order() -> None:
+    """Of limbs that whirl at 64 rad/s."""
+    shares = [gain_of(7, "stepping", dt).share for dt in (1e-3, 5e-4, 2.5e-4)]
+    assert shares[1] < 0.62 * shares[0] + 1e-3 and shares[2] < 0.62 * shares[1] + 1e-3
+
+
+def test_a_gain_is_seen() -> None:
+    gain = Gain(1, "thrown", 2e-9, 0.5, 1.0, 0.6, 1e-9)
+    assert not gain.kept and "2.00e-09 of 1 J at 0.5 s" in str(gain)
+    assert scene(0, "")[0] != scene(1, "")[0] and scene(0, "") == scene(0, "")
