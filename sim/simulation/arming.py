@@ -155,7 +155,5 @@ def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
     idle[[first + m for m in contacts.idle]] = 1
     if contacts.idle_stops:
         idle[[k for k, place in enumerate(flow.stops, start=len(flow.conditions)) if place in contacts.idle_stops]] = 1
-    astray = allow_what_begins(
-        guards, flow.model.stops.rigid, values, bound, idle, flow.largest_force(), guards.allowed
-    )
+    astray = allow_what_begins(guards, flow.model.stops, values, bound, idle, flow.largest_force())
     flow.look_again = flow.t + SOON if astray else math.inf

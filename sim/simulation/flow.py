@@ -422,8 +422,8 @@ class Flow:
 
     def largest_force(self) -> float:
         """Return the largest force or torque of contacts, stops and friction, as last observed."""
-        work, most = self.work, self.model.columns.friction  # which nothing that rubs exceeds
-        return float(largest_force(work.points.pressing, work.stopping, most))
+        work = self.work
+        return float(largest_force(work.points, work.stopping, self.model.columns))  # nothing rubs beyond its friction
 
     def torques_beyond(self) -> dict[int, float]:
         """Return columns that are held by more than their bounds, and their torques [N or N m]."""

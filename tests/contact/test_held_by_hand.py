@@ -42,7 +42,7 @@ class Unit:
 def modes_of(mu: float = 0.5) -> ContactModes:
     model: Any = SimpleNamespace(
         scene=SimpleNamespace(contacts=[SimpleNamespace(active=True)]), gravity_W=np.array([0.0, 0.0, -9.81]),
-        friction=lambda pair, rule: mu,
+        friction=lambda pair, rule: mu, friction_at_rest=lambda pair, rule: mu,
     )  # fmt: skip
     return ContactModes(model)
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.guards import allowances
-from sim.kernels.tables import table
+from sim.kernels.scratch import TOUCH_WORK
+from sim.kernels.tables import COLUMN, STOP, table
 from sim.kernels.watched import (
     GUARD,
     GUARD_CONE,
@@ -30,12 +31,10 @@ LARGEST = 200.0
 
 def allowed(kind: int, value: float, bound: float = 0.0, idle: int = 0, rigid: int = 1) -> tuple[float, int]:
     """Return what one guard may be, and whether it is astray."""
-    guards, out = table(GUARD, 1), np.full(1, np.nan)
-    guards.kind[0] = kind
-    told = allowances.allow_what_begins(
-        guards, np.array([rigid]), np.array([value]), np.array([bound]), np.array([idle]), LARGEST, out
-    )
-    return float(out[0]), int(told)
+    guards, stops = table(GUARD, 1), table(STOP, 1)
+    guards.kind[0], guards.allowed[0], stops.rigid[0] = kind, np.nan, rigid
+    told = allowances.allow_what_begins(guards, stops, np.array([value]), np.array([bound]), np.array([idle]), LARGEST)
+    return float(guards.allowed[0]), int(told)
 
 
 def test_conditions_and_soft_stops_are_allowed_nothing() -> None:
@@ -78,7 +77,8 @@ def test_a_closed_point_that_has_left_its_features_is_told() -> None:
 
 
 def test_the_largest_force_is_that_of_points_stops_or_friction() -> None:
-    pressing, stopping, friction = np.array([-9.0, 2.0]), np.array([0.0, -3.0]), np.array([1.0, 0.0])
-    assert allowances.largest_force(pressing, stopping, friction) == 3.0
-    assert allowances.largest_force(pressing, np.zeros(2), friction) == 2.0
-    assert allowances.largest_force(np.zeros(0), np.zeros(2), friction) == 1.0
+    points, stopping, columns = table(TOUCH_WORK, 2), np.array([0.0, -3.0]), table(COLUMN, 2)
+    points.pressing[:], columns.friction[:] = (-9.0, 2.0), (1.0, 0.0)
+    assert allowances.largest_force(points, stopping, columns) == 3.0
+    assert allowances.largest_force(points, np.zeros(2), columns) == 2.0
+    assert allowances.largest_force(points[:0], np.zeros(2), columns) == 1.0

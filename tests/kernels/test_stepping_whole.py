@@ -231,7 +231,8 @@ class Pressing:
 
     def __init__(self, rounds: list[int], first: int = 2, status: int = Status.OK) -> None:
         self.at, self.log, self.rounds, self.status = Whole(4, 9), [], list(rounds), status
-        self.at.work.stepped.points = first
+        self.at.work.stepped.points, self.at.work.stepped.before = first, 6
+        self.at.work.laws, self.at.work.last_contacts = "laws", "pressed"
         self.v, self.v_out = self.at.v.copy(), self.at.v + 0.5
 
     def run(self) -> int:
@@ -256,13 +257,20 @@ class Pressing:
         return plain(
             kernels.step_contacts, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun,
             solve_contacts=solve_contacts,
-            contact_rows=note("rows"), state_targets=note("targets"), start_warm=note("warm"),
+            contact_rows=note("rows"), state_targets=note("targets"), choose_friction=note("friction"), start_warm=note("warm"),
             respond_to_push=note("respond"),
         )("system", "q", self.v, H, self.v_out)  # fmt: skip
 
 
 def round_of(known: int, points: int) -> list[tuple]:
-    return [("rows", known), ("targets", known), ("warm", known), ("press", points), ("respond",)]
+    return [
+        ("rows", known),
+        ("targets", known),
+        ("friction", 6, known, points),
+        ("warm", known),
+        ("press", points),
+        ("respond",),
+    ]
 
 
 def test_a_step_is_solved_again_with_what_its_change_reaches() -> None:
@@ -291,7 +299,7 @@ def test_rounds_end_after_eight_and_where_there_is_no_room() -> None:
     assert [points for name, *rest in many.log if name == "press" for points in rest] == list(range(1, 9))
     full = Pressing([1, 1, 1], status=Status.CROWDED)
     before = full.v_out.copy()
-    assert full.run() == Status.CROWDED and len(full.log) == 7 and (full.v_out == before).all()
+    assert full.run() == Status.CROWDED and len(full.log) == 8 and (full.v_out == before).all()
 
 
 class Apart:

@@ -117,7 +117,7 @@ def test_constraints_bind_rows() -> None:
 
 def test_shapes_and_positions_in_their_tables() -> None:
     assert model.SHAPE_KIND == {
-        "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6,
+        "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6, "rope": 7, "rope_end": 1,
     }  # fmt: skip
 
 
@@ -179,7 +179,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
 EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
     "stages": (11, 0), "shape": (2, 0), "newton": (1,),
-    "steps": (20, 0), "own": (0, 0), "laws": (0, 3), "boxes": (0, 6), "stepped": (1,),
+    "steps": (20, 0), "own": (0, 0), "laws": (0, 4), "boxes": (0, 6), "stepped": (1,),
     "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
     "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
     "push_step": (4, 0), "contact_shape": (3, 1),
@@ -235,7 +235,7 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     work = stepping_work(structure.tables, 10, 3, 12)
     width = 12
     assert shapes(work) == {
-        "laws": (0, 3), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
+        "laws": (0, 4), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
         "unchanged": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "contact_touch": (10,),
         "contacts": (10,), "last_contacts": (10,), "told": (30,), "stepped": (1,), "contact_P": (10, 3),
         "contact_z": (10, 3),
@@ -251,7 +251,7 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
         meetings=model.table(model.MEETING, 4), shapes=model.table(model.SHAPE, 6), rows=structure.tables.rows[:0]
     )
     more = stepping_work(met, 2, 0, 12)
-    assert more["laws"].shape == (4, 3) and more["boxes"].shape == (6, 6) and more["reach"].shape == (6,)
+    assert more["laws"].shape == (4, 4) and more["boxes"].shape == (6, 6) and more["reach"].shape == (6,)
     assert more["contact_R"].shape == (6, 0) and more["told"].shape == (0,)
     short = structure.tables._replace(links=structure.tables.links[:2])
     assert stepping_work(short, 2, 0, 12)["contact_support"].shape == (2, 4)  # both sides, two freedoms each

@@ -24,25 +24,25 @@ ASTRAY = 1.0
 
 
 @python_kernel
-def allow_what_begins(guards, rigid, values, bound, idle, largest, allowed_out):
+def allow_what_begins(guards_out, stops, values, bound, idle, largest):
     """Fill what guards may be before they fire; tells whether a gap's point has left its features.
 
-    rigid: (stops,) 1 of stops that press; bound: (guards,) where each has its bound, else zero; idle: (guards,) 1 of
-    gaps that are closed without a force; largest: force of contacts, stops and friction
+    bound: (guards,) where each has its bound, else zero; idle: (guards,) 1 of gaps that are closed without a force;
+    largest: force of contacts, stops and friction
     """
     astray = 0
     for g in range(values.size):
-        kind, value, at = guards.kind[g], values[g], bound[g]
+        kind, value, at = guards_out.kind[g], values[g], bound[g]
         if kind == GUARD_GAP and value == ASTRAY:
             astray = 1
-        if kind == GUARD_PROGRAM or (kind == GUARD_STOP and rigid[guards.owner[g]] == 0):
-            allowed_out[g] = 0.0
+        if kind == GUARD_PROGRAM or (kind == GUARD_STOP and stops.rigid[guards_out.owner[g]] == 0):
+            guards_out.allowed[g] = 0.0
             continue
         least, most = begins_within(kind, largest)
         if idle[g]:
             least = RESTING * max(DEEPEST - max(value, 0.0), 0.0)
         over = value - at
-        allowed_out[g] = at + (least + max(over, 0.0) if -least < over <= most else 0.0)
+        guards_out.allowed[g] = at + (least + max(over, 0.0) if -least < over <= most else 0.0)
     return astray
 
 
@@ -57,11 +57,11 @@ def begins_within(kind, largest):
 
 
 @python_kernel
-def largest_force(pressing, stopping, friction):
+def largest_force(points, stopping, columns):
     """Return the largest of what points press with and of what stops and friction of joints do, or can do."""
     largest = 0.0
-    for k in range(pressing.size):
-        largest = max(largest, pressing[k])
-    for c in range(friction.size):
-        largest = max(largest, abs(stopping[c]), friction[c])
+    for k in range(points.size):
+        largest = max(largest, points.pressing[k])
+    for c in range(columns.size):
+        largest = max(largest, abs(stopping[c]), columns.friction[c])
     return largest
