@@ -257,8 +257,8 @@ class Pressing:
         return plain(
             kernels.step_contacts, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun,
             solve_contacts=solve_contacts,
-            contact_rows=note("rows"), state_targets=note("targets"), choose_friction=note("friction"), start_warm=note("warm"),
-            respond_to_push=note("respond"),
+            contact_rows=note("rows"), state_targets=note("targets"), choose_friction=note("friction"),
+            start_warm=note("warm"), respond_to_push=note("respond"),
         )("system", "q", self.v, H, self.v_out)  # fmt: skip
 
 

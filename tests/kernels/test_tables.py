@@ -117,7 +117,8 @@ def test_constraints_bind_rows() -> None:
 
 def test_shapes_and_positions_in_their_tables() -> None:
     assert model.SHAPE_KIND == {
-        "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6, "rope": 7, "rope_end": 1,
+        "plane": 0, "sphere": 1, "capsule": 2, "box": 3, "cylinder": 4, "ellipsoid": 5, "mesh": 6,
+        "rope": 7, "rope_end": 1,
     }  # fmt: skip
 
 
