@@ -13,6 +13,7 @@ from tests.mutants.trial import KERNELS
 EXPLAINED = {
     "sim/kernels/cache.py": "keeps compiled kernels; where kernels are interpreted there are none",
     "sim/kernels/jit.py": "compiles; where kernels are interpreted it does nothing",
+    "sim/kernels/shipped.py": "finds kernels that a wheel brought; where kernels are interpreted none are taken",
     "sim/kernels/libraries.py": "makes machine code; where kernels are interpreted it does nothing",
     "sim/kernels/callback.py": "calls compiled laws by their addresses, or their twins where kernels are interpreted",
     "sim/kernels/system.py": "reads addresses; where kernels are interpreted the arrays themselves are handed on",
