@@ -19,11 +19,12 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba.core import caching, config
+
+from sim.kernels import sources
 
 PACKAGE = Path(__file__).resolve().parent.parent
 SHIPPED = PACKAGE / "data" / "kernels"  # in wheels that were made so
@@ -67,6 +68,21 @@ def choose(package: Path, name: str) -> tuple[Path, list[str]]:
     atexit.register(shutil.rmtree, last, ignore_errors=True)
     make(last / name)
     return last / name, refused
+
+
+def begin_with_older(folder: Path) -> None:
+    """Link into a new folder what the newest one of other sources has: kernels whose own have not changed are taken."""
+    with suppress(OSError):
+        if any(folder.iterdir()):
+            return
+        others = [path for path in folder.parent.glob(f"{folder.name.partition('-')[0]}-*") if path != folder]
+        others = [path for path in others if not _open_to_others(path)]
+        older = max(others, key=lambda path: path.stat().st_mtime, default=folder)
+        for path in older.rglob("*.nb[ic]"):
+            place = folder / path.relative_to(older)
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with suppress(OSError):
+                os.link(path, place)
 
 
 NOT_WRITABLE = "which cannot be written"
@@ -143,8 +159,8 @@ class PlacedByPackage(caching.UserProvidedCacheLocator):
             os.makedirs(self._cache_path, exist_ok=True)
 
     def get_source_stamp(self) -> str:
-        """Return a digest of the source: times of files tell nothing where they were copied."""
-        return _digest(self._py_file, os.stat(self._py_file).st_mtime_ns)
+        """Return a digest of all sources it is made from: times of files tell nothing where they were copied."""
+        return sources.digest(self._py_file)
 
 
 def _kept_in() -> Path:
@@ -159,11 +175,6 @@ def _place(file: str) -> Path | None:
         if folder.is_relative_to(root):
             return folder.relative_to(root)
     return None
-
-
-@cache
-def _digest(file: str, time: int) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
 class CheckedFiles(caching.IndexDataCacheFile):

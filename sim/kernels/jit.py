@@ -1,8 +1,9 @@
 """The one way a kernel is compiled.
 
 Numba keys its disk cache on the decorated function's own file, so a kernel that calls a helper in
-another file would keep running the helper's old machine code after an edit.  The cache folder is
-therefore named after a digest of every file that a kernel can read.
+another file would keep running the helper's old machine code after an edit.  Kernels are therefore kept
+under a digest of all files that they are made from (`sim.kernels.sources`), in a folder that is named after a
+digest of every file that a kernel can read, and begins with what an older one has.
 
 `kernel` is the identity where kernels are interpreted: with ``NUMBA_DISABLE_JIT=1``, or after
 `interpret()` was called before any kernel was imported (``sim check`` does so: it needs a few
@@ -54,11 +55,11 @@ def sources() -> str:
 
 
 def source_digest() -> str:
-    """Return a digest of all sources a kernel can read, numba's version and its checks."""
+    """Return a digest of numba's version and its checks, a dash, and one of all sources that a kernel can read."""
     from numba import __version__
 
-    parts = (sources(), __version__, sys.version, os.environ.get("NUMBA_BOUNDSCHECK", ""))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    around = "\n".join((__version__, sys.version, os.environ.get("NUMBA_BOUNDSCHECK", "")))
+    return f"{hashlib.sha256(around.encode()).hexdigest()[:8]}-{sources()}"
 
 
 def cache_folder() -> Path:
@@ -68,9 +69,10 @@ def cache_folder() -> Path:
     """
     global _folder
     if _folder is None:
-        from sim.kernels.cache import choose
+        from sim.kernels.cache import begin_with_older, choose
 
         _folder, refused = choose(_SIM, source_digest())
+        begin_with_older(_folder)
         _refused.extend(refused)
     return _folder
 
