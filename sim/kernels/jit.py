@@ -122,9 +122,11 @@ def _configure() -> None:
     settings: Any = config
     settings.CACHE_DIR = str(cache_folder())  # each time: numba forgets it when its environment changes
     if not _chosen:
+        from sim.kernels import shortcuts
         from sim.kernels.cache import use_checked_files
 
         use_checked_files(with_shipped=shipped_refusal() == "")
+        shortcuts.take()
         _load_without_blas()
         _chosen = True
 
@@ -156,12 +158,22 @@ def _compiling_at(level: int) -> Iterator[None]:
     settings: Any = config
     before = settings.OPT, gc.get_threshold()
     settings.OPT = level
-    gc.set_threshold(20_000, 10, 1_000_000)
+    gc.set_threshold(100_000, 20, 1_000_000)
     try:
         yield
     finally:
         settings.OPT = before[0]
         gc.set_threshold(*before[1])
+
+
+def _with_room(call: Callable[[Any], Any], argument: Any) -> Any:
+    """Call a function where the interpreter's stack of frames has room for all that it calls."""
+    return call(argument)
+
+
+# That stack grows by pieces of 16 kB, and a loop that calls across a border takes a piece from the system and gives it
+# back each time, which was a sixth of the time to compile.  A frame of a megabyte makes a piece of two.
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=2**17 + 2**10)
 
 
 def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
@@ -176,7 +188,7 @@ def _compiled_at(level: int, dispatcher: Any, entered: bool) -> Any:
         if isinstance(signature, tuple):
             signature = tuple(types.unliteral(kind) for kind in signature)
         with _compiling_at(level), made_as(entered):
-            return compile_as_usual(signature)
+            return _with_room(compile_as_usual, signature)
 
     dispatcher.compile = compile_at_level
     return dispatcher
@@ -276,7 +288,7 @@ class Entry:
         signature = types.int64(types.int64, types.int64, types.float64, number, number)
         options = {name: value for name, value in _OPTIONS.items() if name != "no_cfunc_wrapper"}
         with _compiling_at(1), made_as(entered=True):
-            self._compiled = cfunc(signature, cache=True, **options)(self.function)
+            self._compiled = _with_room(cfunc(signature, cache=True, **options), self.function)
 
     @property
     def address(self) -> Any:
