@@ -14,6 +14,7 @@ from sim.contact.law import onto_cone
 CUT, FELT = 1e-10, 1e-8
 # Newton's iteration for the nearest point of the cones.
 STEPS, NEAR = 60, 1e-14
+LOST = 1e-15  # of a value: what roundoff hides of its fall, where steps are short
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,9 @@ def _least(
             break
         slope = C @ _slope(problem.mu, slips, x3, taken) @ C.T
         step = -np.linalg.lstsq(slope + min(1e-3, 1e-3 * np.abs(off).max()) * np.eye(len(b)), off, rcond=None)[0]
-        length, start, fall = 1.0, value_of(y), float(off @ step)
-        while length > 1e-6 and value_of(y + length * step) > start + 1e-4 * length * fall:
+        start = value_of(y)
+        length, bar, fall = 1.0, start + LOST * abs(start), float(off @ step)
+        while length > 1e-6 and value_of(y + length * step) > bar + 1e-4 * length * fall:
             length *= 0.5
         y = y + length * step
     c, _ = projected(y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.kernels import cache, jit, shipped
+from sim.kernels import cache, jit, shipped, sources
 
 pytestmark = pytest.mark.fast
 COMPILED = pytest.mark.skipif(jit.interpreted(), reason="nothing is compiled")
@@ -147,8 +146,10 @@ def test_a_source_is_known_by_what_it_holds(kept: Path, tmp_path: Path, monkeypa
         place = cache.PlacedByPackage.from_function(twice, str(source))
         assert place is not None
         stamps.append(place.get_source_stamp())
-        assert stamps[-1] == hashlib.sha256(text.encode()).hexdigest()
-        cache._digest.cache_clear()
+        assert place.get_source_stamp() == sources.digest(str(source)) == stamps[-1]
+        for remembered in (sources.digest, sources._own_digest, sources._text, sources._imported):
+            remembered.cache_clear()
+    assert stamps[0] != stamps[1]
     assert not kept.exists()
     place.ensure_cache_path()
     assert Path(place.get_cache_path()) == kept and kept.is_dir()

@@ -26,6 +26,7 @@ CUT, FELT = 1e-10, 1e-8
 # Newton's iteration for the nearest point of the cones: steps, what is left, the regularisation at most.
 STEPS, NEAR, STIFFER = 60, 1e-14, 1e-3
 ROUNDOFF = 2.2e-16
+LOST = 1e-15  # of a value: what roundoff hides of its fall, where steps are short
 
 
 class Answer(NamedTuple):
@@ -258,12 +259,12 @@ def step_nearer(mu, mode, place, count, rank, stiffer, factors, answer):
     for n in range(rank):
         fall += y_work[0, n] * x_work[n]
         y_work[3, n], answer.C_work[1, n] = x_work[n], y_work[2, n]
-    length = 1.0
+    length, bar = 1.0, before + LOST * abs(before)
     while True:
         for n in range(rank):
             y_work[2, n] = answer.C_work[1, n] + length * y_work[3, n]
         miss(mu, mode, place, count, rank, y_work[2], answer)
-        if not (length > 1e-6 and lagrangian(rank, y_work[2], answer) > before + 1e-4 * length * fall):
+        if not (length > 1e-6 and lagrangian(rank, y_work[2], answer) > bar + 1e-4 * length * fall):
             break
         length *= 0.5
 
