@@ -464,7 +464,8 @@ class ContactModes:
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
-        self.state.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        names = {*out.struck, *out.pairs} or {self.name(touch) for touch in law}
+        self.state.decisions.append((t, tuple(sorted(names))))
         if len(self.state.decisions) == CROWD and t - self.state.decisions[0][0] < SPAN:
             out.endless = True
             often = Counter(name for _, pairs in self.state.decisions for name in pairs).most_common(4)
