@@ -325,7 +325,8 @@ class ContactModes:
         G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         if vague.any():
-            d[vague] = movable(G, vague, d)
+            asked = vague | (mode == STICK)
+            d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
         mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led)
