@@ -67,6 +67,7 @@ TURNS = 5  # of ways on which points begin to creep, at one instant; what is not
 JAMS = 5  # that follow each other at one instant
 AT_ONCE = 1e-9  # s: what happens within it happens at the same time, to roundoff
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
+SETTLING = 10  # rounds in which ways of points and the slow rates that settling takes come to agree
 SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
 
 
@@ -148,7 +149,7 @@ class ContactModes:
         full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
-        for _ in range(2):  # forces follow the velocities that settling has changed
+        for _ in range(SETTLING):  # forces follow the velocities that settling has changed, until they agree
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out, leaving)
             if out.failure:
                 return out
