@@ -60,14 +60,16 @@ STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does no
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
+GREAT = 1e8  # what a sliding point answers that is driven in, but for roundoff, by its friction
+FIRMER = 1.0 + 1e-7  # factor of friction with which such a point is driven in
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
+SETTLING = 10  # rounds in which ways of points and the slow rates that settling takes come to agree
 AT_ONCE = 1e-9  # s: what happens within it happens at the same time, to roundoff
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
-SETTLING = 10  # rounds in which ways of points and the slow rates that settling takes come to agree
 SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
 
 
@@ -79,6 +81,7 @@ class ContactModes:
         self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.structures, self.found = KeptStructures(), Found()
         self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
+        self._firmness = 1.0  # of the decision that is made: a factor of all friction of points
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
@@ -120,9 +123,13 @@ class ContactModes:
 
     # --- one instant ----------------------------------------------------------------------------
 
-    def decide(self, flow: Flow) -> Outcome:
-        """Let points that come together collide, then find which of those that touch stick, slide or part."""
+    def decide(self, flow: Flow, firmness: float = 1.0) -> Outcome:
+        """Let points that come together collide, then find which of those that touch stick, slide or part.
+
+        firmness : factor of friction where forces grow without end, with which they have no answer
+        """
         out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
+        self._firmness = firmness
         leaving = self.state.leaving | self._begun(flow)
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
@@ -453,6 +460,11 @@ class ContactModes:
             if not gives.any():
                 break
             rests = rests & ~gives
+        if self._firmness == 1.0 and (problem.given & (answer.P[:, 0] > GREAT * answer.unit)).any():
+            self._firmness = FIRMER
+            return self._hold(flow, kinetics, law, v, out, leaving)
+        if self._firmness > 1.0 and answer.indeterminate.any():
+            answer, centre = _let_fewer_press(replace(problem, mu=np.where(rests, most, mu)), answer, centre)
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
@@ -483,7 +495,8 @@ class ContactModes:
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
         if what in ("friction", "friction_at_rest"):  # what resists in a joint has a bound of its own
             rests = int(what == "friction_at_rest")
-            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law])
+            mu = [0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law]
+            return self._firmness * np.array(mu)
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
@@ -532,6 +545,25 @@ def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
     pressed = int(np.count_nonzero(problem.least == 0.0))
     pressed_alone = problem if pressed == problem.points else first(problem, pressed, answer.P)
     return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
+
+
+def _let_fewer_press(
+    problem: ContactProblem, answer: ContactSolution, centre: AnalyticCentre
+) -> tuple[ContactSolution, AnalyticCentre]:  # fmt: skip
+    """Return forces of fewer points that slide, until those are unique, where the others are pressed no more by that.
+
+    Sliding points that share their forces may be followed to where their choice grows without end, though others hold.
+    """
+    refused = np.zeros(problem.points, bool)
+    while (able := answer.indeterminate & ~refused).any():
+        least = int(np.argmin(np.where(able, answer.P[:, 0], np.inf)))
+        fewer = replace(problem, closed=problem.closed & (np.arange(problem.points) != least))
+        other, held = _balance(fewer)
+        if other.status or other.z[least, 0] < -VAGUE * other.rate:
+            refused[least] = True
+        else:
+            problem, answer, centre = fewer, other, held
+    return answer, centre
 
 
 def _with(
