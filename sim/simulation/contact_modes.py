@@ -35,6 +35,7 @@ from sim.contact.stops import (
     with_friction,
 )
 from sim.contact.two_frictions import collide, giving_way
+from sim.kernels.guards.allowances import ROUNDOFF
 from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
@@ -58,6 +59,7 @@ CLOSED = (STICK, SLIP, SLOW_SLIP)
 AT_REST = 1e-8  # m/s: normal rate at which it stays
 STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+LITTLE = 1e-2  # of the accelerations: by as much may points sink in that creeps beside them let pull
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
 GREAT = 1e8  # what a sliding point answers that is driven in, but for roundoff, by its friction
@@ -81,6 +83,7 @@ class ContactModes:
         self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.structures, self.found = KeptStructures(), Found()
         self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
+        self._pulling = frozenset[tuple[int, int, int]]()  # points that pull where they were decided on a moment ago
         self._firmness = 1.0  # of the decision that is made: a factor of all friction of points
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
@@ -130,7 +133,7 @@ class ContactModes:
         """
         out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
         self._firmness = firmness
-        leaving = self.state.leaving | self._begun(flow)
+        leaving, self._pulling = self.state.leaving | self._begun(flow), self._pull_again(flow)
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = self._meetings(now)
@@ -185,6 +188,18 @@ class ContactModes:
         if not self.state.decisions or flow.t - self.state.decisions[-1][0] > AT_ONCE:
             return frozenset()
         return frozenset(touch.key for touch in flow.structure.touches if touch.mode == SLOW_SLIP)
+
+    def _pull_again(self, flow: Flow) -> frozenset[tuple[int, int, int]]:
+        """Return the points that pull just after a decision in which they were pressed.
+
+        Friction of a creep goes straight on where the law turns it: of what is hardly pressed it may have another sign.
+        """
+        if not self._begun(flow):
+            return frozenset()
+        flow.observe()
+        pressing, touches = flow.work.points.pressing, flow.structure.touches
+        pulls = pressing <= ROUNDOFF * flow.largest_force()
+        return frozenset(touch.key for touch, pull in zip(touches, pulls, strict=False) if pull)
 
     def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:
         """Remember where bodies stay beside each other without a force: such a gap does not begin to close."""
@@ -306,7 +321,7 @@ class ContactModes:
             answer, centre = self._hold(flow, kinetics, law, v, out, leaving)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
-            v = self._jam(kinetics, law, v, answer.painleve, out)
+            v = self._jam(kinetics, law, v, answer, out)
         return answer, centre, v
 
     def _held(
@@ -417,17 +432,23 @@ class ContactModes:
         return after
 
     def _jam(
-        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, driven_in: np.ndarray, out: Outcome
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, found: ContactSolution, out: Outcome
     ) -> np.ndarray:
         """Return v after the impulse that stops points which sliding drives into the other body."""
-        u = kinetics.rates(v)
+        u, problem = kinetics.rates(v), found.problem
+        nearly = u.copy()
+        nearly[::3] *= np.abs(u[::3]) > self.slow
+        a = problem.free.reshape(-1, 3) * problem.closed[:, None]
         answer = jam(
-            Collision(G=kinetics.G, u=u, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)),
-            driven_in,
+            Collision(
+                G=kinetics.G, u=nearly, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)
+            ),
+            a.ravel(),
         )
         P = answer.P.ravel()
         after: np.ndarray = v + out.carry(kinetics, P)
-        out.struck += [f"{self.name(law[k])} jam" for k in np.flatnonzero(driven_in).tolist()]
+        names = dict.fromkeys(f"{self.name(law[k])} jam" for k in np.flatnonzero(found.painleve).tolist())
+        out.struck += [name for name in names if name not in out.struck]
         out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
         return after
 
@@ -453,6 +474,9 @@ class ContactModes:
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
             scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
         )  # fmt: skip
+        pulls = np.array([touch.key in self._pulling for touch in law], bool)
+        if pulls.any():
+            problem = _without_what_pulls(problem, pulls)
         rests, left = ~problem.given & (most > mu), np.array([touch.key in leaving for touch in law], bool)
         while True:
             answer, centre = _balance(replace(problem, mu=np.where(rests, most, mu)) if rests.any() else problem)
@@ -545,6 +569,13 @@ def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
     pressed = int(np.count_nonzero(problem.least == 0.0))
     pressed_alone = problem if pressed == problem.points else first(problem, pressed, answer.P)
     return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
+
+
+def _without_what_pulls(problem: ContactProblem, pulls: np.ndarray) -> ContactProblem:
+    """Return the problem without points (k,) that pull, where the others hold these up but for little; else itself."""
+    fewer = replace(problem, closed=problem.closed & ~pulls)
+    answer = solve_contacts(fewer)
+    return fewer if not answer.status and (answer.z[pulls, 0] > -LITTLE * answer.rate).all() else problem
 
 
 def _let_fewer_press(
