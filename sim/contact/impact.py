@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sim.contact.by_kernels import polish, solve_contacts
-from sim.contact.contact_problem import ContactProblem, impact
+from sim.contact.contact_problem import SMALLEST, ContactProblem, impact
 from sim.contact.solution import ContactSolution, ContactStatus
 
 # Energy [share of what the contacts can reach] that counts as none.
@@ -22,7 +22,7 @@ NO_ENERGY = 1e-12
 HALVINGS = 52
 # Impacts of one patch in a sequence, and the speed [share of the largest] below which a point does not close.
 IMPACTS_OF_A_PATCH, CLOSING = 10, 1e-12
-# Speed of approach [share of slip] that a jam starts from: at none, no impulse would be an answer, too.
+# Change of rates [share of slip] after which a jam is looked for: at none, no impulse would be an answer, too.
 NUDGE = 1e-7
 
 
@@ -198,15 +198,17 @@ def resolve_in_turn(collision: Collision, law: Law = newton) -> Impact:
     return _told(collision, P, s, last, *rounds)
 
 
-def jam(collision: Collision, driven_in: np.ndarray) -> Impact:
+def jam(collision: Collision, a: np.ndarray) -> Impact:
     """Return the impulse without a collision that stops points which sliding drives in (Painleve's paradox).
 
-    driven_in: (k,) mask of such points, as accelerations found them; their normal rates are zero.  No impulse at all
-    is an answer of level V, too, so the points are given an approach so small that it does not count, which has only
-    the other one; then that is followed to no approach.  Afterwards the points stick, or slip another way.
+    a: (3k,) accelerations without forces, of which forces were found to have no answer.  No impulse at all is an
+    answer of level V, too, so rates are taken a time later that is so short that it does not count.  Impulses that
+    vanish with this time would be forces in the end, of which there are none: only the other answer is left, and is
+    followed to no time.  Afterwards the points stick, or slip another way.
     """
-    slip = np.hypot(collision.u[1::3], collision.u[2::3])
-    nudged = solve_contacts(collision.problem(collision.u, shift=np.where(driven_in, -NUDGE * slip, 0.0)))
+    slip = np.hypot(collision.u[1::3], collision.u[2::3]).max(initial=0.0)
+    soon = NUDGE * slip / max(float(np.abs(a).max(initial=0.0)), SMALLEST)
+    nudged = solve_contacts(collision.problem(collision.u + soon * a))
     plain = collision.problem(collision.u)
     exact = polish(plain, nudged.P)
     largest = float(np.abs(nudged.P).max(initial=0.0))

@@ -75,10 +75,17 @@ def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
     return out
 
 
-def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return the directions d (k, 2) of some points without what no force could make of them.  which : (k,) mask."""
+def movable(G: np.ndarray, bound: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
+    """Return the directions d (k, 2) of some points without what no force could make of them.
+
+    bound : (3k,) mask of rows whose rates are zero or asked for; those of others may be whatever they are
+    which : (k,) mask of the points
+    """
+    G, rows = G[np.ix_(bound, bound)], np.flatnonzero(bound)
     unit = 1.0 / np.sqrt(np.where(G.diagonal() > 0.0, G.diagonal(), 1.0))
-    null = kernel_of(G * unit[:, None] * unit) * unit[:, None]
+    free = kernel_of(G * unit[:, None] * unit) * unit[:, None]
+    null = np.zeros((len(bound), free.shape[1]))
+    null[rows] = free
     flat = null[np.column_stack([which & False, which, which]).ravel()]
     way = d[which] - (flat @ np.linalg.lstsq(flat, d[which].ravel(), rcond=CUT)[0]).reshape(-1, 2)
     length = np.hypot(way[:, 0], way[:, 1])

@@ -35,6 +35,7 @@ from sim.contact.stops import (
     with_friction,
 )
 from sim.contact.two_frictions import collide, giving_way
+from sim.kernels.guards.allowances import ROUNDOFF
 from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
@@ -58,13 +59,17 @@ CLOSED = (STICK, SLIP, SLOW_SLIP)
 AT_REST = 1e-8  # m/s: normal rate at which it stays
 STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
+LITTLE = 1e-2  # of the accelerations: by as much may points sink in that creeps beside them let pull
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
+GREAT = 1e8  # what a sliding point answers that is driven in, but for roundoff, by its friction
+FIRMER = 1.0 + 1e-7  # factor of friction with which such a point is driven in
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
+SETTLING = 10  # rounds in which ways of points and the slow rates that settling takes come to agree
 AT_ONCE = 1e-9  # s: what happens within it happens at the same time, to roundoff
 AGAIN = 5  # impacts without restitution after an impact that leaves points that close
 SPAN = 1e-4  # s that so many decisions (CROWD) have to take at least: else they follow without end
@@ -78,6 +83,8 @@ class ContactModes:
         self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.structures, self.found = KeptStructures(), Found()
         self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
+        self._pulling = frozenset[tuple[int, int, int]]()  # points that pull where they were decided on a moment ago
+        self._firmness = 1.0  # of the decision that is made: a factor of all friction of points
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
@@ -119,10 +126,14 @@ class ContactModes:
 
     # --- one instant ----------------------------------------------------------------------------
 
-    def decide(self, flow: Flow) -> Outcome:
-        """Let points that come together collide, then find which of those that touch stick, slide or part."""
+    def decide(self, flow: Flow, firmness: float = 1.0) -> Outcome:
+        """Let points that come together collide, then find which of those that touch stick, slide or part.
+
+        firmness : factor of friction where forces grow without end, with which they have no answer
+        """
         out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
-        leaving = self.state.leaving | self._begun(flow)
+        self._firmness = firmness
+        leaving, self._pulling = self.state.leaving | self._begun(flow), self._pull_again(flow)
         self.state.leaving = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = self._meetings(now)
@@ -148,7 +159,7 @@ class ContactModes:
         full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
-        for _ in range(2):  # forces follow the velocities that settling has changed
+        for _ in range(SETTLING):  # forces follow the velocities that settling has changed, until they agree
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out, leaving)
             if out.failure:
                 return out
@@ -177,6 +188,18 @@ class ContactModes:
         if not self.state.decisions or flow.t - self.state.decisions[-1][0] > AT_ONCE:
             return frozenset()
         return frozenset(touch.key for touch in flow.structure.touches if touch.mode == SLOW_SLIP)
+
+    def _pull_again(self, flow: Flow) -> frozenset[tuple[int, int, int]]:
+        """Return the points that pull just after a decision in which they were pressed.
+
+        Friction of a creep goes straight on where the law turns it: of what is hardly pressed it may have another sign.
+        """
+        if not self._begun(flow):
+            return frozenset()
+        flow.observe()
+        pressing, touches = flow.work.points.pressing, flow.structure.touches
+        pulls = pressing <= ROUNDOFF * flow.largest_force()
+        return frozenset(touch.key for touch, pull in zip(touches, pulls, strict=False) if pull)
 
     def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:
         """Remember where bodies stay beside each other without a force: such a gap does not begin to close."""
@@ -298,7 +321,7 @@ class ContactModes:
             answer, centre = self._hold(flow, kinetics, law, v, out, leaving)
             if out.failure or not answer.painleve.any() or jams == JAMS:
                 break
-            v = self._jam(kinetics, law, v, answer.painleve, out)
+            v = self._jam(kinetics, law, v, answer, out)
         return answer, centre, v
 
     def _held(
@@ -325,7 +348,8 @@ class ContactModes:
         G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
         if vague.any():
-            d[vague] = movable(G, vague, d)
+            asked = vague | (mode == STICK)
+            d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
         mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led)
@@ -408,17 +432,23 @@ class ContactModes:
         return after
 
     def _jam(
-        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, driven_in: np.ndarray, out: Outcome
+        self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, found: ContactSolution, out: Outcome
     ) -> np.ndarray:
         """Return v after the impulse that stops points which sliding drives into the other body."""
-        u = kinetics.rates(v)
+        u, problem = kinetics.rates(v), found.problem
+        nearly = u.copy()
+        nearly[::3] *= np.abs(u[::3]) > self.slow
+        a = problem.free.reshape(-1, 3) * problem.closed[:, None]
         answer = jam(
-            Collision(G=kinetics.G, u=u, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)),
-            driven_in,
+            Collision(
+                G=kinetics.G, u=nearly, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)
+            ),
+            a.ravel(),
         )
         P = answer.P.ravel()
         after: np.ndarray = v + out.carry(kinetics, P)
-        out.struck += [f"{self.name(law[k])} jam" for k in np.flatnonzero(driven_in).tolist()]
+        names = dict.fromkeys(f"{self.name(law[k])} jam" for k in np.flatnonzero(found.painleve).tolist())
+        out.struck += [name for name in names if name not in out.struck]
         out.lost -= 0.5 * float(P @ (u + kinetics.rates(after)))
         return after
 
@@ -444,6 +474,9 @@ class ContactModes:
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
             scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
         )  # fmt: skip
+        pulls = np.array([touch.key in self._pulling for touch in law], bool)
+        if pulls.any():
+            problem = _without_what_pulls(problem, pulls)
         rests, left = ~problem.given & (most > mu), np.array([touch.key in leaving for touch in law], bool)
         while True:
             answer, centre = _balance(replace(problem, mu=np.where(rests, most, mu)) if rests.any() else problem)
@@ -451,6 +484,11 @@ class ContactModes:
             if not gives.any():
                 break
             rests = rests & ~gives
+        if self._firmness == 1.0 and (problem.given & (answer.P[:, 0] > GREAT * answer.unit)).any():
+            self._firmness = FIRMER
+            return self._hold(flow, kinetics, law, v, out, leaving)
+        if self._firmness > 1.0 and answer.indeterminate.any():
+            answer, centre = _let_fewer_press(replace(problem, mu=np.where(rests, most, mu)), answer, centre)
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
@@ -464,7 +502,8 @@ class ContactModes:
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
-        self.state.decisions.append((t, tuple({*out.struck, *out.pairs} or {self.name(touch) for touch in law})))
+        names = {*out.struck, *out.pairs} or {self.name(touch) for touch in law}
+        self.state.decisions.append((t, tuple(sorted(names))))
         if len(self.state.decisions) == CROWD and t - self.state.decisions[0][0] < SPAN:
             out.endless = True
             often = Counter(name for _, pairs in self.state.decisions for name in pairs).most_common(4)
@@ -480,7 +519,8 @@ class ContactModes:
             return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
         if what in ("friction", "friction_at_rest"):  # what resists in a joint has a bound of its own
             rests = int(what == "friction_at_rest")
-            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law])
+            mu = [0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law]
+            return self._firmness * np.array(mu)
         rules = self.model.scene.contacts
         says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
         return np.array([getattr(one, what) for one in says], float)
@@ -529,6 +569,32 @@ def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
     pressed = int(np.count_nonzero(problem.least == 0.0))
     pressed_alone = problem if pressed == problem.points else first(problem, pressed, answer.P)
     return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
+
+
+def _without_what_pulls(problem: ContactProblem, pulls: np.ndarray) -> ContactProblem:
+    """Return the problem without points (k,) that pull, where the others hold these up but for little; else itself."""
+    fewer = replace(problem, closed=problem.closed & ~pulls)
+    answer = solve_contacts(fewer)
+    return fewer if not answer.status and (answer.z[pulls, 0] > -LITTLE * answer.rate).all() else problem
+
+
+def _let_fewer_press(
+    problem: ContactProblem, answer: ContactSolution, centre: AnalyticCentre
+) -> tuple[ContactSolution, AnalyticCentre]:  # fmt: skip
+    """Return forces of fewer points that slide, until those are unique, where the others are pressed no more by that.
+
+    Sliding points that share their forces may be followed to where their choice grows without end, though others hold.
+    """
+    refused = np.zeros(problem.points, bool)
+    while (able := answer.indeterminate & ~refused).any():
+        least = int(np.argmin(np.where(able, answer.P[:, 0], np.inf)))
+        fewer = replace(problem, closed=problem.closed & (np.arange(problem.points) != least))
+        other, held = _balance(fewer)
+        if other.status or other.z[least, 0] < -VAGUE * other.rate:
+            refused[least] = True
+        else:
+            problem, answer, centre = fewer, other, held
+    return answer, centre
 
 
 def _with(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sim.kernels.programs import evaluate
+from sim.kernels.shapes import STICK
 from sim.kernels.system import address
 from sim.mechanism.model import Model
 from sim.simulation.actions import Actions, Sum
@@ -23,6 +24,8 @@ from sim.simulation.present import Present
 from sim.simulation.simulation_error import SimulationError, late_places
 from sim.simulation.state import State, check_fits
 
+# Factors of friction with which what is nearly driven in by its own is so: steps end this near to it.
+FIRMER = (1.0 + 1e-7, 1.0 + 1e-5, 1.0 + 1e-3)
 ROUNDS = 20  # events that may follow from each other at one instant
 IN_PLANE = 1e-6  # m: how far from the plane of its ground what touches there may be
 
@@ -38,6 +41,11 @@ def serve(here: Present, jump: Jump) -> None:
         instant.crossing()
     else:
         instant.due()
+
+
+def jam(here: Present, jump: Jump) -> bool:
+    """Let what slides jam where its friction drives forces up without end; tell whether anything has changed."""
+    return _Instant(here, jump).jam()
 
 
 def turn_to_steps(here: Present, jump: Jump) -> bool:
@@ -253,6 +261,22 @@ class _Instant:
         normal, level = R_WB @ frames.R_PF[joint][:, 2], bodies.p_WB[on] + R_WB @ frames.p_PF[joint]
         return bool(np.any(np.abs((flow.work.points.p[of_both] - level) @ normal) < IN_PLANE))
 
+    def jam(self) -> bool:
+        """Decide on contacts whose forces grow without end, as friction has it; tell whether that changes anything.
+
+        Steps end near where no forces go with sliding: a little more friction tells what comes then.
+        """
+        flow = self.here.flow
+        if flow.time_stepping or not any(touch.mode != STICK for touch in flow.structure.touches):
+            return False
+        self.here.sample_now(self.jump)
+        lines: list[EventRecord] = []
+        for firmness in FIRMER:
+            lines = lines or self._decide_once(firmness)
+        self.here.sample_now(self.jump)
+        self.jump.reports += lines
+        return bool(lines)
+
     def _decide(self) -> list[EventRecord]:
         """Let bodies collide, stick, slide and part, until formulas agree with the forces that they read."""
         flow = self.here.flow
@@ -270,10 +294,10 @@ class _Instant:
             "without end at this instant: weaken what they give"
         )
 
-    def _decide_once(self) -> list[EventRecord]:
-        """Let bodies collide, stick, slide and part; returns what is told of it."""
+    def _decide_once(self, firmness: float = 1.0) -> list[EventRecord]:
+        """Let bodies collide, stick, slide and part; returns what is told of it.  firmness : factor of friction."""
         flow = self.here.flow
-        done = self.here.contact_modes.decide(flow)
+        done = self.here.contact_modes.decide(flow, firmness)
         if done.endless:
             flow.book(done.lost)
         if done.endless and self.here.model.scene.simulate.contact == "auto":

@@ -18,7 +18,7 @@ from sim.scene.problem import SceneError
 from sim.simulation import precompile
 from sim.simulation.flow import Flow
 from sim.simulation.journal import Journal, Jump
-from sim.simulation.jumps import serve, turn_to_steps
+from sim.simulation.jumps import jam, serve, turn_to_steps
 from sim.simulation.messages import sentence
 from sim.simulation.named_state import ByName, Named, ReadByName
 from sim.simulation.not_finite import NotFinite, culprit
@@ -133,7 +133,7 @@ class Simulator(ReadByName):
             if status in (Status.GUARD, Status.REACHED):
                 self._jump(serve)
             elif status != Status.PAUSE and not (
-                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and self._jump(turn_to_steps)
+                status in (Status.STEP_TOO_SMALL, Status.JAMMED) and (self._jump(jam) or self._jump(turn_to_steps))
             ):
                 raise self.failure(status, guard)
             if ahead:

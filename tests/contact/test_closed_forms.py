@@ -318,7 +318,7 @@ def test_the_interval_of_the_paradox(degrees: float, status: int) -> None:
 
 def jammed(body: Bodies, mu: float):
     collision = Collision(G=body.G, u=body.u, mu=np.array([mu]), e=np.zeros(1))
-    return jam(collision, np.array([True]))
+    return jam(collision, body.W @ [0, 0, -G0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("degrees", [51.0, 60.0, 63.4, 70.0, 73.0])

@@ -399,12 +399,22 @@ def test_directions_lose_what_no_force_could_make_of_them() -> None:
     G[:3, :3] = np.outer(line, line) * 4.0 + np.diag([1.0, 0.0, 0.0])
     G[3:6, 3:6], G[6:, 6:] = np.diag([1.0, 2.0, 3.0]), G[:3, :3]
     d = np.array([[1.0, 0.0], [0.6, 0.8], [1.0, 0.0]])
-    found = slip_directions.movable(G, np.array([True, True, False]), d)
+    found = slip_directions.movable(G, np.ones(9, bool), np.array([True, True, False]), d)
     assert found == pytest.approx(np.array([[0.8, -0.6], [0.6, 0.8]]), abs=1e-12)
     d[0] = [0.6, 0.8]  # straight across: nothing is left, and it stays
-    assert slip_directions.movable(G, np.array([True, False, False]), d) == pytest.approx(
+    assert slip_directions.movable(G, np.ones(9, bool), np.array([True, False, False]), d) == pytest.approx(
         np.array([[0.6, 0.8]]), abs=1e-9
     )
+
+
+def test_a_point_on_an_edge_slides_along_it_where_another_one_of_the_edge_leaves_and_not_where_it_sticks() -> None:
+    arms = np.array([[-1.0, 0.2, -0.3], [1.0, 0.2, -0.3]])
+    axes = [np.array(axis, float) for axis in ([0, 0, 1], [1, 0, 0], [0, 1, 0])]  # normal, along the edge, across
+    W = np.array([np.concatenate([axis, np.cross(arm, axis)]) for arm in arms for axis in axes])
+    G, d = W @ np.diag([1.0, 1.0, 1.0, 3.0, 4.0, 5.0]) @ W.T, np.array([[0.0, 0.0], [0.6, 0.8]])
+    which = np.array([False, True])
+    assert slip_directions.movable(G, np.repeat(which, 3), which, d) == pytest.approx(d[1:], abs=1e-12)
+    assert slip_directions.movable(G, np.ones(6, bool), which, d) == pytest.approx(np.array([[0.0, 1.0]]), abs=1e-12)
 
 
 def test_directions_lose_what_no_force_could_make_beside_points_that_move_along_a_line_alone() -> None:
@@ -414,7 +424,7 @@ def test_directions_lose_what_no_force_could_make_beside_points_that_move_along_
         G = np.zeros((6, 6))
         G[:3, :3] = heavy * (np.outer(line, line) * 4.0 + np.diag([1.0, 0.0, 0.0]))
         G[3:, 3:] = np.diag([1.0, 2.0, 0.0])
-        found = slip_directions.movable(G, np.array([True, True]), np.array([[1.0, 0.0], [0.6, 0.8]]))
+        found = slip_directions.movable(G, np.ones(6, bool), np.array([True, True]), np.array([[1.0, 0.0], [0.6, 0.8]]))
         assert found == pytest.approx(np.array([[0.8, -0.6], [1.0, 0.0]]), abs=1e-9)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from sim.contact.impact import Collision, Impact, Law, resolve
@@ -115,3 +116,62 @@ def test_a_rod_slides_where_forces_go_with_it(degrees: float, mu: float, speed: 
     assert weight > 0.0
     assert run.points().normal == pytest.approx([weight], rel=1e-6)
     assert run.points().friction == pytest.approx([mu * weight], rel=1e-6)
+
+
+def slid_into_its_jam(degrees: float, mu: float, speed: float, rate: float) -> dict[str, float]:
+    """Return when the rod comes to the angle of its jam, its rate and speed there and after the impulse.
+
+    With l(cos, -sin) from the centre of mass to the middle of the end's ball, and r its radius, forces N (1, mu) give
+
+        N A = g - l sin rate^2,    A = 1 - 3 l cos B,    B = mu (l sin + r) - l cos,    rate' = 3 N B,    v' = -mu N.
+
+    Where A falls to zero, N grows as a power of A that can be integrated: s = -log A takes the place of time.  Then an
+    impulse with forces of the same direction ends what is left of the slip, without any rate along the normal.
+    """
+    r, x, z = 0.01, math.cos(math.radians(degrees)), 0.01 - math.sin(math.radians(degrees))
+    start, length = math.atan2(-z, x), math.hypot(x, z)
+
+    def B(angle: float) -> float:
+        return mu * (length * math.sin(angle) + r) - length * math.cos(angle)
+
+    def slope(s: float, y: np.ndarray) -> list[float]:
+        angle, rate, _, _ = y
+        B_grows = length * (mu * math.cos(angle) + math.sin(angle))
+        falls = 3 * length * (math.cos(angle) * B_grows - math.sin(angle) * B(angle))
+        impulse = (9.81 - length * math.sin(angle) * rate**2) / falls / rate
+        return [math.exp(-s) / falls, 3 * impulse * B(angle), -mu * impulse, math.exp(-s) / falls / rate]
+
+    first = -math.log(1 - 3 * length * math.cos(start) * B(start))
+    found = solve_ivp(slope, (first, 300.0), [start, rate, speed, 0.0], method="LSODA", rtol=1e-12, atol=1e-14)
+    angle, rate, speed, time = found.y[:, -1]
+    arm = length * math.sin(angle) + r
+    left = speed - rate * arm
+    impulse = left / (mu + 3 * arm * B(angle))
+    rate_after = rate + 3 * impulse * B(angle)
+    return {
+        "time": time, "rate": rate, "slip": left, "v_x": speed - mu * impulse, "after": rate_after,
+        "v_z": rate_after * length * math.cos(angle),
+    }  # fmt: skip
+
+
+@MOVED
+def test_a_rod_that_slides_into_its_jam_is_stopped_there(moved: bool) -> None:
+    """At 22 degrees and mu = 3 it slides, its force grows without end until 24.6 degrees: an impulse ends the slip."""
+    degrees, mu, speed, rate = 22.0, 3.0, 20.0, 1.0
+    x = math.cos(math.radians(degrees))
+    text = ROD.format(x=-x, z=math.sin(math.radians(degrees)), mu=mu, speed=speed)
+    text = text.replace(f"[{speed!r}, 0, 0]", f"[{speed!r}, 0, {rate * x!r}], angular_velocity: [0, {rate!r}, 0]")
+    scene = load_text(text)
+    run = Run(moved_scene(scene, R, np.array([2.0, 5.0, -3.0])) if moved else scene)
+    wanted = slid_into_its_jam(degrees, mu, speed, rate)
+    assert wanted["slip"] > 5.0
+    run.to(wanted["time"] + 1e-6)
+    assert run.texts("impact") == ["ground and rod jam"]
+    (time,) = run.times("impact")
+    assert time == pytest.approx(wanted["time"], abs=1e-8)
+    _, after = run.told.around[[event.kind for event in run.told.events].index("impact")]
+    back = R.T if moved else np.eye(3)
+    assert back @ after["velocity"][0] == pytest.approx([wanted["v_x"], 0.0, wanted["v_z"]], abs=1e-6)
+    assert back @ after["angular_velocity"][0] == pytest.approx([0.0, wanted["after"], 0.0], abs=1e-6)
+    assert run.balance() < 1e-7 * speed**2
+    run.to(wanted["time"] + 0.02)

@@ -652,7 +652,7 @@ def test_directions_keep_nothing_that_forces_without_effect_could_make(seed: int
     """Of three of four points whose forces have a choice of five dimensions, and of light points beside heavy ones."""
     rng = np.random.default_rng([7, seed])
     A = rng.normal(size=(12, 7)) * np.repeat(10.0 ** rng.uniform(-0.5, 0.5, 4), 3)[:, None]
-    G, which = A @ A.T, np.array([True, False, True, True])
+    G, every, which = A @ A.T, np.ones(12, bool), np.array([True, False, True, True])
     turn = rng.uniform(0.0, 2.0 * np.pi, 4)
     d = np.column_stack([np.cos(turn), np.sin(turn)])
     rows = [3 * k + i for k in np.flatnonzero(which) for i in (1, 2)]
@@ -660,10 +660,10 @@ def test_directions_keep_nothing_that_forces_without_effect_could_make(seed: int
     left = (d[which].ravel() - Q @ (Q.T @ d[which].ravel())).reshape(-1, 2)
     size = np.linalg.norm(left, axis=1, keepdims=True)
     assert (size > 1e-3).all()
-    assert movable(G, which, d) == pytest.approx(left / size, abs=1e-6)
-    assert movable(np.eye(12), which, d) == pytest.approx(d[which], abs=1e-12)  # no choice
+    assert movable(G, every, which, d) == pytest.approx(left / size, abs=1e-6)
+    assert movable(np.eye(12), every, which, d) == pytest.approx(d[which], abs=1e-12)  # no choice
     lone = np.zeros((12, 12))
-    assert movable(lone, which, d) == pytest.approx(d[which], abs=1e-12)  # nothing is left: as they were
+    assert movable(lone, every, which, d) == pytest.approx(d[which], abs=1e-12)  # nothing is left: as they were
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,12 @@ def test_a_press_grips_on_by_its_features_and_not_by_those_of_others():
     P[:, 0], z[1, 2] = [1.0, 1.0, 0.0, 1.0], 1e-3
     plain(note_grips)(4, P, z, G, now)
     assert now.grips.tolist() == [1, 0, 0, 0]
+    G[:, 1:, 1:], z[0, 1:] = np.diag([1.0, 1e-2]), [0.0, 1e-4]  # moves a hundredth across
+    plain(note_grips)(1, P, z, G, now)
+    assert now.grips[0] == 0
+    z[0, 1:] = [1e-4, 0.0]
+    plain(note_grips)(1, P, z, G, now)
+    assert now.grips[0] == 1
 
 
 def test_stick_slip_is_verified(tmp_path):

@@ -151,6 +151,27 @@ def test_forces_of_the_last_step_count() -> None:
     assert np.any(run.to(0.71).simulator.v != expected)
 
 
+def test_a_snapshot_names_what_collided_in_one_order_in_any_process() -> None:
+    """Eight balls land at once; a set of their names has an order of its own in each process."""
+    names = "fbahcgde"
+    bodies = "\n".join(
+        f"  {name}: {{mass: 1, shapes: [{{sphere: {{center: [{n}, 0, 0.2], radius: 0.1}}}}]}}"
+        for n, name in enumerate(names)
+    )
+    run = Run(f"""
+schema: 1
+name: balls
+world: {{shapes: [{{name: ground, plane: {{}}}}]}}
+bodies:
+{bodies}
+contacts: {{land: {{between: ["*", world], friction: 0, restitution: 0.5}}}}
+simulate: {{}}
+""").to(0.2)
+    contacts = run.simulator.snapshot().contacts
+    assert contacts is not None
+    assert contacts.decisions[-1][1] == tuple(f"ground and {name}" for name in sorted(names))
+
+
 def test_a_snapshot_of_another_scene_is_refused() -> None:
     kept = Run(shipped("bouncing_ball")).to(0.1).simulator.snapshot()
     with pytest.raises(sim.StateError, match=r"t = 0.1 s\) does not fit scene 'sliding_block': its bodies are 'wor"):

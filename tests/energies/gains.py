@@ -96,8 +96,8 @@ class _Late(Exception):
     """It takes too long."""
 
 
-def gain_of(number: int, mode: str, dt: float = STEP) -> Gain:
-    """Run a scene and return what it gained.  dt : s, of time steps."""
+def gain_of(number: int, mode: str, dt: float = STEP, span: float = SPAN) -> Gain:
+    """Run a scene and return what it gained.  dt : s, of time steps; span : s of the scene."""
     family, text = scene(number, MODES[mode].replace(f"{STEP}", f"{dt}"))
     told, said, began = Energies(), "", time.process_time()
 
@@ -107,7 +107,7 @@ def gain_of(number: int, mode: str, dt: float = STEP) -> Gain:
 
     simulator = sim.Simulator(sim.compile(load_text(text)), journal=told)
     try:
-        simulator.advance(SPAN, progress=patience)
+        simulator.advance(span, progress=patience)
         simulator.finish()
     except sim.SimulationError as error:
         said = str(error)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sim.kernels.shapes import SLIP, STICK
 from sim.simulation import jumps
 from sim.simulation.contact_modes import Outcome
 from sim.simulation.control import ControllerFault
@@ -73,8 +74,8 @@ class Run:
         self.instant.actions = SimpleNamespace(do=self._do)  # type: ignore[assignment]
         self.instant._values = lambda: {"high": self.values.pop(0)} if self.values else {}  # type: ignore[method-assign]
 
-    def _decide(self, flow: Any) -> Outcome:
-        self.log.append("decides")
+    def _decide(self, flow: Any, firmness: float = 1.0) -> Outcome:
+        self.log.append("decides" if firmness == 1.0 else ("decides", firmness))
         return self.outcomes.pop(0) if self.outcomes else Outcome()
 
     def _do(self, events: list[Any]) -> list[Any]:
@@ -357,6 +358,22 @@ def test_a_step_that_falls_to_nothing_turns_to_time_steps_where_the_scene_lets_i
     assert [one.text for one in run.jump.events] == [
         "time steps of 0.002 s from here: the step fell to nothing"
     ] * turns  # fmt: skip
+
+
+def test_where_forces_grow_without_end_more_friction_is_tried_until_something_changes() -> None:
+    """Nothing is asked where nothing slides, or in time steps."""
+    assert not Run().instant.jam()
+    slides = (SimpleNamespace(mode=STICK), SimpleNamespace(mode=SLIP))
+    for tried in range(len(jumps.FIRMER) + 1):
+        run = Run()
+        run.structure.touches = slides
+        run.outcomes = [Outcome(changed=["a and b sticks"] * (n == tried)) for n in range(len(jumps.FIRMER))]
+        assert run.instant.jam() == (tried < len(jumps.FIRMER))
+        asked = [one[1] for one in run.log if one[0] == "decides"]
+        assert asked == list(jumps.FIRMER[: tried + 1])
+        assert run.log[0] == run.log[-1] == "row" and len(run.jump.events) == (tried < len(jumps.FIRMER))
+    run.flow.time_stepping, run.log[:] = True, []
+    assert not run.instant.jam() and not run.log
 
 
 def test_formulas_that_read_forces_of_contacts_agree_with_them_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

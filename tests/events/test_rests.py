@@ -15,7 +15,7 @@ from sim.kernels.status import Status
 from sim.kernels.stepper import HALT
 from sim.scene.load import load_text
 from sim.simulation import simulator as loop
-from sim.simulation.jumps import serve, turn_to_steps
+from sim.simulation.jumps import jam, serve, turn_to_steps
 from tests.contact.engine import Told
 
 PENDULUM = """
@@ -109,7 +109,7 @@ def test_whoever_is_told_the_time_may_stop_the_run_whose_state_is_then_kept() ->
 class Run(loop.Simulator):
     """A loop around a flow that ends its calls as a test says; jumps are noted."""
 
-    def __init__(self, ends: list[tuple[Status, float]], *, turns: bool = False, began: bool = True):
+    def __init__(self, ends: list[tuple[Status, float]], *, turns: Any = None, began: bool = True):
         self.ends, self.turns, self.noted, self.journal = ends, turns, list[Any](), None
         flow = SimpleNamespace(
             t=0.0, filled=False, look_again=math.inf, wrench_end=lambda: math.inf, advance=self._end,
@@ -128,7 +128,7 @@ class Run(loop.Simulator):
 
     def _jump(self, change: Any) -> Any:
         self.noted.append((change, self.now.crossed))
-        return self.turns
+        return change is self.turns
 
     def failure(self, status: int, index: int) -> loop.SimulationError:
         return loop.SimulationError(f"{Status(status).name} {index}")
@@ -146,16 +146,19 @@ def test_a_call_that_ends_at_its_time_or_at_a_guard_is_served_and_one_that_pause
 
 
 @pytest.mark.parametrize("status", [Status.STEP_TOO_SMALL, Status.JAMMED, Status.NOT_FINITE])
-@pytest.mark.parametrize("turns", [False, True])
-def test_where_steps_fall_to_nothing_time_steps_are_turned_to_or_the_run_ends(status: Status, turns: bool) -> None:
+@pytest.mark.parametrize("turns", [None, jam, turn_to_steps])
+def test_where_steps_fall_to_nothing_what_slides_jams_or_time_steps_are_turned_to_or_the_run_ends(
+    status: Status, turns: Any
+) -> None:
     run, asked = Run([(status, 0.1), (Status.REACHED, 1.0)], turns=turns), status != Status.NOT_FINITE
+    tried = [(jam, False)] if turns is jam else [(jam, False), (turn_to_steps, False)]
     if turns and asked:
         run.advance(1.0)
-        assert run.noted == [1.0, (turn_to_steps, False), 1.0, (serve, False)]
+        assert run.noted == [1.0, *tried, 1.0, (serve, False)]
     else:
         with pytest.raises(loop.SimulationError, match=f"{status.name} 7"):
             run.advance(1.0)
-        assert run.noted == [1.0] + [(turn_to_steps, False)] * asked
+        assert run.noted == [1.0, *tried * asked]
 
 
 def test_calls_end_at_what_is_due_first_and_where_an_event_stops_the_run() -> None:

@@ -211,8 +211,7 @@ BAD: list[tuple[tuple[Change, ...], str]] = [
     ((at("shapes/body", 2, -2),), "'shapes/body' holds -2; expected numbers from -1 to 1"),
     (
         (at("shapes/kind", 2, b"cone"),),
-        "'shapes/kind' holds 'cone'; expected one of "
-        "box, sphere, capsule, cylinder, ellipsoid, mesh, plane, rope, rope_end",
+        "'shapes/kind' holds 'cone'; expected one of box, sphere, capsule, cylinder, ellipsoid, mesh, plane",
     ),
     ((at("joints/name", 1, b"pin"),), "'joints/name' has 'pin' more than once; expected names that differ"),
     ((at("joints/type", 1, b"\xff"),), "'joints/type' holds the byte 0xff; expected texts in UTF-8"),

@@ -40,5 +40,13 @@ def gripped(last_contacts, before, contact, k):
 def note_grips(points, P, z, G, contact_out):
     """Note which presses grip at the end of a step: those that press and do not move along the surface."""
     for k in range(points):
-        slides = math.hypot(z[k, 1], z[k, 2]) > SLOW * contact_out.friction[k] * P[k, 0] * G[k, 0, 0]
+        slides = slips_fast(contact_out.friction[k] * P[k, 0], z[k, 1], z[k, 2], G[k])
         contact_out.grips[k] = 1 if contact_out.rows[k] == 3 and P[k, 0] > 0.0 and not slides else 0
+
+
+@kernel
+def slips_fast(friction, x, y, own):
+    """Tell whether a slip (x, y) [m/s] is more than a share of what this much friction [N s] against it would take."""
+    speed = math.hypot(x, y)
+    mobility = own[1, 1] * x * x + 2.0 * own[1, 2] * x * y + own[2, 2] * y * y  # along the slip, times its square
+    return speed * speed * speed > SLOW * friction * mobility
