@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -121,8 +121,8 @@ def straighten_slow_slip(points: Any, closed: list[Touch], last: bool) -> list[T
         on, aside = float(slip @ points.t1[k]), float(slip @ points.t2[k])
         if on > 0.0 and abs(aside) <= TURNED:
             continue
-        turned = replace(closed[k], slip_W=(float(slip[0]), float(slip[1]), float(slip[2])))
-        out[k] = turned if on > 0.0 and not last else replace(closed[k], mode=SLIP)
+        turned = closed[k].but(slip_W=(float(slip[0]), float(slip[1]), float(slip[2])))
+        out[k] = turned if on > 0.0 and not last else closed[k].but(mode=SLIP)
     return out if any(a is not b for a, b in zip(out, closed, strict=True)) else closed
 
 

@@ -175,6 +175,8 @@ def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
     """Return (3 bounded, rows): rows n, t1, t2 of these points from those of the structure, which holds all of them."""
     rows = mechanism.structure.tables.rows
     out = np.zeros((3 * len(bounded), len(rows)))
+    if not bounded:
+        return out
     of_column = {int(rows.column[r]): r for r in np.flatnonzero(rows.low < rows.high)}
     for k, one in enumerate(bounded):
         for i, column in enumerate(one.columns, start=0 if one.side else 1):

@@ -85,11 +85,17 @@ class Found:
             self._make(2 * len(self._touches))
             self._counts = np.zeros(len(rules), np.int64)
         out, gaps, place = list[Touch](), self._points.gap[:total].tolist(), 0
+        keys, ends = self._touches.key[:total].tolist(), self._touches.link[:total].tolist()
         for (number, rule), count in zip(rules.items(), self._counts.tolist(), strict=True):
-            own = [(Touch(number, rule, self._touches[k].copy()), gaps[k]) for k in range(place, place + count)]
-            own.sort(key=lambda one: one[0].key)  # so that those that stay are the same structure's
-            out += [touch for touch, _ in own]
-            gaps[place : place + count] = [gap for _, gap in own]
+            if not count:
+                continue
+            # In this order those that stay are the same structure's.
+            order = sorted(range(place, place + count), key=lambda k: keys[k])
+            for k in order:
+                touch = Touch(number, rule, self._touches[k].copy())
+                vars(touch).update(key=(number, *keys[k]), ends=tuple(ends[k]))
+                out.append(touch)
+            gaps[place : place + count] = [gaps[k] for k in order]
             place += count
         return out, gaps
 

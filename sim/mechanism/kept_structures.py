@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -101,7 +101,7 @@ class KeptStructures:
         if rules is not self._rules[0]:
             self._rules = rules, tuple(rules.items())
         key = (
-            self._rules[1], tuple((touch.key, touch.rule, touch.mode) for touch in touches),
+            self._rules[1], tuple(touch.laid_out for touch in touches),
             tuple((one.column, one.low < one.high) for one in bounds),
         )  # fmt: skip
         old = self._kept.pop(key, None)
@@ -111,7 +111,9 @@ class KeptStructures:
                 like=like or next(reversed(self._kept.values()), None),
             )  # fmt: skip
         else:
-            new = replace(old, touches=tuple(touches), bounds=tuple(bounds))
+            new = Structure(
+                old.carrier, old.tree, old.tables, old.sizes, tuple(touches), old.meetings, tuple(bounds), old.known
+            )  # fmt: skip
             _write(new)
         self._kept[key] = new
         if len(self._kept) > MOST:
@@ -127,11 +129,12 @@ class KeptStructures:
             if len(self._scratch) > MOST + 1:  # this one is looked at again where velocities change
                 del self._scratch[next(iter(self._scratch))]
         own.use_for(tables)
-        used, system = structure.known.get("looks", (None, None))
+        used, _, place = structure.known.get("looks", (None, None, None))
         if used is not own:
             system = system_of(tables, control, own.work, self._nothing)
-            structure.known["looks"] = own, system
-        look_around(address(system.places), t, q, v)
+            place = address(system.places)
+            structure.known["looks"] = own, system, place
+        look_around(place, t, q, v)
         return Mechanism(structure.tree.model, structure, own.work, control, t)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -39,9 +41,12 @@ from sim.kernels.tables import (
 from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
 from sim.mechanism.model import Model
+from sim.mechanism.paths import Paths, common
 from sim.mechanism.touch import Touch
 from sim.mechanism.tree import Tree, count_coordinates, tree_of
 from sim.scene.spec import Constraint
+
+PROGRAMS = ("late", "slots", "codes", "constants", "programs", "applied", "laws", "law_constants")
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,12 @@ class Structure:
     meetings: Mapping[int, int] = field(default_factory=dict)  # pairs of shapes that may touch, each with its rule
     bounds: tuple[ActiveBound, ...] = ()  # freedoms at rest at their stops or by friction
     known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def programs(self) -> dict[str, Any]:
+        """What formulas put into its tables."""
+        arrays: dict[str, Any] = {name: getattr(self.tables, name) for name in PROGRAMS}
+        return arrays | {"acts": int(self.tables.one.acts[0]), "views": int(self.tables.one.views[0])}
 
     @property
     def binds_rates(self) -> bool:
@@ -170,19 +181,22 @@ def build(
         tree = tree_of(model, frames, active, carrier)
     same = like is not None and like.meetings is meetings and like.tree is tree
     met = like.tables.meetings if like and same else _meetings(model, tree.link_of, meetings)
-    arrays = model.programs.tables([hold.at for hold in bounds])
-    first_hold = len(arrays["programs"]) - len(bounds)
+    if like and like.tree is tree and not bounds and not like.bounds:
+        arrays = like.programs
+    else:
+        arrays = model.programs.tables([hold.at for hold in bounds])
+    acts, views, first_hold = arrays.pop("acts"), arrays.pop("views"), len(arrays["programs"]) - len(bounds)
     acting, firm = (_held(one, bounds, first_hold) for one in (tree.acting, tree.firm))
     links, freedoms, loops, link_of = tree.links, tree.freedoms, tree.loops, tree.link_of
     closed = _touches(model, touches, meetings)
-    blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, closed)
-    fronts, entries, waiting = _fronts(links, blocks, rows)
+    blocks, rows, support, pairs, shared = _blocks(firm, frames, loops, link_of, links, tree.paths, closed)
+    fronts, entries, below = _fronts(links, blocks, len(rows), tree.paths)
     one = table(ONE, 1)
     geared = bool(np.any(blocks.mate >= 0))  # four links have a row of a gear: it is no row that two ends close
     one.along[0] = not geared and cheaper_along(links, blocks, pairs, fronts)
     one.gravity_W[0], one.length[0] = model.gravity_W, model.length
     one.mobility[0] = 1.0 / max(float(links.mass.sum()), 1e-300)
-    one.acts[0], one.views[0] = arrays.pop("acts"), arrays.pop("views")
+    one.acts[0], one.views[0] = acts, views
     tables = Tables(
         links=links, blocks=blocks, rows=rows, pairs=pairs, columns=acting.columns, stops=acting.stops,
         points=tree.points, forces=acting.forces, touches=closed, shapes=tree.shapes if meetings else table(SHAPE, 0),
@@ -198,7 +212,7 @@ def build(
     sizes = Numbers(
         links=len(links), q=int(one.nq[0]), v=int(one.nv[0]), rows=len(rows), blocks=len(blocks),
         bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
-        waiting=waiting if one.along[0] else None,
+        waiting=_waiting(links, fronts, below, len(rows)) if one.along[0] else None,
     )  # fmt: skip
     share_forces(touches, bounds, first_hold, tables, rows)
     return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(bounds))
@@ -219,34 +233,6 @@ def _frozen(tables: Tables) -> Tables:
     return tables
 
 
-class _Paths:
-    """Ways up the tree, from plain lists: attributes of tables cost more than the way itself."""
-
-    def __init__(self, links: Any):
-        self.parent: list[int] = links["parent"].tolist()
-        self.freedoms = [
-            list(range(v + nv - 1, v - 1, -1)) for v, nv in zip(links["v"].tolist(), links["nv"].tolist(), strict=True)
-        ]
-
-    def fork(self, a: int, b: int) -> int:
-        """Return the lowest link that a and b both hang on (or are); links are numbered parents first."""
-        parent = self.parent
-        while a != b:
-            if a > b:
-                a = parent[a]
-            else:
-                b = parent[b]
-        return a
-
-    def climbed(self, link: int, top: int) -> list[int]:
-        """Return the freedoms from a link up to below its ancestor `top`, the last first."""
-        out: list[int] = []
-        while link != top:
-            out += self.freedoms[link]
-            link = self.parent[link]
-        return out
-
-
 # Code, scale, compliance, locked, motion, column and pitch of a row.
 Row = tuple[int, float, float, int, int, int, float]
 
@@ -254,6 +240,8 @@ Row = tuple[int, float, float, int, int, int, float]
 def _motors(model: Model, links: Any) -> list[int]:
     """Return the tree's joints of which a freedom is driven."""
     driven = {int(joint) for joint in model.columns.joint[model.columns.motion >= 0]}
+    if not driven:
+        return []
     return [int(joint) for joint in links.joint[1:] if int(joint) in driven]
 
 
@@ -391,7 +379,9 @@ def _rows_of_touch(mode: int) -> list[Row]:
     return [(code, 1.0, 0.0, 0, -1, 0, 0.0) for code in codes]
 
 
-def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, touches: Any) -> Any:
+def _blocks(
+    model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.ndarray, links: Any, paths: Paths, touches: Any
+) -> Any:  # fmt: skip
     """Lay out the rows: a block for each loop, for each driven joint of the tree, for each closed point of contact."""
     motors = _motors(model, links)
     seconds = [joint for joint in loops if model.joints.kind[joint] == GEAR]
@@ -401,10 +391,9 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     blocks = table(BLOCK, len(joints) + len(closed))
     row_list: list[tuple[int, int, float, float, int, int, int, float]] = []  # block, then as `_rows_of`
     numbers: list[tuple[int, ...]] = []
-    support: list[int] = []
-    jacobian = 0
+    supports: list[tuple[int, ...]] = []
+    entries = jacobian = 0
     blocks.mate[:], blocks.factor[:] = -1, 1.0
-    paths = _Paths(links)
     for n in range(len(blocks)):
         second = len(loops) <= n < len(loops) + len(seconds)
         if n < len(joints):
@@ -430,26 +419,25 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
         row_list += [(n, *one) for one in own]
         slips = int(model.joints.nv[joint]) if binds else 0
         kind = None if motor or binds or joint < 0 else model.type_of(joint)
-        fork = paths.fork(a, b)
-        below_b, below_a, above = (paths.climbed(*ends) for ends in ((b, fork), (a, fork), (fork, 0)))
+        path = paths.between(a, b)
         hard = sum(one[3] == 0.0 for one in row_list[row : row + count])
-        entries = [*below_b, *below_a, *above]
         numbers.append((
             slips or (kind.freedoms if kind else 0), int(slips > 0), kind.ball if kind else -1,
             int(kind is not None and kind.on_one_line), joint, column, a, b, int(motor), touch, row, count, hard,
-            len(support), len(below_b), len(below_a), len(above), jacobian, fork,
+            entries, *path.sizes, jacobian, path.fork,
         ))  # fmt: skip
-        support.extend(entries)
-        jacobian += len(entries) * count
+        supports.append(path.freedoms)
+        entries += len(path.freedoms)
+        jacobian += len(path.freedoms) * count
     rows = table(ROW, len(row_list))
     touches.block[closed] = len(joints) + np.arange(len(closed))
     _fill(blocks, _OF_BLOCK, numbers)
     _fill(rows, _OF_ROW, row_list)
     if len(blocks) <= MANY or seconds:
-        pairs, shared = _pairs(blocks, support)
+        pairs, shared = _pairs(blocks.row.tolist(), supports)
     else:
         pairs, shared = table(PAIR, 0), np.zeros((0, 2), np.int64)
-    return blocks, rows, np.array(support, np.int64), pairs, shared
+    return blocks, rows, np.array(list(chain(*supports)), np.int64), pairs, shared
 
 
 _OF_BLOCK = (
@@ -491,32 +479,26 @@ def _bind(blocks: Any, n: int, frames: Frames, joint: int, links: Any, a: int, b
         blocks[R_out][n] = (R_KB @ R).ravel()
 
 
-def _pairs(blocks: Any, support: list[int]) -> tuple[Any, np.ndarray]:
+def _pairs(row: list[int], supports: list[tuple[int, ...]]) -> tuple[Any, np.ndarray]:
     """Where two blocks share freedoms, for the products between them; the first of a pair has the later rows.
 
     The two blocks of a gear have one row, whose square has their product twice.
     """
-    row = blocks.row.tolist()
-    users: dict[int, list[tuple[int, int]]] = {}  # of each freedom the loops and its place there
-    both: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    counts = (blocks.nb + blocks.na + blocks.nc).tolist()
-    for high, (first, count) in enumerate(zip(blocks.support.tolist(), counts, strict=True)):
-        for s, k in enumerate(support[first : first + count]):
-            for low, place in users.setdefault(k, []):
-                if row[high] < row[low]:
-                    both.setdefault((low, high), []).append((place, s))
-                else:
-                    both.setdefault((high, low), []).extend([(s, place)] * (2 if row[high] == row[low] else 1))
-        for s, k in enumerate(support[first : first + count]):
-            users[k].append((high, s))
-    found: list[tuple[int, ...]] = []
-    shared: list[tuple[int, int]] = []
-    for (high, low), places in sorted(both.items()):
-        found.append((high, low, len(shared), len(places)))
-        shared.extend(places)
-    pairs = table(PAIR, len(found))
-    _fill(pairs, ("first", "second", "start", "count"), found)
-    return pairs, np.array(shared, np.int64).reshape(-1, 2)
+    both: list[tuple[int, int, np.ndarray]] = []
+    for n in range(len(row)):
+        for other in range(n):
+            places = common(supports[n], supports[other])
+            if not len(places):
+                continue
+            if row[n] < row[other]:
+                both.append((other, n, places[:, ::-1]))
+            else:
+                both.append((n, other, np.repeat(places, 2, axis=0) if row[n] == row[other] else places))
+    both.sort(key=itemgetter(0, 1))
+    pairs = table(PAIR, len(both))
+    _fill(pairs, ("first", "second", "count"), [(high, low, len(places)) for high, low, places in both])
+    pairs.start[:] = np.cumsum(pairs["count"]) - pairs["count"]
+    return pairs, np.concatenate([np.zeros((0, 2), np.int64), *(places for _, _, places in both)])
 
 
 # Closed rows that may wait at a link for a better pivot, beyond those that are open there.
@@ -525,48 +507,50 @@ _OF_FRONTS = ("a", "b", "fork", "row", "rows")
 MANY = 100  # loops that are never eliminated all at once
 
 
-def _fronts(links: Any, blocks: Any, rows: Any) -> tuple[Any, np.ndarray, Waiting]:
-    """Lay out elimination along the tree: which rows begin at which link, how many may wait, and the room for them."""
-    n, m = len(links), len(rows)
+def _fronts(links: Any, blocks: Any, m: int, paths: Paths) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Lay out elimination of m rows along the tree: which begin at which link, and how many may wait there.
+
+    Returns also how many there are at each link or below it (links,).
+    """
+    n, parent, root = len(links), paths.parent, paths.root
     begin: list[list[int]] = [[] for _ in range(n)]
-    still_open, below, root = np.zeros(n, int), np.zeros(n, int), np.arange(n)
-    parent = links.parent.tolist()
-    for link in range(1, n):
-        root[link] = link if parent[link] == 0 else root[parent[link]]
-    crossing = np.zeros(n + 1, int)  # rows between two roots: open in the rim from the later root to the earlier one
+    open_, under = [0] * n, [0] * n
+    crossing = [0] * (n + 1)  # rows between two roots: open in the rim from the later root to the earlier one
     for a, b, fork, row, count in zip(*(blocks[name].tolist() for name in _OF_FRONTS), strict=True):
         for link, side in ((b, 0), (a, 1)):
+            under[link] += count
             if link > 0:
-                begin[link] += [2 * (row + i) + side for i in range(count)]
-        below[[a, b]] += count
-        below[fork] -= count if a and b else 0
+                begin[link] += range(2 * row + side, 2 * (row + count) + side, 2)
         if a and b:
-            still_open[[a, b]] += count
-            still_open[fork] -= 2 * count
-        if a and b and root[a] != root[b]:
-            low, high = sorted((int(root[a]), int(root[b])))
-            crossing[low + 1] += count
-            crossing[high + 1] -= count
+            under[fork] -= count
+            for link, more in ((a, count), (b, count), (fork, -2 * count)):
+                open_[link] += more
+            if root[a] != root[b]:
+                crossing[min(root[a], root[b]) + 1] += count
+                crossing[max(root[a], root[b]) + 1] -= count
     for link in range(n - 1, 0, -1):
-        below[parent[link]] += below[link]
-        still_open[parent[link]] += still_open[link]
+        under[parent[link]] += under[link]
+        open_[parent[link]] += open_[link]
+    below, still_open, most = np.array(under), np.array(open_), max(accumulate(crossing))
     fronts = table(FRONT, n)
     fronts.open[:], fronts.limit[:] = still_open, np.minimum(below, still_open + PATIENCE)
     sizes = np.array([len(rows_here) for rows_here in begin])
-    fronts.count[:], fronts.first[1:] = sizes, np.cumsum(sizes)[:-1]
-    front = sizes.copy()
-    np.add.at(front, parent[1:], fronts.limit[1:])
-    front = np.minimum(front[1:], below[1:])
-    most = int(np.cumsum(crossing).max(initial=0))
+    fronts["count"][:], fronts.first[1:] = sizes, np.cumsum(sizes)[:-1]
     fronts.open[0], fronts.limit[0] = most, min(m, most + PATIENCE)
+    return fronts, np.array(list(chain(*begin)), np.int64), below
+
+
+def _waiting(links: Any, fronts: Any, below: np.ndarray, m: int) -> Waiting:
+    """Return the room for elimination along the tree of m rows.  below : (links,) rows at each link or below it."""
+    front = fronts["count"].copy()
+    np.add.at(front, links.parent[1:], fronts.limit[1:])
+    widest = int(np.minimum(front[1:], below[1:]).max(initial=0))
     rim = min(m, int(fronts.limit[0]) + int(fronts.limit[1:].max(initial=0)))
-    widest = int(front.max(initial=0))
     columns = int((fronts.limit[1:] * np.maximum(links.nv[1:], 1)).sum())
-    room = Waiting(
+    return Waiting(
         front=widest, rim=rim, J=columns + m * max(widest, rim), ids=int(fronts.limit[1:].sum()) + m * max(widest, rim),
         pile=_most_piled(links.parent, fronts.limit),
     )  # fmt: skip
-    return fronts, np.array([entry for rows_here in begin for entry in rows_here], np.int64), room
 
 
 def _most_piled(parent: np.ndarray, limit: np.ndarray) -> int:

@@ -35,3 +35,20 @@ class Touch:
         """Which point it is: the same at all times."""
         first, second = self.features.key.tolist()
         return (self.pair, first, second)
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """Links of its two shapes: the first feature's and the second's."""
+        first, second = self.features.link.tolist()
+        return (first, second)
+
+    @property
+    def laid_out(self) -> tuple[int, ...]:
+        """What tables of a structure have of it but its features: points with the same have the same rows."""
+        return (self.pair, self.rule, self.mode, *self.ends)
+
+    def but(self, **changes: Any) -> Touch:
+        """Return the same point with other values of some fields, of which none tells which point it is."""
+        other = object.__new__(Touch)
+        vars(other).update(vars(self), **changes)  # with what was found out about it: `replace` would not have that
+        return other

@@ -13,6 +13,7 @@ from sim.kernels.tables import FREEDOM, LINK, POINT, TORSION, table
 from sim.mechanism.frames import Frames
 from sim.mechanism.lending import lent
 from sim.mechanism.model import Model
+from sim.mechanism.paths import Paths
 
 
 class Tree(NamedTuple):
@@ -33,6 +34,7 @@ class Tree(NamedTuple):
     shapes: Any
     hulls: Any
     pointers: tuple[np.ndarray, ...]
+    paths: Paths
 
 
 def tree_of(model: Model, frames: Frames, active: Iterable[int], carrier: np.ndarray) -> Tree:
@@ -56,7 +58,8 @@ def tree_of(model: Model, frames: Frames, active: Iterable[int], carrier: np.nda
     _lend(model, links, freedoms)
     points, shapes = _points(model, link_of, links), _shapes(model, link_of, links)
     hulls, pointers = _hulls(model), _pointers(model, loops, links, link_of)
-    return Tree(model, acting, firm, frames, loops, link_of, links, freedoms, points, shapes, hulls, pointers)
+    paths = Paths(links)
+    return Tree(model, acting, firm, frames, loops, link_of, links, freedoms, points, shapes, hulls, pointers, paths)
 
 
 def _of_present(model: Model, present: set[int]) -> Model:

@@ -155,7 +155,7 @@ class ContactModes:
             self._keep((), out)
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
-        full = self._kept(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        full = self._kept(bare, tuple(touch.but(mode=STICK) for touch in closed), rules, held)
         full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *rough])
         v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
@@ -246,7 +246,8 @@ class ContactModes:
         Its tables are those of an older structure with the same rows, which nothing may be asked of any more.
         """
         joined = Joined(now.model, now.frames, now.active, now.structure.carrier)
-        return replace(now, structure=self.structures.of(joined, touches, rules, bounds, now.structure))
+        structure = self.structures.of(joined, touches, rules, bounds, now.structure)
+        return Instant(now.model, structure, now.frames, now.active, now.q, now.v, now.mechanism)
 
     def _without(self, flow: Flow, now: Instant, rules: Mapping[int, int]) -> Instant:
         """Let the flow take over the structure in which nothing touches or is held, and return it as it is now."""
@@ -360,7 +361,7 @@ class ContactModes:
             if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
-            replace(touch, mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f), determinate=not chosen)
+            touch.but(mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f), determinate=not chosen)
             for touch, m, way, f, chosen in zip(closed, mode[:k], d_W, nearest[:k], centre.chosen[:k], strict=True)
         ]
         bounded = [one for one in law if isinstance(one, Bounded)]
@@ -541,6 +542,12 @@ class ContactModes:
 
     def _keep(self, touches: Sequence[Point], out: Outcome) -> None:
         modes = {touch.key: min(touch.mode, SLIP) for touch in touches if touch.mode != OPEN}
+        if modes != self.state.modes:
+            self._tell_changes(modes, touches, out)
+        self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
+
+    def _tell_changes(self, modes: Mapping[tuple[int, int, int], int], touches: Sequence[Point], out: Outcome) -> None:
+        """Tell which points change their modes, and how."""
         known = {touch.key: touch for touch in touches} | {key: touch for key, touch in self.state.points.items()}
         word = {OPEN: "leaves", STICK: "sticks", SLIP: "slides"}  # a creep is a slide
         for key in dict.fromkeys([*self.state.modes, *modes]):
@@ -557,7 +564,6 @@ class ContactModes:
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
             for text in dict.fromkeys(out.changed)
         ]
-        self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
 
 
 def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:

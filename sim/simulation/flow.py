@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -128,8 +128,9 @@ class Flow:
         self.work, self.stepper, self.structure, self._one = one.work, one.stepper, structure, one
         self.guards = self.guards._replace(table=one.guards)
         self.mechanism = Mechanism(self.model, structure, self.work, self.control)
-        used, system = structure.known.get("system", (None, None))
+        used, system, place = structure.known.get("system", (None, None, None))
         self._system: System | None = system if used is one else None
+        self._place = place
 
     def _memory_of(self, structure: Structure) -> LaidOut:
         """Return the memory for a structure, as new; that of structures that change with contacts is kept."""
@@ -248,7 +249,7 @@ class Flow:
         else:
             from sim.kernels.looking import look_around  # late: other scenes do not wait for it
 
-            look_around(address(self.system.places), self.t, self.q, self.v)
+            look_around(self.place, self.t, self.q, self.v)
 
     def instant(self, looked_at: bool = True) -> Instant:
         """Return the present state for a change; looked_at : its mechanism is, there."""
@@ -331,9 +332,7 @@ class Flow:
 
     def _advance(self, stop: float, steps: int) -> tuple[int, int]:
         system = self.system
-        status, guard = advance(
-            system.answers, address(system.places), system.reply, self.stepper, self.rows.buffer, stop, steps
-        )
+        status, guard = advance(system.answers, self.place, system.reply, self.stepper, self.rows.buffer, stop, steps)
         return int(status), int(guard)
 
     @property
@@ -341,14 +340,21 @@ class Flow:
         """What the integrator is handed; the kernels that answer it are compiled, or loaded, when first asked for."""
         if self._system is None:
             self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
+            self._place = address(self._system.places)
             if self.work is self._one.work:
-                self.structure.known["system"] = self._one, self._system
+                self.structure.known["system"] = self._one, self._system, self._place
         return self._system
+
+    @property
+    def place(self) -> Any:
+        """Where it is, as kernels are handed it."""
+        if self._system is None:
+            self._system = self.system
+        return self._place
 
     def ask(self, question: int, a: np.ndarray, b: np.ndarray) -> int:
         """Ask the mechanism one question now; see `sim.kernels.system`."""
-        system = self.system
-        return int(answer(system.answers, question, address(system.places), self.t, a, b))
+        return int(answer(self.system.answers, question, self.place, self.t, a, b))
 
     def crossed(self) -> tuple[list[str], list[int], bool]:
         """Return the events and soft stops whose guards crossed zero in the last bracket, and whether others did.
@@ -427,10 +433,10 @@ class Flow:
 
     def torques_beyond(self) -> dict[int, float]:
         """Return columns that are held by more than their bounds, and their torques [N or N m]."""
+        if not self.structure.bounds:
+            return {}
         rows = self.structure.tables.rows
         held = np.flatnonzero(rows.low < rows.high)
-        if not len(held):
-            return {}
         self.observe()
         torque, least = rows.scale * self.work.rows.force, ROUNDOFF * self.largest_force()
         both = self.model.columns.both[rows.column[held]].astype(bool)
