@@ -75,7 +75,7 @@ def take_at_end(system, t, q, v, h, v_out):
             find_slopes(tables, control, work, t + h)
             bound_slopes(work.ends, work.slopes, h, work.freedoms)
         status = respond_at_end(system, tables, work, v, h, v_out)
-        if status != Status.OK:
+        if status != Status.OK or acts_in_loops(work.ends):  # these resist as presses, which are still to come
             break
     if controlled:
         columns(system, q, v)
@@ -88,6 +88,15 @@ def is_any_enabled(control):
     found = False
     for n in range(control.enabled.size):
         found = found or control.enabled[n] != 0
+    return found
+
+
+@kernel
+def acts_in_loops(ends):
+    """Tell whether what controllers apply in a joint that closes a loop follows coordinates or rates."""
+    found = False
+    for c in range(ends.freedom.size):
+        found = found or (ends.freedom[c] == LOOPED and ends.damping[c] + ends.stiffness[c] > 0.0)
     return found
 
 
@@ -274,11 +283,13 @@ def blend(ends_out, h, freedom_work, torque_out, change_out):
     """
     for c in range(ends_out.end.size):
         k, resists = ends_out.freedom[c], ends_out.damping[c] + h * ends_out.stiffness[c]
-        share = 1.0 if k == LOOPED and resists > 0.0 else 0.0
-        if k >= 0:
+        wanted = ends_out.start[c]
+        if k >= 0 and resists > 0.0:
             share = freedom_work.firm[k] * freedom_work.root[k] ** 2
-        at_end = ends_out.end[c] + resists * (ends_out.after[c] - ends_out.before[c])
-        wanted = ends_out.start[c] + (share * (at_end - ends_out.start[c]) if share > 0.0 else 0.0)
+            at_end = ends_out.end[c] + resists * (ends_out.after[c] - ends_out.before[c])
+            wanted += share * (at_end - ends_out.start[c])
+        elif k == LOOPED and resists > 0.0:
+            wanted = 0.0  # all of it is a press
         change = wanted - ends_out.applied[c]
         ends_out.applied[c] = wanted
         torque_out[c] += change

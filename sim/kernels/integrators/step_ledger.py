@@ -110,7 +110,7 @@ def book_ends(system, q, v_out, h, y_out):
 
 @kernel
 def given_by_controls(ends, h, rate):
-    """Power of controllers in the step, less what it was as it began [W]; in loops but for what they resist."""
+    """Power of controllers in the step, less what it was as it began [W]; without those that are presses."""
     power = 0.0
     for c in range(rate.size):
         resists = 0.0 if ends.freedom[c] < 0 else ends.damping[c] + h * ends.stiffness[c]
@@ -121,7 +121,7 @@ def given_by_controls(ends, h, rate):
 
 @kernel
 def given_in_loops(tables, points, contact, P, z):
-    """Energy from what controllers resist in joints that close loops, which are presses [J]."""
+    """Energy from controllers in joints that close loops, which are presses [J]."""
     given, first = 0.0, first_spring(tables) + tables.forces.kind.size
     for k in range(points):
         if is_unbounded(contact, k) and contact.key[k, 0] >= first:

@@ -230,7 +230,7 @@ def state_targets(tables, work, first, v_free, h):
         for r in range(3):
             contact.free[k, r] = rate_of(contact, k, r, work.links.V)
         if is_unbounded(contact, k):
-            shift_unbounded(tables, contact, work.contact_G, k, h)
+            shift_unbounded(tables, work.ends, contact, work.contact_G, k, h)
         elif contact.soft[k] == 0.0:
             shift_open(contact, k, h)
         for r in range(3):

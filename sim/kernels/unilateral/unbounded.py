@@ -8,7 +8,7 @@ what its ends lengthen it by as they go across it, h^2 |u_t|^2 / (2 l).  With u 
 which is implicit Euler.  As for controllers (`sim.kernels.integrators.end_forces`), soft springs swing on: of h k u at
 the start they keep the share 1 / (1 + a), a = h (c + h k) G, G the mobility between the ends.
 
-What a controller adds to the inertia of a joint in a loop is P = -h (D + h K) (u+ - u).
+What a controller applies in a joint of a loop is P = h (tau(x + h u, u) - (D + h K) (u+ - u)).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def first_spring(tables):
 
 @spliced
 def add_unbounded(tables, work, h):
-    """Add springs and what controllers in loops resist to the presses of a step of h.  Tells whether there was room."""
+    """Add springs, and controllers in loops, to what presses within a step of h.  Tells whether there was room."""
     forces, ends, room = tables.forces, work.ends, work.contact_P.shape[0]
     for f in range(forces.kind.size):
         if forces.kind[f] == SPRING and forces.stiffness[f] + forces.damping[f] > 0.0:
@@ -83,11 +83,12 @@ def put_spring(forces, points, f, h, link_work, contact_out, k):
 
 
 @kernel
-def shift_unbounded(tables, contact_out, G, k, h):
+def shift_unbounded(tables, ends, contact_out, G, k, h):
     """Say what the law asks of the rate of press k, which has no bounds; G: mobility, with what it gives way."""
     f = contact_out.key[k, 0] - first_spring(tables)
     if f >= tables.forces.kind.size:
-        contact_out.shift[k, 0] = -contact_out.before[k, 0]
+        c = f - tables.forces.kind.size
+        contact_out.shift[k, 0] = -contact_out.before[k, 0] - ends.end[c] / (ends.damping[c] + h * ends.stiffness[c])
     else:
         # 1 / (1 + a) is the share of what the spring gives way in all that gives way.
         kept = h * contact_out.before[k, 0] * contact_out.soft[k] / G[k, 0, 0]
