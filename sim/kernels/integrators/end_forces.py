@@ -147,10 +147,10 @@ def expect(system, tables, control, work, t, q, v, v_end, h):
     ends = work.ends
     looped = tables.blocks.rows.size > 0
     if looped:
-        look(tables, work, v_end)
+        move_loops(tables, work, v_end)
     columns(system, q, v_end)
     if looped:
-        look(tables, work, v)
+        move_loops(tables, work, v)
     for c in range(ends.end.size):
         ends.end[c] -= (ends.damping[c] + h * ends.stiffness[c]) * (work.rate[c] - ends.after[c])
         ends.after[c] = work.rate[c]
@@ -165,7 +165,7 @@ def expect(system, tables, control, work, t, q, v, v_end, h):
 
 
 @spliced
-def look(tables, work, v):
+def move_loops(tables, work, v):
     """Let links and the frames of loops move at rates v."""
     velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
     block_frames(tables.blocks, work.links, work.blocks)
