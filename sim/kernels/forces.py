@@ -213,6 +213,16 @@ def spring_torques(columns, coordinate, rate, torque_out, one_work):
 @spliced
 def control_torques(tables, control, work, t):
     """Sum what all controllers apply into work.control; work.one.put_in[0] gains their power [W]."""
+    sum_controls(tables, control, work, t)
+    out, rate = work.control, work.rate
+    for c in range(out.size):
+        work.torque[c] += out[c]
+        work.one.put_in[0] += out[c] * rate[c]
+
+
+@spliced
+def sum_controls(tables, control, work, t):
+    """Sum what all controllers apply at coordinates and rates of `work` into work.control."""
     out, rate = work.control, work.rate
     for c in range(out.size):
         out[c] = control.held[c]
@@ -226,9 +236,6 @@ def control_torques(tables, control, work, t):
                 tables.laws[n, 0], t, work.coordinate, rate, tables.law_constants, tables.laws[n, 1], tables.laws[n, 2],
                 out,
             )  # fmt: skip
-    for c in range(out.size):
-        work.torque[c] += out[c]
-        work.one.put_in[0] += out[c] * rate[c]
 
 
 @kernel

@@ -40,6 +40,8 @@ FREEDOM_WORK = np.dtype(
         ("y", "f8"),  # torque, then scaled right-hand side
         ("vdot", "f8"),
         ("back", "f8"),  # N or N m: what the inertia that is lent took in the pass before; zero but within `respond`
+        # kg or kg m^2: what controllers resist changes of the rate with in a time step; zero but within `stepping`
+        ("firm", "f8"),
     ],
     align=True,
 )  # fmt: skip
@@ -136,6 +138,7 @@ CONTACT_CONSTRAINT = np.dtype(
         ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
+        ("lengthens", "f8"),  # m: of a spring between points, by its ends going across it within the step
         ("struck", "i8"),  # 1: bodies came together there with speed
         ("grips", "i8"),  # 1: it pressed and did not move along the surface when the step ended
     ],
@@ -148,6 +151,20 @@ TOLD = np.dtype(
         ("meeting", "i8"), ("key", "i8", (2,)), ("side", "i8"),  # as PRESS; the link that n points to
         ("slides", "i8"),  # 1: friction is all that its law allows
         ("t", "f8"), ("p", "f8", (3,)), ("n", "f8", (3,)), ("force", "f8", (3,)),  # s: of the row; m, -, N; world
+    ],
+    align=True,
+)  # fmt: skip
+
+# Of a column in a time step: what controllers apply as it ends, see `sim.kernels.integrators.end_forces`.
+COLUMN_END = np.dtype(
+    [
+        ("freedom", "i8"),  # of the tree; LOOSE: of a body that floats; LOOPED: of a joint that closes a loop
+        ("ball", "i8"),  # first of the three columns of a ball, or -1
+        ("before", "f8"), ("after", "f8"),  # m/s or rad/s: rates as the step begins, and as it is expected to end
+        ("start", "f8"), ("end", "f8"),  # N or N m: as the step begins, and as it is expected to end
+        ("applied", "f8"),  # N or N m: of it what does not follow how the rate changes
+        ("stiffness", "f8"), ("damping", "f8"),  # N/m, N s/m: how it falls at least, with coordinate and rate
+        ("acted", "i8"),  # 1: some coordinate or rate changes it
     ],
     align=True,
 )  # fmt: skip
@@ -189,6 +206,7 @@ FORCE_WORK = np.dtype(
     [
         ("length", "f8"), ("tension", "f8"),  # spring: m, N; torsion: rad, N m; against growing length
         ("wrench", "f8", (6,)),  # torque about the point and force, world axes; spring: on point b; else on a
+        ("before", "f8", (6,)),  # rad/s, m/s: of drag, how its body turns and its point moves as a time step begins
     ],
     align=True,
 )  # fmt: skip
@@ -332,6 +350,8 @@ class Work(NamedTuple):
     contact_touch: Annotated[Any, TOUCH]  # (room,) features
     contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of this step
     last_contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of the step before
+    ends: Annotated[Any, COLUMN_END]  # (columns,)
+    slopes: Annotated[Any, "f8", 3]  # (2, columns, columns) how torques fall with coordinates, and with rates
     told: Annotated[Any, TOLD]  # (room of rows,) of the steps that rows were recorded in
     stepped: Annotated[Any, STEPPED]  # (1,)
     contact_P: Annotated[Any, "f8", 2]  # (room, 3) N s

@@ -83,8 +83,19 @@ def _firm(model: Model) -> Model:
     if not model.step:
         return model
     columns = model.columns.copy()
-    columns.armature += model.step * columns.damping + model.step**2 * columns.stiffness
+    stiffness, damping = joint_springs(model)
+    columns.armature += model.step * damping + model.step**2 * stiffness
     return replace(model, columns=columns)
+
+
+def joint_springs(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return stiffness and damping of each column, torsion springs included."""
+    stiffness, damping = model.columns.stiffness.copy(), model.columns.damping.copy()
+    for force in model.forces[model.forces.kind == TORSION]:
+        turns = slice(int(force.column), int(force.column) + int(force.turns))
+        stiffness[turns] += force.stiffness
+        damping[turns] += force.damping
+    return stiffness, damping
 
 
 def _links(model: Model, frames: Frames, carrier: np.ndarray, order: list[int], link_of: np.ndarray) -> Any:
@@ -132,6 +143,7 @@ def _freedoms(model: Model, links: Any) -> Any:
     armature, owner, pitch = [], [], []
     for link, joint in enumerate(links.joint[1:].tolist(), start=1):
         kind, column = model.type_of(joint), int(links.column[link])
+        floats = kind.freedoms == 6 and kind.ball >= 0
         linear += kind.linear
         along += kind.along
         for i in range(kind.freedoms):
@@ -139,7 +151,9 @@ def _freedoms(model: Model, links: Any) -> Any:
             owner.append(link)
             pitch.append(model.pitch_of(joint) if i in kind.angles[:1] else 0.0)
         last = armature[-3:] if kind.ball >= 0 else [1.0]
-        links.ball[link] = -1 if any(last) else len(armature) - 3
+        # Time steps give joints that controllers may act on inertia while they run.
+        firm = model.step and (model.programs.laws or model.programs.applied) and not floats
+        links.ball[link] = -1 if any(last) or firm else len(armature) - 3
     freedoms = table(FREEDOM, len(linear))
     freedoms.linear[:], freedoms.armature[:], freedoms.owner[:] = linear, armature, owner
     freedoms.along[:], freedoms.pitch[:] = along, pitch

@@ -12,6 +12,7 @@ from sim.kernels.scratch import (
     BLOCK_WORK,
     BODY_WORK,
     CARRIED,
+    COLUMN_END,
     CONTACT_CONSTRAINT,
     CONTACT_WORK,
     FORCE_WORK,
@@ -147,7 +148,10 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     end = table(LINK_WORK, links)
     end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
+    columns = len(tables.columns) if room else 0
+    controlled = columns if len(tables.laws) + len(tables.applied) else 0
     return {
+        "ends": table(COLUMN_END, columns), "slopes": np.zeros((2, controlled, controlled)),
         "laws": np.zeros((meetings, 4)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes),
         "posed": table(POSE, links), "drifted": np.zeros(links), "unchanged": np.zeros(links, np.int64),

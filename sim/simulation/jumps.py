@@ -18,6 +18,7 @@ from sim.kernels.system import address
 from sim.mechanism.model import Model
 from sim.simulation.actions import Actions, Sum
 from sim.simulation.control import ControllerFault
+from sim.simulation.held_torques import held_too_long, runs_away
 from sim.simulation.joint_impulses import joint_impulses
 from sim.simulation.journal import EventRecord, Jump
 from sim.simulation.present import Present
@@ -206,6 +207,9 @@ class _Instant:
         if here.controllers.next_sample() > t:
             return
         here.flow.observe()
+        why = held_too_long(here.flow, here.controllers) if runs_away(here.flow, here.controllers) else ""
+        if why:
+            raise SimulationError(f"t = {t:.9g} s: {why}")
         before = here.flow.control.held.copy()
         try:
             here.controllers.sample(t, here.scheduler.state.enabled, here.flow.control.held)

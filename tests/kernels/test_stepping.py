@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sim
+from sim.kernels.integrators import step_ledger
 from sim.kernels.integrators import stepping as kernels
 from sim.kernels.scratch import BLOCK_WORK, CONTACT_CONSTRAINT, CONTACT_WORK, LINK_WORK, STEPPED, TOLD
 from sim.kernels.shapes import MEETING
@@ -194,9 +195,11 @@ def test_energy_that_presses_take_is_impulses_times_mean_speeds() -> None:
     mean = 0.5 * (contact.before + after)
     deep = min(-0.3 + H * after[2, 0], 0.0)
     lost = -P[0] @ mean[0] - P[1, 0] * mean[1, 0] - P[2, 0] * mean[2, 0] - 0.5 * 8.0 * (deep**2 - 0.3**2)
-    assert plain(kernels.lost_in)(stops, 3, H, contact, P, z) == pytest.approx(lost, rel=1e-13)
+    assert plain(step_ledger.lost_in)(SimpleNamespace(stops=stops), 3, H, contact, P, z) == pytest.approx(
+        lost, rel=1e-13
+    )
     z[2, 0] += 9.0 - after[2, 0]  # it has left: the spring has nothing
-    assert plain(kernels.lost_in)(stops, 3, H, contact, P, z) == pytest.approx(
+    assert plain(step_ledger.lost_in)(SimpleNamespace(stops=stops), 3, H, contact, P, z) == pytest.approx(
         lost - P[2, 0] * 0.5 * (9.0 - after[2, 0]) + 0.5 * 8.0 * deep**2, rel=1e-13
     )
 
@@ -212,14 +215,14 @@ def test_bodies_come_together_with_a_speed_of_their_own(before: float, free: flo
     """Half or more of what it is without impulses, from which the shift is taken back."""
     contact = contacts(2)
     contact.before[1, 0], contact.free[1, 0], contact.shift[1, 0] = before, free, shift
-    assert plain(kernels.comes)(contact, 1) == comes
+    assert plain(step_ledger.comes)(contact, 1) == comes
 
 
 def test_a_press_goes_on_where_the_same_pressed_before_and_did_not_begin_there() -> None:
     old, new = contacts(4), contacts(4)
     old.meeting, old.key, old.impulse = 3, [[4, 5], [5, 4], [1, 5], [4, 1]], [2.0, 0.0, 0.0]
     new.meeting[2], new.key[2] = 3, [4, 5]
-    on = plain(kernels.rolls_on)
+    on = plain(step_ledger.rolls_on)
     assert on(old, 4, new, 2)
     assert on(old, 1, new, 2)
     assert not on(old, 0, new, 2)
@@ -243,10 +246,10 @@ def test_energy_that_contacts_take_against_their_law() -> None:
     for P, rows in (([4.0, 1.2, 1.5], 3), ([4.0, 1.2, 1.6], 1), ([4.0, -1.5, 1.2], 3), ([4.0, 1.2, -1.7], 1)):
         given = np.array([[9.0, 9.0, 9.0], P])
         wanted = -given[1, :rows] @ mean[1, :rows]
-        assert plain(kernels.taken_at)(contact, given, z, 1) == pytest.approx(wanted, rel=1e-13)
+        assert plain(step_ledger.taken_at)(contact, given, z, 1) == pytest.approx(wanted, rel=1e-13)
     contact.rows[1] = 2
     given = np.array([[9.0, 9.0, 9.0], [4.0, 0.3, 0.2]])
-    assert plain(kernels.taken_at)(contact, given, z, 1) == pytest.approx(-given[1, :2] @ mean[1, :2], rel=1e-13)
+    assert plain(step_ledger.taken_at)(contact, given, z, 1) == pytest.approx(-given[1, :2] @ mean[1, :2], rel=1e-13)
 
 
 def test_what_strikes_is_noted_and_what_only_presses_is_added_up() -> None:
@@ -263,12 +266,12 @@ def test_what_strikes_is_noted_and_what_only_presses_is_added_up() -> None:
     work = SimpleNamespace(
         contacts=contact, last_contacts=old, contact_P=P, contact_z=z, stepped=stepped, reply=table(REPLY, 1)
     )  # fmt: skip
-    plain(kernels.note_struck)(work, 6)
+    plain(step_ledger.note_struck)(work, 6)
     assert contact.struck.tolist() == [1, 0, 0, 0, 0, 0, 7]
     assert stepped.struck[0] == work.reply.struck[0] == 1
     assert stepped.taken[0] == pytest.approx(0.5 - 0.5 * 3.0 * (-0.1 + 0.04) - 0.5 * 2.0 * (-1.0 + 0.04), rel=1e-13)
     P[0, 0] = 0.0
-    plain(kernels.note_struck)(work, 6)
+    plain(step_ledger.note_struck)(work, 6)
     assert stepped.struck[0] == 0 and work.reply.struck[0] == 0
 
 

@@ -489,8 +489,9 @@ class Flowing:
             apply_forces=note("forces", lambda system, t, q, v: t == 1.5 and is_state(system, q, v)),
             factorise=note("factorise", lambda system, choose: choose == 0), columns=note("columns", is_state),
             collect_contacts=note("collect_contacts", lambda tables, w, h: w is work and h == H),
-            lost_in=note("lost_in", lambda stops, k, h, contact, P, z: (stops, k, h, z) == ("stops", points, H, "z")
-                         and contact is work.contacts and P is work.contact_P, 0.125),
+            lost_in=note("lost_in", lambda tables, k, h, contact, P, z: (k, h, z) == (points, H, "z")
+                         and tables is self.at.tables and contact is work.contacts and P is work.contact_P, 0.125),
+            acts_at_end=lambda tables: False, let_go=note("let_go", lambda freedoms: freedoms is work.freedoms),
             note_struck=note("note_struck", lambda w, k: w is work and k == points),
             move_apart=note("move_apart", lambda system, k, h, q: k == points and h == H
                             and q == pytest.approx(y[:2] + 3.0)),
@@ -499,7 +500,7 @@ class Flowing:
 
 
 ASKED = ["follow", "move", "forces", "factorise", "columns", "collect_contacts", "turn_on", "step_contacts", "lost_in",
-         "note_struck", "move_on", "move_apart", "remember"]  # fmt: skip
+         "let_go", "note_struck", "move_on", "move_apart", "remember"]  # fmt: skip
 
 
 @pytest.mark.parametrize("settled", [False, True])
@@ -521,7 +522,7 @@ def test_a_step_without_presses_takes_nothing() -> None:
 @pytest.mark.parametrize("failing", ["factorise", "collect_contacts", "turn_on", "step_contacts"])
 def test_a_step_ends_where_a_part_of_it_fails(failing: str) -> None:
     one = Flowing(failing=failing)
-    assert one.run() == Status.CROWDED and one.log == ASKED[: ASKED.index(failing) + 1]
+    assert one.run() == Status.CROWDED and one.log == [*ASKED[: ASKED.index(failing) + 1], "let_go"]
 
 
 def test_questions_of_a_step_are_answered_with_its_numbers() -> None:

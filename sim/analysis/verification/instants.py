@@ -21,6 +21,7 @@ from sim.analysis.verification.oracle_motions import jet_of
 from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.touching import Touching
 from sim.kernels.stepper import T
+from sim.mechanism.tree import joint_springs
 from sim.recording import Epoch
 from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator
@@ -183,11 +184,12 @@ class Witness:
     def _all_joints(self, row: int, flow: Flow, *, pressed: bool = True) -> list[oracle.Joint]:
         """Return the joints of a row; pressed: with what stops and friction give them.
 
-        Time steps h take forces of springs and dampers at their ends: that adds h d + h^2 k to the armatures.
+        Time steps h take forces of springs and dampers of joints at their ends: that adds h d + h^2 k to the armatures.
         """
         seen, columns, h = self.seen, self.seen.model.columns, flow.model.step
         torque = seen.recording.array("joints/torque")[row]
-        armature = columns.armature + h * columns.damping + h**2 * columns.stiffness
+        stiffness, damping = joint_springs(seen.model)
+        armature = columns.armature + h * damping + h**2 * stiffness
         for name in () if pressed else ("joints/stop_torque", "joints/friction_torque"):
             torque = torque - seen.recording.array(name)[row]
         return [

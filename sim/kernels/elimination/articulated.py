@@ -45,8 +45,8 @@ def release(b, links, freedoms, link_work, freedom_work):
         end = t
     for i in range(end - 1, k - 1, -1):
         if not free_one(
-            P_out, b, i, freedoms.linear[i], freedoms.pitch[i], freedoms.armature[i], freedom_work.axis,
-            freedom_work.g, freedom_work.root,
+            P_out, b, i, freedoms.linear[i], freedoms.pitch[i], freedoms.armature[i] + freedom_work.firm[i],
+            freedom_work.axis, freedom_work.g, freedom_work.root,
         ):  # fmt: skip
             return i
     if above > 0:

@@ -24,6 +24,8 @@ from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.elimination.articulated import outward
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.inertial import move_on, turn_on
+from sim.kernels.integrators.end_forces import acts_at_end, let_go, take_at_end
+from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, lost_in, note_struck
 from sim.kernels.jit import driver, entry, inlined, kernel, spliced
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
@@ -52,6 +54,7 @@ from sim.kernels.unilateral.contact_solver import (
     wake,
 )
 from sim.kernels.unilateral.rest_friction import choose_friction, note_grips
+from sim.kernels.unilateral.unbounded import add_unbounded, first_spring, is_unbounded, shift_unbounded
 from sim.kernels.vectors import dot, three
 
 # Distance from the law at which sweeps end, as share of the largest speed without impulses.
@@ -61,10 +64,7 @@ SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
-# Of its rate without impulses: what a point has before a step if it comes with speed, and does not rest.
-OWN = 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
-SLIDES = 1e-9  # of the largest friction: how near to it a point counts as sliding, where it is told
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
@@ -89,38 +89,67 @@ def step_pressed(system, t, h, y, slope, y_out):
     tables, _, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v = y[:nq], y[nq : nq + nv]
+    status = stand(system, tables, work, t, q, v)
+    if status == Status.OK:
+        for i in range(nq):
+            y_out[i] = q[i]
+        for i in range(nq, y.size):
+            y_out[i] = y[i] + h * slope[i]
+        status = change_rates(system, t, h, q, v, y_out)
+    let_go(work.freedoms)
+    if status != Status.OK:
+        return status
+    points = work.stepped.points[0]
+    note_struck(work, points)
+    move_on(tables.links, tables.blocks, h, y_out[nq : nq + nv], y_out[:nq])
+    if points > 0:
+        move_apart(system, points, h, y_out[:nq])
+    remember(work, points, h)
+    return Status.OK
+
+
+@spliced
+def stand(system, tables, work, t, q, v):
+    """Bring `work` to the start of the step, unless it stands there.  Returns a status."""
+    status = Status.OK
     if work.one.intact[0] != SETTLED:
         follow(system, t)
         move(system, q, v)
         apply_forces(system, t, q, v)
         status = factorise(system, 0)
+    work.one.intact[0] = 0
+    if status == Status.OK:
+        columns(system, q, v)
+    return status
+
+
+@spliced
+def change_rates(system, t, h, q, v, y_out):
+    """Bring the rates in y_out, v + h vdot, to those of the step, and its works to what was given and taken.
+
+    Returns a status.
+    """
+    tables, _, work, _ = unpack(system)
+    v_out, at_end = y_out[q.size : q.size + v.size], acts_at_end(tables)
+    if at_end:
+        status = take_at_end(system, t, q, v, h, v_out)
         if status != Status.OK:
             return status
-    work.one.intact[0] = 0
-    columns(system, q, v)
     status = collect_contacts(tables, work, h)
-    if status != Status.OK:
-        return status
-    for i in range(nq):
-        y_out[i] = q[i]
-    for i in range(nq, y.size):
-        y_out[i] = y[i] + h * slope[i]
-    v_out = y_out[nq : nq + nv]
-    status = turn_on(system, v, h, v_out)
-    if status != Status.OK:
-        return status
-    status = step_contacts(system, q, v, h, v_out)
+    if status == Status.OK and at_end and not add_unbounded(tables, work, h):
+        status = Status.CROWDED
+    if status == Status.OK:
+        status = turn_on(system, v, h, v_out)
+    if status == Status.OK:
+        status = step_contacts(system, q, v, h, v_out)
     if status != Status.OK:
         return status
     points = work.stepped.points[0]
     if points > 0:
-        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.contacts, work.contact_P, work.contact_z)
-    note_struck(work, points)
-    move_on(tables.links, tables.blocks, h, v_out, y_out[:nq])
-    if points > 0:
-        move_apart(system, points, h, y_out[:nq])
-    remember(work, points, h)
-    return Status.OK
+        y_out[y_out.size - 1] += lost_in(tables, points, h, work.contacts, work.contact_P, work.contact_z)
+    if at_end:
+        book_ends(system, q, v_out, h, y_out)
+    return status
 
 
 @driver
@@ -200,7 +229,9 @@ def state_targets(tables, work, first, v_free, h):
     for k in range(first, points):
         for r in range(3):
             contact.free[k, r] = rate_of(contact, k, r, work.links.V)
-        if contact.soft[k] == 0.0:
+        if is_unbounded(contact, k):
+            shift_unbounded(tables, work.ends, contact, work.contact_G, k, h)
+        elif contact.soft[k] == 0.0:
             shift_open(contact, k, h)
         for r in range(3):
             contact.free[k, r] += contact.shift[k, r]
@@ -296,7 +327,8 @@ def solve_contacts(system, points):
         add_push(looped, k, P[k, 0], P[k, 1], P[k, 2], contacts, work.contact_support, work.contact_U, work.contact_R,
                  work.push)  # fmt: skip
         for r in range(3):
-            fastest = max(fastest, abs(contacts.free[k, r]))
+            asked = contacts.shift[k, r] if is_unbounded(contacts, k) else 0.0  # which is no speed
+            fastest = max(fastest, abs(contacts.free[k, r] - asked))
     made, worst = solve_presses(system, points, ENOUGH * fastest)
     stepped.sweeps[0] += made
     if fastest > 0.0:
@@ -314,70 +346,6 @@ def respond_to_push(system):
     for i in range(work.push.size):
         work.freedoms.y[i] = work.push[i]
     outward(tables.links, tables.freedoms, work.links, work.freedoms)
-
-
-@kernel
-def lost_in(stops, points, h, contact, P, z):
-    """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
-
-    z holds the shift, and what soft stops give way, too.  These keep what springs do.
-    """
-    lost = 0.0
-    for k in range(points):
-        rate = z[k, 0] - contact.shift[k, 0] - contact.soft[k] * P[k, 0]
-        lost -= 0.5 * P[k, 0] * (contact.before[k, 0] + rate)
-        for r in range(1, contact.rows[k]):
-            lost -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
-        if contact.soft[k] > 0.0:
-            old, new = min(contact.gap[k], 0.0), min(contact.gap[k] + h * rate, 0.0)
-            lost -= 0.5 * stops.stiffness[contact.key[k, 0]] * (new * new - old * old)
-    return lost
-
-
-@spliced
-def note_struck(work, points):
-    """Note whether bodies came together in this step, and what contacts took that neither did so nor slid.
-
-    Reply: whether they did.
-    """
-    stepped = work.stepped
-    stepped.struck[0] = 0
-    for k in range(points):
-        work.contacts.struck[k] = 0
-        if not (work.contact_P[k, 0] > 0.0 and work.contacts.soft[k] == 0.0 and work.contacts.low[k] == 0.0):
-            continue
-        if comes(work.contacts, k) and not rolls_on(work.last_contacts, stepped.before[0], work.contacts, k):
-            work.contacts.struck[k] = stepped.struck[0] = 1
-        else:
-            stepped.taken[0] += taken_at(work.contacts, work.contact_P, work.contact_z, k)
-    work.reply.struck[0] = stepped.struck[0]
-
-
-@kernel
-def comes(contact, k):
-    """Tell whether the bodies of press k come together with a speed of their own, not that of this step's forces."""
-    return contact.before[k, 0] < OWN * min(contact.free[k, 0] - contact.shift[k, 0], 0.0)
-
-
-@kernel
-def rolls_on(last_contacts, before, contact, k):
-    """Tell whether press k pressed in the step before, too, and no collision began there: this one would end it."""
-    on = False
-    for j in range(before):
-        same = last_contacts.key[j, 0] == contact.key[k, 0] and last_contacts.key[j, 1] == contact.key[k, 1]
-        same = same and last_contacts.meeting[j] == contact.meeting[k]
-        on = on or (same and last_contacts.impulse[j, 0] > 0.0 and last_contacts.struck[j] == 0)
-    return on
-
-
-@kernel
-def taken_at(contact, P, z, k):
-    """Energy that press k takes [J] where its law takes none: along its normal; where it sticks, across it, too."""
-    taken = -0.5 * P[k, 0] * (contact.before[k, 0] + z[k, 0] - contact.shift[k, 0])
-    sticks = math.sqrt(P[k, 1] ** 2 + P[k, 2] ** 2) < (1.0 - SLIDES) * contact.friction[k] * P[k, 0]
-    for r in range(1, contact.rows[k] if sticks else 1):
-        taken -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
-    return taken
 
 
 @spliced
@@ -491,6 +459,8 @@ def push_links(tables, work):
     last_contacts, meetings, contact_out = work.last_contacts, tables.meetings, work.rules
     for k in range(work.stepped.before[0]):
         a, b = last_contacts.link[k, 0], last_contacts.link[k, 1]
+        if last_contacts.key[k, 0] >= first_spring(tables) and last_contacts.meeting[k] < 0:
+            continue  # springs and controllers, whose forces are those of the state
         if last_contacts.meeting[k] < 0 and push_joint(tables, work, k):
             continue
         for r in range(last_contacts.rows[k]):

@@ -382,4 +382,14 @@ def put_joint(tables, work, joint, c, angle, n, k):
     return True
 
 
-__all__ = ["add_stop", "block_of", "collect_contacts", "collect_reached", "goes_on", "rate_of"]
+__all__ = [
+    "add_stop",
+    "block_of",
+    "collect_contacts",
+    "collect_reached",
+    "goes_on",
+    "put_axis",
+    "put_joint",
+    "put_wrench",
+    "rate_of",
+]  # fmt: skip
