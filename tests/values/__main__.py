@@ -16,13 +16,14 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="run everything and keep it in a new folder")
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FOLDER", help="list what differs between two folders")
     parser.add_argument(
-        "--table", action="store_true", help="run everything shortly and write the table that a test holds"
-    )
+        "--table", nargs="*", metavar="SCENE",
+        help="run everything shortly and write the table that a test holds; some: write theirs anew",
+    )  # fmt: skip
     wish = parser.parse_args()
     if wish.keep is not None:
         keep(wish.keep)
-    if wish.table:
-        table.write()
+    if wish.table is not None:
+        table.write(wish.table)
     if wish.compare is None:
         return 0
     found = list(differences(*wish.compare))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from tests.values.cases import SCENES, Case, names, ways
 
 TABLE = Path(__file__).with_name("table.json")
 SPAN = 0.1  # s
+# s: then elbows that mirror each other reach their stops at one instant, in an order that roundoff chooses.
+SHORTER = {"benchmarks/forest": 0.055}
 DIGITS = 12
 ALLOWED = 1e-9  # of the sum of magnitudes
 # What is chosen among many, as some forces are, stands in no sum.
@@ -30,7 +32,7 @@ Entry = dict[str, Any]
 def cases(name: str) -> Iterator[Case]:
     """Yield the runs of one shipped scene: as it says, then by every method, or in time steps where bodies touch."""
     scene = sim.load(SCENES / f"{name}.yaml")
-    duration = min(SPAN, scene.simulate.duration)
+    duration = min(SHORTER.get(name, SPAN), scene.simulate.duration)
     yield Case(f"{name}, as it says", scene, duration)
     for way, changed in ways(scene):
         if way == "stepping" or (not scene.contacts and way != "auto"):
@@ -82,12 +84,13 @@ def unlike(found: Entry, kept: Entry) -> list[str]:
     return out
 
 
-def write(tell: Callable[[str], object] = print) -> None:
-    """Run everything and write the table."""
-    lines = []
+def write(scenes: Sequence[str] = (), tell: Callable[[str], object] = print) -> None:
+    """Run everything, or some scenes, and write the table; of others it keeps what there is."""
+    kept, lines = read() if scenes else {}, []
     for name in names():
         for case in cases(name):
-            lines.append(f"{json.dumps(case.name)}: {json.dumps(entry(case))}")
+            old = None if name in scenes else kept.get(case.name)
+            lines.append(f"{json.dumps(case.name)}: {json.dumps(entry(case) if old is None else old)}")
         tell(name)
     TABLE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
