@@ -22,8 +22,9 @@ NO_ENERGY = 1e-12
 HALVINGS = 52
 # Impacts of one patch in a sequence, and the speed [share of the largest] below which a point does not close.
 IMPACTS_OF_A_PATCH, CLOSING = 10, 1e-12
-# Change of rates [share of slip] after which a jam is looked for: at none, no impulse would be an answer, too.
-NUDGE = 1e-7
+# Changes of rates [share of slip] after which a jam is looked for, larger ones where none is found: at none, no impulse
+# would be an answer, too.
+NUDGES = (1e-7, 1e-5, 1e-3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,8 +208,11 @@ def jam(collision: Collision, a: np.ndarray) -> Impact:
     followed to no time.  Afterwards the points stick, or slip another way.
     """
     slip = np.hypot(collision.u[1::3], collision.u[2::3]).max(initial=0.0)
-    soon = NUDGE * slip / max(float(np.abs(a).max(initial=0.0)), SMALLEST)
-    nudged = solve_contacts(collision.problem(collision.u + soon * a))
+    for nudge in NUDGES:
+        soon = nudge * slip / max(float(np.abs(a).max(initial=0.0)), SMALLEST)
+        nudged = solve_contacts(collision.problem(collision.u + soon * a))
+        if not nudged.status:
+            break
     plain = collision.problem(collision.u)
     exact = polish(plain, nudged.P)
     largest = float(np.abs(nudged.P).max(initial=0.0))

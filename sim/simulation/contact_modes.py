@@ -441,9 +441,7 @@ class ContactModes:
         nearly[::3] *= np.abs(u[::3]) > self.slow
         a = problem.free.reshape(-1, 3) * problem.closed[:, None]
         answer = jam(
-            Collision(
-                G=kinetics.G, u=nearly, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)
-            ),
+            Collision(G=kinetics.G, u=nearly, mu=self._of(law, "friction"), e=np.zeros(len(law)), patch=_pairs(law)),
             a.ravel(),
         )
         P = answer.P.ravel()
