@@ -68,3 +68,14 @@ def system_of(tables: Tables, control: Control, work: Work, guards: Guards) -> S
     addresses = answers if interpreted() else np.array(answers, np.int64)
     places = places_of(tables, control, work._replace(answers=addresses), guards)
     return System(answers=addresses, places=places, reply=work.reply)
+
+
+def with_tables(like: System, tables: Tables) -> System:
+    """Return the same for another structure of the same extent, of which all but the tables is laid out already."""
+    if interpreted():
+        return like._replace(places=(tables, *like.places[1:]))
+    places, first = like.places.copy(), list[int]()
+    for array in tables:
+        first += [array.__array_interface__["data"][0], *array.shape]
+    places[: len(first)] = first
+    return like._replace(places=places)

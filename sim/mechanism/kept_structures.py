@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.answers import system_of
+from sim.kernels.answers import system_of, with_tables
 from sim.kernels.looking import look_around
 from sim.kernels.scratch import Work
-from sim.kernels.system import address
+from sim.kernels.system import System, address
 from sim.kernels.tables import Control, Tables, table
 from sim.kernels.watched import GUARD, Guards
 from sim.mechanism.active_bound import ActiveBound
@@ -51,12 +51,14 @@ class Scratch:
     """Scratch for structures of one extent, one after the other.
 
     memory : all numbers of it; first : what it held when it was made; tables : those that it was used for last
+    asked : controls and system that kernels were asked with last
     """
 
     work: Work
     memory: np.ndarray
     first: np.ndarray
     tables: Tables | None = None
+    asked: tuple[Control, System] | None = None
 
     @classmethod
     def of(cls, structure: Structure) -> Scratch:
@@ -131,8 +133,12 @@ class KeptStructures:
         own.use_for(tables)
         used, _, place = structure.known.get("looks", (None, None, None))
         if used is not own:
-            system = system_of(tables, control, own.work, self._nothing)
-            place = address(system.places)
+            asked = own.asked
+            if asked is not None and asked[0] is control:
+                system = with_tables(asked[1], tables)
+            else:
+                system = system_of(tables, control, own.work, self._nothing)
+            own.asked, place = (control, system), address(system.places)
             structure.known["looks"] = own, system, place
         look_around(place, t, q, v)
         return Mechanism(structure.tree.model, structure, own.work, control, t)

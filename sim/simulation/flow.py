@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim.kernels.advance import advance, answer
-from sim.kernels.answers import system_of
+from sim.kernels.answers import system_of, with_tables
 from sim.kernels.guards.allowances import ROUNDOFF, largest_force
 from sim.kernels.scratch import TOLD, Work
 from sim.kernels.status import Status
@@ -113,6 +113,7 @@ class Flow:
         self.work: Work = mechanism.work
         self.stepper: Stepper = make_stepper(structure.sizes, 0)
         self._memories = Memories()
+        self._engaged: tuple[Any, bytes, np.ndarray] = None, b"", np.zeros(0)  # tree, coordinates, what was found
         self._lay_out(structure)
         self.pushes: list[Push] = []
 
@@ -190,7 +191,12 @@ class Flow:
 
     def _engage(self) -> None:
         """Find which soft stops are touched; time steps find that themselves."""
-        engage(self.model, self.structure, self.mechanism, self.control)
+        tree, coordinates = self.structure.tree, self.work.coordinate.tobytes()
+        if tree is self._engaged[0] and coordinates == self._engaged[1]:
+            self.control.engaged[:] = self._engaged[2]
+        else:
+            engage(self.model, self.structure, self.mechanism, self.control)
+            self._engaged = tree, coordinates, self.control.engaged.copy()
         if self.time_stepping:
             self.control.engaged[:] = 0
 
@@ -339,10 +345,15 @@ class Flow:
     def system(self) -> System:
         """What the integrator is handed; the kernels that answer it are compiled, or loaded, when first asked for."""
         if self._system is None:
-            self._system = system_of(self.structure.tables, self.control, self.work, self.guards)
+            tables, one, own = self.structure.tables, self._one, self.work is self._one.work
+            if own and one.system is not None:
+                self._system = with_tables(one.system, tables)
+            else:
+                self._system = system_of(tables, self.control, self.work, self.guards)
             self._place = address(self._system.places)
-            if self.work is self._one.work:
-                self.structure.known["system"] = self._one, self._system, self._place
+            if own:
+                one.system = self._system
+                self.structure.known["system"] = one, self._system, self._place
         return self._system
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from sim.kernels.scratch import Work
 from sim.kernels.stepper import Stepper
+from sim.kernels.system import System
 from sim.kernels.tables import Tables, table
 from sim.kernels.watched import GUARD
 from sim.mechanism.structure import Structure
@@ -25,6 +26,7 @@ class LaidOut:
     """Scratch, integrator and guards for structures of one extent, one after the other.
 
     memory : all numbers of them, but those that structures share; first : what it held when it was made
+    system : that of the structure that it was used for last, if kernels were asked of it
     """
 
     work: Work
@@ -32,6 +34,7 @@ class LaidOut:
     guards: Any
     memory: np.ndarray
     first: np.ndarray
+    system: System | None = None
 
     @classmethod
     def of(cls, structure: Structure, row: int, guards: int, shared: dict[str, np.ndarray]) -> LaidOut:
