@@ -278,3 +278,14 @@ def test_the_plot_of_a_quick_look_holds_what_it_saw(monkeypatch):
     _, groups, *_ = drawn(monkeypatch, dataclasses.replace(verdict(), bars=[], growth=None, curves=few))
     assert [signal.text for group in groups for signal in group] == list(few)
     assert [len(group) for group in groups] == [2, 1]
+
+
+def test_long_texts_are_broken_at_92_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    verifying._print_pairs([("forces", "x " * 100), ("a very long name indeed", "short")])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:24] for line in lines[:2]] == ["  forces                ", " " * 24]
+    assert max(map(len, lines)) == 91 and lines[0] == "  forces                " + " ".join("x" * 34)
+    verifying._print_pairs([("forces", "y" + " x" * 100)])
+    verifying._print_pairs([("forces", "yy" + " x" * 100)])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == 92

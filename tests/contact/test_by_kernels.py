@@ -145,3 +145,24 @@ def test_answers_of_least_norm_and_what_maps_to_nothing(m: int, n: int, rank: in
     room.x_work[:m] = b
     solve_least(m, n, rank, room)
     assert room.x_work[:n] == pytest.approx(np.linalg.lstsq(A, b, rcond=1e-12)[0], abs=1e-10)
+
+
+@pytest.mark.parametrize("asked", ["fully_held", "centred"])
+def test_kernels_are_asked_for_as_many_points_as_they_have_room_for(
+    asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the plain way for none, and for more."""
+    plain: list[int] = []
+    monkeypatch.setattr(analytic_centre, asked, lambda problem, *_: plain.append(problem.points))
+
+    def ask(points: int) -> None:
+        problem = acceleration(np.eye(3 * points), np.tile([-1.0, 0.1, 0.0], points), np.full(points, 0.5))
+        more = (np.zeros((points, 3)), np.full(points, Mode.STICK), np.zeros((points, 2))) if asked == "centred" else ()
+        getattr(by_kernels, asked)(problem, *more)
+
+    for points in (1, by_kernels.MOST):
+        ask(points)
+    assert plain == []
+    for points in (0, by_kernels.MOST + 1):
+        ask(points)
+    assert plain == [0, by_kernels.MOST + 1]

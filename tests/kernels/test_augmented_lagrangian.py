@@ -283,3 +283,19 @@ def test_how_far_a_press_is_from_its_law_is_a_speed() -> None:
     assert worst == pytest.approx(
         max(plain(augmented_lagrangian.off_by)(work, work.at, y, k) for k in contacts.chosen), rel=1e-12
     )
+
+
+def test_where_newtons_steps_fail_the_next_round_begins_where_impulses_say() -> None:
+    """Not where the steps went astray."""
+    contacts = Presses(2)
+    work, seen = contacts.work, []
+
+    def astray(*_: object) -> tuple[int, bool, bool]:
+        seen.append(work.y.copy())
+        work.y[:] = 99.0
+        return 1, False, False
+
+    start = work.push[np.flatnonzero(contacts.place >= 0)]
+    plain(augmented_lagrangian.solve_together, newton=astray)(work, len(contacts.chosen), contacts.size, 0, 0, 1e-10)
+    assert len(seen) == augmented_lagrangian.ROUNDS
+    np.testing.assert_allclose(seen, np.tile(start, (len(seen), 1)), atol=1e-12)

@@ -281,6 +281,29 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/assembly/continuation.py", "moved, residual = moved + dq, after", "moved + dq", "(moved - dq)",
         "the same way, the other way round: its size alone is asked",
     ),
+    Judged(
+        "sim/analysis/verification/looks.py",
+        'side, way = ("upper" if stop.side > 0 else "lower"), ("reaches" if guard.direction > 0 else "leaves")',
+        "guard.direction > 0", "(guard.direction >= 0)", "a stop is reached or left: its guard has a direction",
+    ),
+    Judged(
+        "sim/kernels/forces.py", "for c in range(friction.size):", "range(friction.size)", "range(friction.size - 1)",
+        "the first of its loops: behind the last freedom there is none that it could share a bound with",
+    ),
+    Judged(
+        "sim/scene/read_joints.py",
+        'if not any(driven) and all(isinstance(item, Scalar) and item.text == "free" for item in items):',
+        "any(driven)", "all(driven)", "where all are free none is driven",
+    ),
+    Judged(
+        "sim/recording/writer.py", 'if block.dtype.kind == "i" and values.dtype.kind == "f":',
+        'block.dtype.kind == "i" and values.dtype.kind == "f"', "(block.dtype.kind == 'i' or values.dtype.kind == 'f')",
+        "real numbers are filled with not-a-number, and whole ones are never that",
+    ),
+    Judged(
+        "sim/contact/solve.py", "FIRST_ROUNDS, LAST_ROUNDS = (10, 20, 40), (130, 300)", "20", "21",
+        "work alone: how many sweeps there are before modes are tried again",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.recording.state_file import read_state, write_state
 from sim.scene.load import load_text
 from tests.contact.engine import SCENES
 
@@ -98,3 +99,13 @@ initial: {a: {velocity: [1, 2, 3], angular_velocity: [4, 5, 6]}}
     state = sim.Simulator(sim.compile(load_text(text))).snapshot()
     assert state.q.tolist() == [0.5, 0.25, 2.0, 1.0, 0.0, 0.0, 0.0] and state.v.tolist() == [1, 2, 3, 4, 5, 6]
     assert state.copy().q.tolist() == state.q.tolist() and state.t == 0.0
+
+
+def test_a_text_without_arrays_comes_back(tmp_path: Path) -> None:
+    """As another program may write it: no group of them."""
+    path = tmp_path / "text.h5"
+    write_state(path, "only words", [])
+    assert read_state(path) == ("only words", [])
+    with h5py.File(path, "a") as file:
+        file.pop("arrays", None)
+    assert read_state(path) == ("only words", [])

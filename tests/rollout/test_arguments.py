@@ -12,6 +12,7 @@ import pytest
 
 import sim
 from sim.scene.load import load_text
+from sim.simulation.ensemble import _names
 from tests.rollout.scenes import PENDULUM_ON_A_STOP, WHEEL, model_of
 
 pytestmark = pytest.mark.fast
@@ -201,3 +202,8 @@ def test_stops_friction_contacts_and_what_acts_smoothly_are_followed():
         sim.Ensemble(sim.compile(load_text(REFUSED.replace("MORE", more) + "contacts: {all: {between: [a, world]}}")))
     more = ", limits: [-1, 1], damping: 0.1, stiffness: 2"
     assert sim.Ensemble(sim.compile(load_text(REFUSED.replace("MORE", more))), threads=1).columns == ("pin",)
+
+
+def test_up_to_six_names_are_told_whole() -> None:
+    assert _names(list("abcdef")) == "a, b, c, d, e, f"
+    assert _names(list("abcdefg")) == "a, b, c, d, e, f ... (7)"
