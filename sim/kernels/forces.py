@@ -170,7 +170,7 @@ def friction_torques(columns, friction, rate, friction_out, torque_out, one_work
     """
     for c in range(friction.size):
         friction_out[c] = friction[c]
-    for c in range(friction.size):
+    for c in range(friction.size - 1):  # behind the last one there is none that it could share a bound with
         most = math.hypot(friction[c], friction[c + 1]) if columns.both[c] else 0.0
         if most > 0.0:
             way = going_on((rate[c], rate[c + 1], 0.0), (-friction[c] / most, -friction[c + 1] / most, 0.0))

@@ -148,9 +148,7 @@ def test_answers_of_least_norm_and_what_maps_to_nothing(m: int, n: int, rank: in
 
 
 @pytest.mark.parametrize("asked", ["fully_held", "centred"])
-def test_kernels_are_asked_for_as_many_points_as_they_have_room_for(
-    asked: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_are_asked_where_they_have_room(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the plain way for none, and for more."""
     plain: list[int] = []
     monkeypatch.setattr(analytic_centre, asked, lambda problem, *_: plain.append(problem.points))
