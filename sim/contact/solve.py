@@ -45,6 +45,7 @@ class Search:
     dug_in: bool = False  # the last sweep met a sliding point that no impulse lifts
 
 
+@np.errstate(over="ignore", invalid="ignore")  # impulses of systems without an answer, which are not taken
 def solve_contacts(problem: ContactProblem) -> ContactSolution:
     """Return impulses (level V) or forces (level A) of all points; never silent about a residual.
 

@@ -17,6 +17,7 @@ from sim.assembly.constraint_diagnostics import slips_by_choice
 from sim.contact.analytic_centre import AnalyticCentre
 from sim.contact.by_kernels import centred, fully_held, polish, solve_contacts
 from sim.contact.contact_problem import ContactProblem, acceleration, first
+from sim.contact.fewer_points import let_fewer_press, without_what_pulls
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
@@ -59,7 +60,6 @@ CLOSED = (STICK, SLIP, SLOW_SLIP)
 AT_REST = 1e-8  # m/s: normal rate at which it stays
 STILL = 1e-6  # m/s: slip that forces may stop or turn at once, where it does not go on
 LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the time
-LITTLE = 1e-2  # of the accelerations: by as much may points sink in that creeps beside them let pull
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
 GREAT = 1e8  # what a sliding point answers that is driven in, but for roundoff, by its friction
@@ -475,7 +475,7 @@ class ContactModes:
         )  # fmt: skip
         pulls = np.array([touch.key in self._pulling for touch in law], bool)
         if pulls.any():
-            problem = _without_what_pulls(problem, pulls)
+            problem = without_what_pulls(problem, pulls)
         rests, left = ~problem.given & (most > mu), np.array([touch.key in leaving for touch in law], bool)
         while True:
             answer, centre = _balance(replace(problem, mu=np.where(rests, most, mu)) if rests.any() else problem)
@@ -487,7 +487,7 @@ class ContactModes:
             self._firmness = FIRMER
             return self._hold(flow, kinetics, law, v, out, leaving)
         if self._firmness > 1.0 and answer.indeterminate.any():
-            answer, centre = _let_fewer_press(replace(problem, mu=np.where(rests, most, mu)), answer, centre)
+            answer, centre = _balance(let_fewer_press(replace(problem, mu=np.where(rests, most, mu)), answer))
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
@@ -573,32 +573,6 @@ def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
     pressed = int(np.count_nonzero(problem.least == 0.0))
     pressed_alone = problem if pressed == problem.points else first(problem, pressed, answer.P)
     return answer, centred(pressed_alone, answer.P[:pressed], answer.mode[:pressed], answer.d[:pressed])
-
-
-def _without_what_pulls(problem: ContactProblem, pulls: np.ndarray) -> ContactProblem:
-    """Return the problem without points (k,) that pull, where the others hold these up but for little; else itself."""
-    fewer = replace(problem, closed=problem.closed & ~pulls)
-    answer = solve_contacts(fewer)
-    return fewer if not answer.status and (answer.z[pulls, 0] > -LITTLE * answer.rate).all() else problem
-
-
-def _let_fewer_press(
-    problem: ContactProblem, answer: ContactSolution, centre: AnalyticCentre
-) -> tuple[ContactSolution, AnalyticCentre]:  # fmt: skip
-    """Return forces of fewer points that slide, until those are unique, where the others are pressed no more by that.
-
-    Sliding points that share their forces may be followed to where their choice grows without end, though others hold.
-    """
-    refused = np.zeros(problem.points, bool)
-    while (able := answer.indeterminate & ~refused).any():
-        least = int(np.argmin(np.where(able, answer.P[:, 0], np.inf)))
-        fewer = replace(problem, closed=problem.closed & (np.arange(problem.points) != least))
-        other, held = _balance(fewer)
-        if other.status or other.z[least, 0] < -VAGUE * other.rate:
-            refused[least] = True
-        else:
-            problem, answer, centre = fewer, other, held
-    return answer, centre
 
 
 def _with(

@@ -10,7 +10,7 @@ from sim.contact.contact_problem import ContactProblem, acceleration, impact
 from sim.contact.impact import Collision, jam, poisson, resolve
 from sim.contact.law import regions
 from sim.contact.solution import ContactStatus
-from sim.contact.solve import solve_contacts, worst_of_patches
+from sim.contact.solve import digging_in, solve_contacts, worst_of_patches
 from tests.contact.random_problems import Bodies, random_bodies
 from tests.contact.set_ups import G0, on_floor
 from tests.support.rotations import random_matrix
@@ -47,6 +47,23 @@ def test_in_space_a_jam_ends_the_digging_in() -> None:
         assert np.hypot(*hit.u[0, 1:]) < 1e-9
         stuck += 1
     assert stuck >= 10
+
+
+def test_points_that_drive_each_other_in_are_stopped_though_none_does_so_alone() -> None:
+    """Six points of three bodies: an approach of their own that is small enough is answered without a jam."""
+    body = random_bodies(1319, 6, 3, 10.0)
+    rows = body.W[::3]
+    push = body.inverse @ rows.T
+    v = body.v - push @ np.linalg.lstsq(rows @ push, rows @ body.v, rcond=1e-12)[0]
+    u = body.W @ v
+    u[::3] = 0.0
+    free = body.W @ np.random.default_rng([1319, 1]).normal(size=len(v))
+    asked = solve_contacts(acceleration(body.G, free, np.full(6, 1.2), u_t=u.reshape(-1, 3)[:, 1:], patch=body.patch))
+    assert asked.status == ContactStatus.PAINLEVE and not digging_in(asked.problem).any()
+    hit = jam(Collision(G=body.G, u=u, mu=np.full(6, 1.2), e=np.zeros(6), patch=body.patch), free)
+    assert hit.status == ContactStatus.SOLVED and hit.energy < -1e-2
+    assert hit.P[:, 0].max() > 0.1 * np.hypot(u[1::3], u[2::3]).max() / np.trace(body.G)
+    assert hit.u[:, 0].min() >= -1e-10 and (np.hypot(*hit.P[:, 1:].T) <= 1.2 * hit.P[:, 0] * (1 + 1e-9)).all()
 
 
 def test_the_first_to_relax_is_the_worst_of_each_patch() -> None:
