@@ -77,7 +77,7 @@ def test_steps_find_the_first_three_impacts() -> None:
     assert (off[1] / off[0] > 0.4).all()
     assert (off[1] / off[0] < 0.6).all()
     assert (off[2] / off[1] > 0.4).all()
-    assert (off[2] / off[1] < 0.6).all()
+    assert (off[2] / off[1] < 0.7).all()  # of the hands, after half a second on feet that roll: to 0.2 and 0.1 ms
 
 
 def three_dominoes() -> Scene:

@@ -195,7 +195,7 @@ def test_rates_before_and_without_impulses_are_those_of_the_wrenches() -> None:
     J = at.mechanism.link_jacobians()
     old = links.V.copy()
     new = at.v + at.rng.normal(size=len(at.v))
-    plain(kernels.state_targets)(at.tables, at.work, 1, new, H)
+    assert not plain(kernels.state_targets)(at.tables, at.work, 1, at.v, new, H)
     assert pytest.approx(J @ new, abs=1e-12) == links.V
     for k in (1, 2):
         a, b = contact.link[k]
@@ -229,8 +229,11 @@ END = -1  # rates hardly change any more
 class Pressing:
     """The rounds of one step: each finds presses that the change before reaches."""
 
-    def __init__(self, rounds: list[int], first: int = 2, status: int = Status.OK) -> None:
+    def __init__(
+        self, rounds: list[int], first: int = 2, status: int = Status.OK, rolls: bool = False, collides: bool = False
+    ) -> None:
         self.at, self.log, self.rounds, self.status = Whole(4, 9), [], list(rounds), status
+        self.rolls, self.collides = rolls, collides
         self.at.work.stepped.points, self.at.work.stepped.before = first, 6
         self.at.work.laws, self.at.work.last_contacts = "laws", "pressed"
         self.v, self.v_out = self.at.v.copy(), self.at.v + 0.5
@@ -254,10 +257,17 @@ class Pressing:
         def note(name):
             return lambda *given: self.log.append((name, *(x for x in given[1:] if isinstance(x, int | np.integer))))
 
+        def targets(tables, work, known, v_half, v_free, h):
+            assert v_half is self.v and v_free is self.v_out and h == H
+            self.log.append(("targets", known))
+            return self.rolls and known == 0
+
         return plain(
             kernels.step_contacts, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun,
             solve_contacts=solve_contacts,
-            contact_rows=note("rows"), state_targets=note("targets"), choose_friction=note("friction"),
+            contact_rows=note("rows"), state_targets=targets, choose_friction=note("friction"),
+            look_half_way=lambda tables, work, q, v, h: None, collides=lambda work, points: self.collides,
+            step_again=lambda system, q, v, h, v_out: self.log.append("again") or Status.OK,
             start_warm=note("warm"), respond_to_push=note("respond"),
         )("system", "q", self.v, H, self.v_out)  # fmt: skip
 
@@ -291,6 +301,16 @@ def test_a_step_that_reaches_nothing_new_is_solved_once() -> None:
     free = Pressing([END], first=0)
     before = free.v_out.copy()
     assert free.run() == Status.OK and free.log == [("look", 0.0)] and (free.v_out == before).all()
+
+
+def test_a_step_in_which_points_roll_is_solved_again_half_way_where_nothing_collides() -> None:
+    rolls = Pressing([1, END], rolls=True)
+    before = rolls.v_out.copy()
+    assert rolls.run() == Status.OK and rolls.log[-1] == "again" and rolls.log.count("again") == 1
+    assert (rolls.v_out == before).all()  # which that does
+    collides = Pressing([1, END], rolls=True, collides=True)
+    assert collides.run() == Status.OK and "again" not in collides.log
+    assert collides.v_out == pytest.approx(before + 3.0, rel=1e-14)
 
 
 def test_rounds_end_after_eight_and_where_there_is_no_room() -> None:

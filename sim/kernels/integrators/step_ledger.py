@@ -167,4 +167,4 @@ def taken_by_drags(forces, points, h, force_work, link_work):
     return taken
 
 
-__all__ = ["OWN", "SLIDES", "book_ends", "comes", "lost_in", "note_struck", "taken_at"]
+__all__ = ["OWN", "SLIDES", "book_ends", "comes", "lost_in", "note_struck", "rolls_on", "taken_at"]

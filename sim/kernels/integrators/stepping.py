@@ -25,7 +25,8 @@ from sim.kernels.elimination.articulated import outward
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.integrators.end_forces import acts_at_end, let_go, take_at_end
-from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, lost_in, note_struck
+from sim.kernels.integrators.half_way import look_half_way, shift_half_way, take_middle_again
+from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, comes, lost_in, note_struck, rolls_on
 from sim.kernels.jit import driver, entry, inlined, kernel, spliced
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
@@ -156,14 +157,16 @@ def change_rates(system, t, h, q, v, y_out):
 def step_contacts(system, q, v, h, v_out):
     """Add to v_out what all presses change; what is reached by that change only presses, too.  Returns a status."""
     tables, _, work, _ = unpack(system)
-    known, v_new = 0, work.moved
+    known, v_new, rolls = 0, work.moved, False
     for i in range(v.size):
         v_new[i] = v_out[i]
     for _ in range(ROUNDS):
         points = work.stepped.points[0]
         if points > known:
             contact_rows(system, known)
-            state_targets(tables, work, known, v_out, h)
+            if known == 0 and work.stepped.before[0] > 0:
+                look_half_way(tables, work, q, v, h)
+            rolls = state_targets(tables, work, known, v, v_out, h) or rolls
             choose_friction(work.laws, work.last_contacts, work.stepped.before[0], known, points, work.contacts)
             start_warm(tables, work, known, h)
             solve_contacts(system, points)
@@ -178,9 +181,43 @@ def step_contacts(system, q, v, h, v_out):
             return status
         if work.stepped.points[0] == known:
             break
+    if rolls and not collides(work, known):
+        return step_again(system, q, v, h, v_out)
     for i in range(v.size):
         v_out[i] = v_new[i]
     return Status.OK
+
+
+@driver
+def step_again(system, q, v, h, v_out):
+    """Bring v_out, rates without impulses, to those that points and inertia half way ask for.
+
+    Needs an answer, v_out with what impulses change.  Returns a status.
+    """
+    tables, _, work, _ = unpack(system)
+    points, v_end = work.stepped.points[0], work.stage[q.size : q.size + v.size]
+    for i in range(v.size):
+        v_end[i] = v_out[i] + work.freedoms.vdot[i]
+    status = take_middle_again(system, v, v_end, h, v_out)
+    if status != Status.OK:
+        return status
+    look_half_way(tables, work, q, v_end, h)
+    state_targets(tables, work, 0, v_end, v_out, h)
+    solve_contacts(system, points)
+    respond_to_push(system)
+    for i in range(v.size):
+        v_out[i] += work.freedoms.vdot[i]
+    return status
+
+
+@spliced
+def collides(work, points):
+    """Tell whether bodies come together in this step."""
+    found = False
+    for k in range(points):
+        if work.contact_P[k, 0] > 0.0 and comes(work.contacts, k):
+            found = found or not rolls_on(work.last_contacts, work.stepped.before[0], work.contacts, k)
+    return found
 
 
 @driver
@@ -219,12 +256,20 @@ def is_pressed(contact, points, s):
 
 
 @spliced
-def state_targets(tables, work, first, v_free, h):
-    """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of."""
+def state_targets(tables, work, first, v_half, v_free, h):
+    """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of.
+
+    v_half: rates with which bodies go half way.  Tells whether one rolls.
+    """
     points, contact = work.stepped.points[0], work.contacts
     for k in range(first, points):
         for r in range(3):
             contact.before[k, r] = rate_of(contact, k, r, work.links.V)
+    if first == 0:
+        velocities(tables.links, tables.freedoms, v_half, work.links, work.freedoms)
+        for k in range(points):
+            for r in range(3):
+                work.contact_p[k, r] = rate_of(contact, k, r, work.links.V)
     velocities(tables.links, tables.freedoms, v_free, work.links, work.freedoms)
     for k in range(first, points):
         for r in range(3):
@@ -233,8 +278,11 @@ def state_targets(tables, work, first, v_free, h):
             shift_unbounded(tables, work.ends, contact, work.contact_G, k, h)
         elif contact.soft[k] == 0.0:
             shift_open(contact, k, h)
+    rolls = first == 0 and shift_half_way(points, h, work.stepped.before[0], work.last_contacts, work)
+    for k in range(first, points):
         for r in range(3):
             contact.free[k, r] += contact.shift[k, r]
+    return rolls
 
 
 @kernel
