@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from sim.kernels.guards.allowances import allow_what_begins
-from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, SOFT, SOFT_SLIP, SOFT_STICK, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, START, WATCH
 from sim.kernels.watched import (
@@ -18,6 +18,7 @@ from sim.kernels.watched import (
     GUARD_FRICTION,
     GUARD_GAP,
     GUARD_HOLD,
+    GUARD_PART,
     GUARD_PROGRAM,
     GUARD_PULL,
     GUARD_SLIP,
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.structure import Structure
 
-ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
+# What ends a mode, beside a pull or a gap.
+ENDS = {
+    STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP, SOFT_STICK: GUARD_CONE, SOFT_SLIP: GUARD_SLIP,
+    SOFT: GUARD_SLIP,  # of none without friction
+}  # fmt: skip
 # How long [s] after a decision that finds a closed point beside its features at once, by roundoff, these are looked
 # for anew.
 SOON = 1e-9
@@ -124,7 +129,7 @@ def _arm_holds(flow: Watched, first: int) -> None:
 
 
 def _arm_contacts(flow: Watched, first: int) -> None:
-    """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
+    """Watch the gaps of all meetings; of closed points whether they pull or part, and slip or stop slipping."""
     guards, structure = flow.guards.table[first:], flow.structure
     kind, owner, armed = guards.kind, guards.owner, guards.armed
     armed[:], guards.direction[:] = ARMED, 1.0
@@ -132,7 +137,8 @@ def _arm_contacts(flow: Watched, first: int) -> None:
     kind[:m], owner[:m] = GUARD_GAP, np.arange(m)
     if touches:
         of_points = slice(m, m + 2 * len(touches))
-        owner[of_points], kind[of_points] = np.repeat(np.arange(len(touches)), 2), GUARD_PULL
+        owner[of_points] = np.repeat(np.arange(len(touches)), 2)
+        kind[of_points][::2] = [GUARD_PART if touch.mode < OPEN else GUARD_PULL for touch in touches]
         kind[of_points][1::2] = [ENDS[touch.mode] for touch in touches]
         armed[of_points][1::2] = structure.tables.touches.friction > 0.0
         flow.guards.forces[0] = 1

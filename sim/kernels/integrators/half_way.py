@@ -61,6 +61,7 @@ def shift_half_way(points, h, before, last_contacts, step_work):
         m = contact.meeting[k]
         if (
             m < 0
+            or contact.soft[k] > 0.0
             or contact.kept[k] >= 0
             or bounces(contact, k)
             or not STILL < turn_in_step(step_work.end_links.V, contact, k, h) < FAR

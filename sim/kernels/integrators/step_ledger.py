@@ -26,9 +26,8 @@ SLIDES = 1e-9  # of the largest friction: how near to it a point counts as slidi
 def lost_in(tables, points, h, contact, P, z):
     """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
 
-    z holds the shift, and what soft stops give way, too.  These keep what springs do.
+    z holds the shift, and what soft stops and points give way, too.  These keep what springs do.
     """
-    stops = tables.stops
     lost = 0.0
     for k in range(points):
         rate = z[k, 0] - contact.shift[k, 0] - contact.soft[k] * P[k, 0]
@@ -40,7 +39,7 @@ def lost_in(tables, points, h, contact, P, z):
             lost -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
         if contact.soft[k] > 0.0:
             old, new = min(contact.gap[k], 0.0), min(contact.gap[k] + h * rate, 0.0)
-            lost -= 0.5 * stops.stiffness[contact.key[k, 0]] * (new * new - old * old)
+            lost -= 0.5 * contact.stiffness[k] * (new * new - old * old)
     return lost
 
 

@@ -17,7 +17,7 @@ STILL, SLOW = 1e-6, 1e-3
 
 @kernel
 def choose_friction(laws, last_contacts, before, first, points, contact_out):
-    """Give presses from `first` on their coefficients; laws: (meetings, 4), in motion the first, at rest the last."""
+    """Give presses from `first` on their coefficients; laws: (meetings, 6), in motion the first, at rest the fourth."""
     for k in range(first, points):
         m = contact_out.meeting[k]
         if m >= 0 and laws[m, 3] > laws[m, 0]:

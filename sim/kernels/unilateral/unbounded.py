@@ -59,6 +59,7 @@ def free_of_bounds(contact_out, k, key):
     contact_out.key[k, 0], contact_out.key[k, 1], contact_out.kept[k] = key, 0, -1
     contact_out.low[k], contact_out.high[k], contact_out.friction[k] = -math.inf, math.inf, 0.0
     contact_out.restitution[k], contact_out.rest_speed[k], contact_out.rows[k] = 0.0, 0.0, 1
+    contact_out.stiffness[k], contact_out.of[k] = 0.0, 0
     contact_out.shift[k, 0] = contact_out.shift[k, 1] = contact_out.shift[k, 2] = 0.0
 
 
