@@ -195,7 +195,7 @@ def test_rates_before_and_without_impulses_are_those_of_the_wrenches() -> None:
     J = at.mechanism.link_jacobians()
     old = links.V.copy()
     new = at.v + at.rng.normal(size=len(at.v))
-    assert not plain(kernels.state_targets)(at.tables, at.work, 1, at.v, new, H)
+    assert not plain(kernels.state_targets)(at.tables, at.work, 1, False, at.v, new, H)
     assert pytest.approx(J @ new, abs=1e-12) == links.V
     for k in (1, 2):
         a, b = contact.link[k]
@@ -257,16 +257,17 @@ class Pressing:
         def note(name):
             return lambda *given: self.log.append((name, *(x for x in given[1:] if isinstance(x, int | np.integer))))
 
-        def targets(tables, work, known, v_half, v_free, h):
-            assert v_half is self.v and v_free is self.v_out and h == H
+        def targets(tables, work, known, half, v_half, v_free, h):
+            assert half == (self.rolls and known == 0) and v_half is self.v and v_free is self.v_out and h == H
             self.log.append(("targets", known))
-            return self.rolls and known == 0
+            return half
 
         return plain(
             kernels.step_contacts, unpack=self.at.unpack, goes_on=goes_on, add_overrun=add_overrun,
             solve_contacts=solve_contacts,
             contact_rows=note("rows"), state_targets=targets, choose_friction=note("friction"),
-            look_half_way=lambda tables, work, q, v, h: None, collides=lambda work, points: self.collides,
+            look_half_way=lambda tables, work, q, v, h: None, touches_on=lambda *given: self.rolls,
+            collides=lambda work, points: self.collides,
             step_again=lambda system, q, v, h, v_out: self.log.append("again") or Status.OK,
             start_warm=note("warm"), respond_to_push=note("respond"),
         )("system", "q", self.v, H, self.v_out)  # fmt: skip
@@ -465,7 +466,7 @@ class Flowing:
         tables.one = SimpleNamespace(nq=np.array([2]), nv=np.array([3]))
         tables.stops, tables.blocks, work.contact_z = "stops", "blocks", "z"
         work.one = SimpleNamespace(intact=np.array([SETTLED if settled else SETTLED + 1]))
-        work.stepped.points = points
+        work.stepped.points, work.end_freedoms, tables.freedoms = points, None, "freedoms"
         self.y, self.slope = self.at.rng.normal(size=7), self.at.rng.normal(size=7)
         self.out = np.full(7, 9.0)
 
@@ -511,6 +512,7 @@ class Flowing:
             collect_contacts=note("collect_contacts", lambda tables, w, h: w is work and h == H),
             lost_in=note("lost_in", lambda tables, k, h, contact, P, z: (k, h, z) == (points, H, "z")
                          and tables is self.at.tables and contact is work.contacts and P is work.contact_P, 0.125),
+            turns_at_most=lambda *given: 0.0, keep_middle=lambda v, v_end, freedoms: None,
             acts_at_end=lambda tables: False, let_go=note("let_go", lambda freedoms: freedoms is work.freedoms),
             note_struck=note("note_struck", lambda w, k: w is work and k == points),
             move_apart=note("move_apart", lambda system, k, h, q: k == points and h == H
@@ -520,7 +522,7 @@ class Flowing:
 
 
 ASKED = ["follow", "move", "forces", "factorise", "columns", "collect_contacts", "turn_on", "step_contacts", "lost_in",
-         "let_go", "note_struck", "move_on", "move_apart", "remember"]  # fmt: skip
+         "move_on", "let_go", "note_struck", "move_apart", "remember"]  # fmt: skip
 
 
 @pytest.mark.parametrize("settled", [False, True])

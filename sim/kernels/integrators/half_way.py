@@ -51,6 +51,20 @@ def look_half_way(tables, work, q, v, h):
 
 
 @kernel
+def touches_on(points, h, before, last_contacts, contact, V):
+    """Tell whether a point touches that did in the step before, of bodies that turn."""
+    first, found = 0, False
+    for k in range(points):
+        m = contact.meeting[k]
+        if m < 0 or contact.kept[k] >= 0 or not STILL < turn_in_step(V, contact, k, h) < FAR:
+            continue
+        while first < before and last_contacts.meeting[first] < m:
+            first += 1
+        found = found or goes_on_pressing(last_contacts, first, before, contact, k)
+    return found
+
+
+@kernel
 def shift_half_way(points, h, before, last_contacts, step_work):
     """Ask the law of rates half way at points that touched in the step before; tells whether one rolls.
 
@@ -159,4 +173,4 @@ def leave_centres(links, blocks, link_work, v, freedom_work):
                 freedom_work.vdot[i] += dot(three(freedom_work.axis, i), round_centre)
 
 
-__all__ = ["look_half_way", "shift_half_way", "take_middle_again"]
+__all__ = ["look_half_way", "shift_half_way", "take_middle_again", "touches_on"]

@@ -25,8 +25,9 @@ from sim.kernels.elimination.articulated import outward
 from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.integrators.end_forces import acts_at_end, let_go, take_at_end
-from sim.kernels.integrators.half_way import look_half_way, shift_half_way, take_middle_again
+from sim.kernels.integrators.half_way import look_half_way, shift_half_way, take_middle_again, touches_on
 from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, comes, lost_in, note_struck, rolls_on
+from sim.kernels.integrators.whirling import WHIRL, fly, turns_at_most
 from sim.kernels.jit import driver, entry, inlined, kernel, spliced
 from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
@@ -97,12 +98,13 @@ def step_pressed(system, t, h, y, slope, y_out):
         for i in range(nq, y.size):
             y_out[i] = y[i] + h * slope[i]
         status = change_rates(system, t, h, q, v, y_out)
+    if status == Status.OK:
+        status = go_through(system, tables, h, y_out[:nq], y_out[nq : nq + nv])
     let_go(work.freedoms)
     if status != Status.OK:
         return status
     points = work.stepped.points[0]
     note_struck(work, points)
-    move_on(tables.links, tables.blocks, h, y_out[nq : nq + nv], y_out[:nq])
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
@@ -125,6 +127,17 @@ def stand(system, tables, work, t, q, v):
 
 
 @spliced
+def go_through(system, tables, h, q_out, v_out):
+    """Go through the step at the rates v_out.  Returns a status."""
+    status, turn = Status.OK, turns_at_most(tables.links, tables.blocks, tables.freedoms, h, v_out)
+    if turn > WHIRL:
+        status = fly(system, turn, h, q_out, v_out)
+    else:
+        move_on(tables.links, tables.blocks, h, v_out, q_out)
+    return status
+
+
+@spliced
 def change_rates(system, t, h, q, v, y_out):
     """Bring the rates in y_out, v + h vdot, to those of the step, and its works to what was given and taken.
 
@@ -142,6 +155,7 @@ def change_rates(system, t, h, q, v, y_out):
     if status == Status.OK:
         status = turn_on(system, v, h, v_out)
     if status == Status.OK:
+        keep_middle(v, v_out, work.end_freedoms)
         status = step_contacts(system, q, v, h, v_out)
     if status != Status.OK:
         return status
@@ -164,9 +178,12 @@ def step_contacts(system, q, v, h, v_out):
         points = work.stepped.points[0]
         if points > known:
             contact_rows(system, known)
-            if known == 0 and work.stepped.before[0] > 0:
+            half = known == 0 and touches_on(
+                points, h, work.stepped.before[0], work.last_contacts, work.contacts, work.links.V
+            )
+            if half:
                 look_half_way(tables, work, q, v, h)
-            rolls = state_targets(tables, work, known, v, v_out, h) or rolls
+            rolls = state_targets(tables, work, known, half, v, v_out, h) or rolls
             choose_friction(work.laws, work.last_contacts, work.stepped.before[0], known, points, work.contacts)
             start_warm(tables, work, known, h)
             solve_contacts(system, points)
@@ -201,13 +218,21 @@ def step_again(system, q, v, h, v_out):
     status = take_middle_again(system, v, v_end, h, v_out)
     if status != Status.OK:
         return status
+    keep_middle(v, v_end, work.end_freedoms)
     look_half_way(tables, work, q, v_end, h)
-    state_targets(tables, work, 0, v_end, v_out, h)
+    state_targets(tables, work, 0, True, v_end, v_out, h)
     solve_contacts(system, points)
     respond_to_push(system)
     for i in range(v.size):
         v_out[i] += work.freedoms.vdot[i]
     return status
+
+
+@kernel
+def keep_middle(v, v_end, freedom_work):
+    """Keep the rates that inertia was taken at."""
+    for i in range(v.size):
+        freedom_work.vdot[i] = 0.5 * (v[i] + v_end[i])
 
 
 @spliced
@@ -256,16 +281,16 @@ def is_pressed(contact, points, s):
 
 
 @spliced
-def state_targets(tables, work, first, v_half, v_free, h):
+def state_targets(tables, work, first, half, v_half, v_free, h):
     """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of.
 
-    v_half: rates with which bodies go half way.  Tells whether one rolls.
+    half: whether bodies stand half way; v_half: rates with which they went.  Tells whether one rolls.
     """
     points, contact = work.stepped.points[0], work.contacts
     for k in range(first, points):
         for r in range(3):
             contact.before[k, r] = rate_of(contact, k, r, work.links.V)
-    if first == 0:
+    if half:
         velocities(tables.links, tables.freedoms, v_half, work.links, work.freedoms)
         for k in range(points):
             for r in range(3):
@@ -278,7 +303,7 @@ def state_targets(tables, work, first, v_half, v_free, h):
             shift_unbounded(tables, work.ends, contact, work.contact_G, k, h)
         elif contact.soft[k] == 0.0:
             shift_open(contact, k, h)
-    rolls = first == 0 and shift_half_way(points, h, work.stepped.before[0], work.last_contacts, work)
+    rolls = half and shift_half_way(points, h, work.stepped.before[0], work.last_contacts, work)
     for k in range(first, points):
         for r in range(3):
             contact.free[k, r] += contact.shift[k, r]
