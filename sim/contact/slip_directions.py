@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ from sim.mechanism.touch import Touch
 
 FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
 NOWHERE = (0.0, 0.0, 0.0)
+SOFTLY_STILL = 2e-5  # m/s: slip of a soft point that forces may stop or turn at once, where it does not go on
 SHORT = 1e-6  # part of a direction below which it is none
 
 
@@ -50,8 +52,9 @@ class SlipDirections:
 
         Where it is slow, its friction is not quite along its slip, and is to stay as it was.
         """
-        on = key in self.softly and float(u_W @ self.started[key]) > STILL
-        return self.softly[key] if on else None
+        if key not in self.softly or not float(np.linalg.norm(u_W)) > STILL:
+            return None
+        return self.softly[key] if float(u_W @ self.started[key]) > 0.0 else None
 
     def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
         """Return the directions (k, 2) in which points slid; zero of others."""
@@ -87,14 +90,17 @@ def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
     return out
 
 
-def slide_on_softly(kinetics: Kinetics, law: Sequence[Point], u: np.ndarray, directions: SlipDirections) -> None:
-    """Let rates u (k, 3) of soft points that slid, and go on, have the directions of their friction."""
-    points, first = kinetics.mechanism.work.points, len(kinetics.points)
+def slide_on_softly(kinetics: Kinetics, law: list[Point], u: np.ndarray, directions: SlipDirections) -> None:
+    """Let rates u (k, 3) of soft points that slid, and go on, have the directions of their friction; law notes it."""
+    points, first, at = kinetics.mechanism.work.points, len(kinetics.points), first_soft(law)
     for k, one in enumerate(soft_of(law)):
-        t1, t2, row = points.t1[first + k], points.t2[first + k], u[first_soft(law) + k]
+        t1, t2, row = points.t1[first + k], points.t2[first + k], u[at + k]
         way = directions.soft_go_on(one.key, row[1] * t1 + row[2] * t2)
+        law[at + k] = replace(one, start_W=None if way is None else tuple(directions.started[one.key].tolist()))
         if way is not None:
             row[1:] = float(way @ t1), float(way @ t2)
+        elif math.hypot(row[1], row[2]) <= SOFTLY_STILL:
+            row[1:] = 0.0
 
 
 def movable(G: np.ndarray, bound: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ coefficient times that force.  So it gives no impulse, and takes no part in coll
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ class SoftPoint:
     way_W : direction in which it slides, or starts to
     force : N, of friction along t1 and t2
     rests : it has its coefficient at rest
+    start_W : direction in which it began to slide, of one that goes on; or None
     """
 
     touch: Touch
@@ -44,6 +45,7 @@ class SoftPoint:
     way_W: tuple[float, float, float] = (0.0, 0.0, 0.0)
     force: tuple[float, float] = (0.0, 0.0)
     rests: bool = False
+    start_W: tuple[float, float, float] | None = None
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -112,11 +114,11 @@ def giving(
 
 def softly(
     soft: Sequence[SoftPoint], answer: ContactSolution, first: int, leaving: frozenset[Any],
-    axes: tuple[np.ndarray, np.ndarray], started: Mapping[tuple[int, int, int], np.ndarray],
+    axes: tuple[np.ndarray, np.ndarray],
 ) -> list[SoftPoint]:  # fmt: skip
     """Return soft points in the modes of an answer, whose points they are from `first` on.
 
-    axes : (soft, 3) each, tangents; started : directions of points that slid, which go on from there
+    axes : (soft, 3) each, tangents
     leaving : those that friction could not hold any longer: they begin to slide, where it gives all that it can
     """
     out = []
@@ -127,9 +129,7 @@ def softly(
         size = float(np.hypot(*force))
         if sticks and one.key in leaving and size > 0.0 and (size >= AT_BOUND * most or bool(answer.chosen[k])):
             sticks, way = False, -force / size
-        way_W, start = way[0] * t1 + way[1] * t2, started.get(one.key)
-        if start is not None and answer.given[k] and float(way_W @ start) > 0.0:
-            way_W = start
+        way_W = way[0] * t1 + way[1] * t2 if one.start_W is None else np.array(one.start_W)
         out.append(replace(
             one, mode=STICK if sticks else SLIP, force=(float(force[0]), float(force[1])),
             way_W=(0.0, 0.0, 0.0) if sticks else tuple(way_W.tolist()),

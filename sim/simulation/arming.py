@@ -44,6 +44,9 @@ ENDS = {
 # How long [s] after a decision that finds a closed point beside its features at once, by roundoff, these are looked
 # for anew.
 SOON = 1e-9
+# m/s: soft points that slide at less than SLOW when they are decided on do so until they go back at BACK.  Smaller:
+# bodies that come to rest on several of them are decided on time and again.  Larger: friction pushes what goes back.
+SLOW, BACK = 1e-4, 1e-5
 
 
 class Watched(Protocol):
@@ -162,4 +165,13 @@ def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
     if contacts.idle_stops:
         idle[[k for k, place in enumerate(flow.stops, start=len(flow.conditions)) if place in contacts.idle_stops]] = 1
     astray = allow_what_begins(guards, flow.model.stops, values, bound, idle, flow.largest_force())
+    _allow_slow(flow, values)
     flow.look_again = flow.t + SOON if astray else math.inf
+
+
+def _allow_slow(flow: Watched, values: np.ndarray) -> None:
+    """Let soft points that hardly slide go back a little before that ends: others lead them to and fro."""
+    guards, touches = flow.guards.table, flow.structure.touches
+    for g in np.flatnonzero(guards.kind == GUARD_SLIP):
+        if touches[guards.owner[g]].mode == SOFT_SLIP and values[g] > -SLOW:
+            guards.allowed[g] = max(float(guards.allowed[g]), BACK)

@@ -23,6 +23,7 @@ from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
 from sim.contact.slip_directions import (
     NOWHERE,
+    SOFTLY_STILL,
     along,
     let_slip_slowly,
     movable,
@@ -74,6 +75,7 @@ LEADS = 0.1  # of the accelerations: what the friction of a point at least answe
 GREAT = 1e8  # what a sliding point answers that is driven in, but for roundoff, by its friction
 FIRMER = 1.0 + 1e-7  # factor of friction with which such a point is driven in
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
+BEARABLE_SOFTLY = 1e-4  # the same with soft points, of which modes alone are taken from the answer
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
@@ -441,7 +443,7 @@ class ContactModes:
         stops = against(bounded[: n - k], nearest[k:], mode[k:])
         soft = soft_of(law)
         axes = points.t1[k : k + len(soft)], points.t2[k : k + len(soft)]
-        given = softly(soft, answer, n, leaving, axes, self.state.slip_directions.started)
+        given = softly(soft, answer, n, leaving, axes)
         return [*touches, *stops, *given, *frictions(bounded[n - k :], answer, leaving)]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
@@ -494,7 +496,9 @@ class ContactModes:
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
-        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
+        slow = np.array([SOFTLY_STILL if isinstance(one, SoftPoint) else STILL for one in law])
+        begins &= np.array([not isinstance(one, SoftPoint) or one.start_W is None for one in law], bool)
+        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= slow)))
         which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
         if creep:
@@ -577,7 +581,9 @@ class ContactModes:
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
-        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
+        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > (
+            BEARABLE_SOFTLY if soft_of(law) else BEARABLE
+        ):
             names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
             out.failure = (
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "

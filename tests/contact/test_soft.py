@@ -160,16 +160,16 @@ def test_a_box_on_a_slope_is_held_up_to_the_angle_of_friction(friction: str, hol
     else:
         slope = math.atan(0.5)
         assert fast == pytest.approx(G0 * (math.sin(slope) - 0.4 * math.cos(slope)), rel=2e-2)
-    assert run.balance() < 1e-8
+    assert run.balance() < 1e-7
 
 
 TUMBLES = "{position: [0, 0, 0.5], rpy: [20 deg, 35 deg, 0], velocity: [1, 0.4, -1], angular_velocity: [3, -2, 1]}"
 
 
 def test_a_box_that_tumbles_onto_soft_ground_keeps_its_books_and_comes_to_rest():
-    run = box(TUMBLES).to(3.0)
+    run = box(TUMBLES).to(2.0)
     assert run.balance() < 1e-7
-    assert run.simulator.energy["kinetic"] < 1e-3
+    assert run.simulator.energy["kinetic"] < 1e-5
     assert run.forces()["ground and box"][2] == pytest.approx(MASS * G0, rel=0.05)
     took = [row["energy/dissipated"] for row in run.told.rows_]
     assert np.all(np.diff(took) > -1e-12)

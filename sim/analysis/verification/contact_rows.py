@@ -19,6 +19,7 @@ FORCE, GAP, SPEED = 1e-9, 1e-8, 1e-8
 SOFT = 1e-6
 # m/s: how far beyond a stop, at most, a slide is found to end.
 BEYOND = 1e-7
+SOFT_BEYOND = 2e-5  # the same of soft points
 # m/s: friction of a point that begins to slide turns until it is as fast (see mathematics, Contacts).
 TURNS = 1.1e-4
 # Of time steps: what solving leaves of their laws, as share of the largest force; of the direction of friction.
@@ -101,6 +102,7 @@ class _Points:
         depth = -touching.depth.sum(axis=1)  # points are amid the two surfaces
         self.by_depth = stiffness * depth * np.maximum(1.0 - dissipation * self.u_n, 0.0)
         self.off_depth = np.where(stiffness > 0.0, np.abs(self.f_n - self.by_depth), 0.0) / self.size
+        self.backward = np.where(self.gives_way, SOFT_BEYOND, BEYOND)
         self.power = self.power - stiffness * depth * self.u_n  # what springs back is no power that is given
         self.gap = np.where(self.gives_way, 0.0, np.max(np.abs(touching.depth), axis=1))
 
@@ -151,7 +153,7 @@ def _of_forces(points: _Points) -> list[_Law]:
                        f"{p.cone[i]:.6g} N"),
         _Law(p.off_depth, np.where(p.stepped, p.stiffness * (LEFT + moved) / p.size + ALONG, SOFT),
              lambda i: f"it presses with {p.f_n[i]:.6g} N where its depth gives {p.by_depth[i]:.6g} N"),
-        _Law(np.where(p.stepped, 0.0, (p.power - BEYOND * p.friction) / (p.size * np.maximum(p.speed, 1.0))), FORCE,
+        _Law(np.where(p.stepped, 0.0, (p.power - p.backward * p.friction) / (p.size * np.maximum(p.speed, 1.0))), FORCE,
              lambda i: f"it gives {p.power[i]:.3g} W to the bodies; contacts only take energy"),
     ]  # fmt: skip
 
