@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim.contact.soft_points import SoftPoint
 from sim.contact.stops import Bounded, rows_of
 from sim.kernels.orthogonal import Factors
 from sim.kernels.shapes import STICK
@@ -23,10 +24,10 @@ class Kinetics:
     G : (3k, 3k) W M^-1 W^T in the order (normal, two tangents) of each point, joints eliminated; contacts come first
     W : (3k, nv)
     points : rows of the structure's touches
-    bounded : freedoms that the structure holds, of which that is asked as of points of contact
+    bounded : freedoms that the structure holds, and soft points, of which that is asked as of points of contact
     """
 
-    def __init__(self, mechanism: Mechanism, bounded: Sequence[Bounded] = ()):
+    def __init__(self, mechanism: Mechanism, bounded: Sequence[Bounded | SoftPoint] = ()):
         self.mechanism, J = mechanism, rows_of_all(mechanism)
         kinds = _kinds_of(mechanism)
         self.points, self.rows, self._held_rows = kinds.points, kinds.rows, kinds.held

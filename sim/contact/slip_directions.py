@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,14 +12,16 @@ import numpy as np
 from sim.contact.analytic_centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
+from sim.contact.soft_points import first_soft, soft_of
 from sim.contact.stops import Point
-from sim.kernels.rows.touches import TURNED
-from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
+from sim.kernels.rows.touches import STILL, TURNED
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, SOFT_SLIP, STICK
 from sim.kernels.unilateral.stating import slide_on
 from sim.mechanism.touch import Touch
 
 FREELY = 1e-4  # share of its mobility that a point must have left across its way, or others lead it
 NOWHERE = (0.0, 0.0, 0.0)
+SOFTLY_STILL = 2e-5  # m/s: slip of a soft point that forces may stop or turn at once, where it does not go on
 SHORT = 1e-6  # part of a direction below which it is none
 
 
@@ -28,18 +31,30 @@ class SlipDirections:
 
     started : directions of sliding at the last step's start; of points that creep, that of their friction
     creeping : points that crept
+    softly : of soft points that slid, against which their friction acted
     """
 
     started: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
     slipping_slowly: set[tuple[int, int, int]] = field(default_factory=set)
+    softly: dict[tuple[int, int, int], np.ndarray] = field(default_factory=dict)
 
     def note(self, touches: Sequence[Touch], points: Any) -> None:
         """Note how the closed points of a structure slide, as last observed."""
-        slide = [(k, touch) for k, touch in enumerate(touches) if touch.mode >= SLIP]
+        slide = [(k, touch) for k, touch in enumerate(touches) if touch.mode >= SLIP or touch.mode == SOFT_SLIP]
+        self.softly = {touch.key: points.slip[k].copy() for k, touch in slide if touch.mode == SOFT_SLIP}
         self.slipping_slowly = {touch.key for _, touch in slide if touch.mode == SLOW_SLIP}
         self.started = {
             touch.key: (points.slip if touch.mode == SLOW_SLIP else points.start)[k].copy() for k, touch in slide
         }
+
+    def soft_go_on(self, key: tuple[int, int, int], u_W: np.ndarray) -> np.ndarray | None:
+        """Return against which direction friction of a soft point acts that slid and goes on, at a velocity; or None.
+
+        Where it is slow, its friction is not quite along its slip, and is to stay as it was.
+        """
+        if key not in self.softly or not float(np.linalg.norm(u_W)) > STILL:
+            return None
+        return self.softly[key] if float(u_W @ self.started[key]) > 0.0 else None
 
     def starts(self, kinetics: Kinetics, law: Sequence[Point]) -> np.ndarray:
         """Return the directions (k, 2) in which points slid; zero of others."""
@@ -73,6 +88,19 @@ def along(kinetics: Kinetics, ways_W: Sequence[Sequence[float]]) -> np.ndarray:
         out[:closed, 0] = np.einsum("ki,ki->k", way_W, points.t1[which])
         out[:closed, 1] = np.einsum("ki,ki->k", way_W, points.t2[which])
     return out
+
+
+def slide_on_softly(kinetics: Kinetics, law: list[Point], u: np.ndarray, directions: SlipDirections) -> None:
+    """Let rates u (k, 3) of soft points that slid, and go on, have the directions of their friction; law notes it."""
+    points, first, at = kinetics.mechanism.work.points, len(kinetics.points), first_soft(law)
+    for k, one in enumerate(soft_of(law)):
+        t1, t2, row = points.t1[first + k], points.t2[first + k], u[at + k]
+        way = directions.soft_go_on(one.key, row[1] * t1 + row[2] * t2)
+        law[at + k] = replace(one, start_W=None if way is None else tuple(directions.started[one.key].tolist()))
+        if way is not None:
+            row[1:] = float(way @ t1), float(way @ t2)
+        elif math.hypot(row[1], row[2]) <= SOFTLY_STILL:
+            row[1:] = 0.0
 
 
 def movable(G: np.ndarray, which: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -140,4 +168,12 @@ def _own_parts(G: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     return out
 
 
-__all__ = ["SlipDirections", "along", "let_slip_slowly", "movable", "rows_across", "straighten_slow_slip"]
+__all__ = [
+    "SlipDirections",
+    "along",
+    "let_slip_slowly",
+    "movable",
+    "rows_across",
+    "slide_on_softly",
+    "straighten_slow_slip",
+]

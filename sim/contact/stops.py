@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sim.contact.soft_points import AT_BOUND, SoftPoint
 from sim.contact.solution import ContactSolution
 from sim.kernels.shapes import OPEN, SLIP, STICK
 from sim.mechanism.active_bound import ActiveBound, key_of
@@ -20,8 +21,6 @@ from sim.mechanism.joint_motion import ball_value
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.touch import Touch
-
-AT_BOUND = 1.0 - 1e-8  # share of the most that friction gives, from which on it can give no more
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,11 @@ class Bounded:
         return (self.force, self.beside)[: len(self.columns)]
 
     @property
+    def resistance_at_rest(self) -> float:
+        """The same at rest [N]."""
+        return self.resistance
+
+    @property
     def key(self) -> tuple[int, int, int]:
         """Which one it is: the same at all times."""
         return key_of(self.column, self.side)
@@ -91,7 +95,7 @@ class Bounded:
         return f"{name} {words[mode != STICK]}"
 
 
-Point = Touch | Bounded
+Point = Touch | Bounded | SoftPoint
 
 
 def _name(model: Model, column: int) -> str:
@@ -171,12 +175,21 @@ def everywhere(mechanism: Mechanism, bounded: Sequence[Bounded]) -> tuple[Active
     return tuple(ActiveBound(c, _value(mechanism, c), -np.inf, np.inf) for c in columns)
 
 
-def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded]) -> np.ndarray:
-    """Return (3 bounded, rows): rows n, t1, t2 of these points from those of the structure, which holds all of them."""
-    rows = mechanism.structure.tables.rows
+def rows_of(mechanism: Mechanism, bounded: Sequence[Bounded | SoftPoint]) -> np.ndarray:
+    """Return (3 bounded, rows): rows n, t1, t2 of these points from those of the structure, which holds all of them.
+
+    Nothing of a soft point is asked across its surface, where its force is known.
+    """
+    rows, touches = mechanism.structure.tables.rows, mechanism.structure.touches
     out = np.zeros((3 * len(bounded), len(rows)))
     of_column = {int(rows.column[r]): r for r in np.flatnonzero(rows.low < rows.high)}
+    blocks, own = mechanism.structure.tables.blocks, mechanism.structure.tables.touches.block.tolist()
+    of_touch = {touch.key: block for touch, block in zip(touches, own, strict=True)}
     for k, one in enumerate(bounded):
+        if isinstance(one, SoftPoint):
+            first = int(blocks.row[of_touch[one.key]])
+            out[3 * k + 1, first] = out[3 * k + 2, first + 1] = 1.0
+            continue
         for i, column in enumerate(one.columns, start=0 if one.side else 1):
             out[3 * k + i, of_column[column]] = -one.side if one.side else 1.0
     return out

@@ -43,7 +43,7 @@ from sim.kernels.rows.constraints import (
     solve_rows,
 )
 from sim.kernels.status import Status
-from sim.kernels.system import PLACE, ROWS, ask, unpack
+from sim.kernels.system import GIVE, PLACE, ROWS, ask, unpack
 
 # Share of every acting row with which inverse iteration begins anew, so that no direction is missed; its turns, and how
 # many it takes where nothing is known yet.  Fewer of these: a value that still falls to what it is looks as if a
@@ -237,6 +237,8 @@ def apply_forces(system, t, q, v):
             point_forces(system, t)
         if control.acts[1]:
             body_wrenches(links, control.wrench, control.arms, work.links, work.one)
+    if tables.one.soft[0]:
+        ask(work.answers, GIVE, system, t, work.moved, work.moved)
 
 
 @driver

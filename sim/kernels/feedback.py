@@ -17,7 +17,7 @@ from sim.kernels.lu import factorise_lu, solve_lu
 from sim.kernels.observe import energies, find_forces
 from sim.kernels.programs import run_program
 from sim.kernels.status import Status
-from sim.kernels.system import unpack, vector
+from sim.kernels.system import STORE, ask, unpack, vector
 
 # Of the largest value: what may be left.  Corrections: one takes roundoff away; more are needed only where points
 # creep, whose friction turns with what acts.
@@ -73,6 +73,8 @@ def formulas(system, t, q, v, values_out):
         tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
+    if tables.one.soft[0]:
+        ask(work.answers, STORE, system, t, q, v)
     for i in range(values_out.size):
         values_out[i] = run_program(tables, work, tables.late[i], t)
     return status

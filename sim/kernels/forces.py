@@ -12,7 +12,7 @@ from sim.kernels.callback import call_law
 from sim.kernels.jit import inlined, kernel, python_kernel, spliced
 from sim.kernels.programs import acting_value
 from sim.kernels.rows.constraints import direction, geared, pushes
-from sim.kernels.rows.touches import STILL, going_on
+from sim.kernels.rows.touches import CLEAR, STILL, going_on
 from sim.kernels.spatial import relative_rotation, rotation_vector, swing_of, swinging, twist_of, twisting
 from sim.kernels.tables import ANGLE, SWING
 
@@ -173,7 +173,7 @@ def friction_torques(columns, friction, rate, friction_out, torque_out, one_work
     for c in range(friction.size):
         most = math.hypot(friction[c], friction[c + 1]) if columns.both[c] else 0.0
         if most > 0.0:
-            way = going_on((rate[c], rate[c + 1], 0.0), (-friction[c] / most, -friction[c + 1] / most, 0.0))
+            way = going_on((rate[c], rate[c + 1], 0.0), (-friction[c] / most, -friction[c + 1] / most, 0.0), CLEAR)
             friction_out[c], friction_out[c + 1] = -most * way[0], -most * way[1]
     for c in range(friction.size):
         torque_out[c] += friction_out[c]

@@ -24,7 +24,7 @@ from sim.kernels.programs import run_program
 from sim.kernels.spatial import multiply, quaternion_of
 from sim.kernels.spinning import inertia_of, product
 from sim.kernels.status import Status
-from sim.kernels.system import GAPS, GLANCE, LOOK, POINT_FORCES, PUSH, SAMPLE, TELL, WATCH, ask, unpack, vector
+from sim.kernels.system import GAPS, GLANCE, LOOK, POINT_FORCES, PUSH, SAMPLE, STORE, TELL, WATCH, ask, unpack, vector
 from sim.kernels.tables import ANGLE, ANGLE_ROW, SWING_ROW
 from sim.kernels.vectors import cross, dot, inward_axes, outward_axes, plus, three
 from sim.kernels.watched import DISARMED, GUARD_FRICTION, GUARD_HOLD, GUARD_PROGRAM, GUARD_STOP, WAITING_TO_LEAVE
@@ -436,6 +436,8 @@ def observation(question, system, t, a, b):
         tables.links, tables.columns, tables.stops, tables.forces, tables.points, tables.one.gravity_W,
         work.coordinate, work.rate, work.links, work.one,
     )  # fmt: skip
+    if tables.one.soft[0]:
+        ask(work.answers, STORE, system, t, y, y)
     count = 0
     if question == SAMPLE or (question != GLANCE and guards.forces[0]):
         status, count = observe(system, tables, work, t, q, v, int(question != LOOK))

@@ -124,7 +124,8 @@ CONTACT_CONSTRAINT = np.dtype(
         # What every look at the law reads stands together.
         ("rows", "i8"), ("count", "i8"),  # 3, without friction 1; freedoms between the two links and the world
         ("friction", "f8"), ("low", "f8"), ("high", "f8"),  # N s or N m s: between which the normal impulse is
-        ("soft", "f8"),  # 1/kg or 1/(kg m^2): rate by which a soft stop gives way to an impulse of 1
+        # 1/kg or 1/(kg m^2): rate by which a soft stop or point gives way to an impulse of 1; N/m or N m/rad, its own
+        ("soft", "f8"), ("stiffness", "f8"),
         ("free", "f8", (3,)),  # m/s: rates without impulses, with the shift
         ("restitution", "f8"), ("rest_speed", "f8"),
         ("gap", "f8"),  # m or rad, at the start of the step; negative: they overlap
@@ -138,6 +139,9 @@ CONTACT_CONSTRAINT = np.dtype(
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
         ("struck", "i8"),  # 1: bodies came together there with speed
         ("grips", "i8"),  # 1: it pressed and did not move along the surface when the step ended
+        # Friction against turning: one more than the press of the same point whose normal impulse bounds it, else 0; 1:
+        # spinning about the normal, bound by friction of that press, 0: rolling across it
+        ("of", "i8"), ("spins", "i8"),
     ],
     align=True,
 )  # fmt: skip
@@ -148,6 +152,7 @@ TOLD = np.dtype(
         ("meeting", "i8"), ("key", "i8", (2,)), ("side", "i8"),  # as PRESS; the link that n points to
         ("slides", "i8"),  # 1: friction is all that its law allows
         ("t", "f8"), ("p", "f8", (3,)), ("n", "f8", (3,)), ("force", "f8", (3,)),  # s: of the row; m, -, N; world
+        ("moment", "f8", (3,)),  # N m, of friction against turning
     ],
     align=True,
 )  # fmt: skip
@@ -317,7 +322,9 @@ class Work(NamedTuple):
     # Of the classical method where rows bind rates only, and empty without it.
     own: Annotated[Any, "f8", 2]  # (5, nq + nv + 2) the state at the start, slopes there and of stages; in own axes
     # Of time stepping, and empty without it; room: presses of a step, m = nv.
-    laws: Annotated[Any, "f8", 2]  # (meetings, 4) friction, restitution, rest speed, friction at rest
+    # (meetings, 8) friction, restitution, rest speed, friction at rest; stiffness and dissipation, or zero; m: radii of
+    # friction against spinning and rolling
+    laws: Annotated[Any, "f8", 2]
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step

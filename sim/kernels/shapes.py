@@ -56,12 +56,15 @@ TOUCH = np.dtype(
         ("n", "f8", (3,)),  # the normal from a to b in K of a, as it was last: where iteration starts, and its sign
         ("meeting", "i8"),  # of which pair of shapes
         ("mode", "i8"), ("block", "i8"),  # STICK: three rows; SLIP: the normal row, friction; CREEP: and that across
+        ("stiffness", "f8"), ("dissipation", "f8"),  # N/m, s/m: of a soft point, else zero
         ("friction", "f8"),
         ("slip_W", "f8", (3,)),  # direction in which it slid when it was last decided on, or starts to slide
     ],
     align=True,
 )  # fmt: skip
-OPEN, STICK, SLIP, SLOW_SLIP = 0, 1, 2, 3  # the two last slide
+# The two last slide.  A soft point has no normal row, as its force follows its depth: SOFT has none at all,
+# SOFT_STICK the two along the surface, SOFT_SLIP friction.
+SOFT, SOFT_STICK, SOFT_SLIP, OPEN, STICK, SLIP, SLOW_SLIP = range(-3, 4)
 
 # Two shapes that may touch, the rule that they follow, and the link of the body that it names first.
 MEETING = np.dtype([("a", "i8"), ("b", "i8"), ("rule", "i8"), ("named", "i8")], align=True)

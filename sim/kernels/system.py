@@ -53,12 +53,14 @@ from sim.kernels.watched import Guards
     RUB,  # multipliers and vdot where points slide, friction following their forces
     GO_ON,  # the next step begins here
     POINT_FORCES,  # forces of points from those of rows
+    GIVE,  # what soft points give to the links, and what they dissipate
+    STORE,  # what soft points hold, beside other potential energy
     GAPS,  # values of the guards of contacts into b
     CLEAR_GAPS,  # CLEARANCE of gaps; see `sim.kernels.guards.clearance`
     LOOK,  # WATCH of those values that are not-a-number
     GLANCE,  # the same without forces
-) = range(26)
-QUESTIONS = 26
+) = range(28)
+QUESTIONS = 28
 
 WHOLES = (Tables, Control, Work, Guards)
 
@@ -66,7 +68,7 @@ WHOLES = (Tables, Control, Work, Guards)
 class System(NamedTuple):
     """What an integrator is handed of a mechanism."""
 
-    answers: Any  # (26,) i8: address of the function that answers each question
+    answers: Any  # (28,) i8: address of the function that answers each question
     places: Any  # i8: address and sizes of every array
     reply: Any  # (1,) REPLY: what goes with a question beside the arrays, and with its answer
 

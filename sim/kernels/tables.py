@@ -206,7 +206,8 @@ ONE = np.dtype(
         ("along", "i8"),  # 1: loops are eliminated along the tree; 0: all at once
         ("driven", "i8"),  # 1 when some row is that of a driven freedom, or of a gear
         ("reads", "i8"),  # 1 when residuals of rows read coordinates: of these, and of what has a pitch
-        ("sliding", "i8"),  # points of contact that slide
+        ("sliding", "i8"),  # points of contact that slide, but soft ones
+        ("soft", "i8"),  # 1 when two shapes may meet softly
         ("lends", "i8"),  # 1 when some freedom is lent inertia
     ],
     align=True,

@@ -20,9 +20,9 @@ GUARD = np.dtype(
 )
 
 # A condition; a stop's depth; of a freedom that rubs its rate, of one that is held its torque; of two shapes their gap;
-# of a point of contact its pull, grip or slip.
+# of a point of contact its pull, grip or slip; of a soft one its gap.
 GUARD_PROGRAM, GUARD_STOP, GUARD_FRICTION, GUARD_HOLD = range(4)
-GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_SLOW_SLIP = range(4, 9)
+GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_PART = range(4, 10)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # What is known of a guard within a span of time: its ends tell all; not yet; nothing, as it reads forces; it stays
 # below zero, so that its value need not be known.

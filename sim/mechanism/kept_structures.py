@@ -28,6 +28,7 @@ from sim.mechanism.structure import Structure, build, share_forces
 from sim.mechanism.touch import Touch
 from sim.mechanism.workspace import extent, in_one_piece, make_work
 
+LAID_OUT = ("meeting", "mode", "block", "friction", "stiffness", "dissipation")  # of points, beside their features
 MOST = 48  # structures that are kept; the one that was asked for longest ago goes
 
 
@@ -140,7 +141,7 @@ def _write(structure: Structure) -> None:
     tables, touches, bounds = structure.tables, structure.touches, structure.bounds
     if touches:
         closed = _writable(tables.touches)
-        laid_out = {name: closed[name].copy() for name in ("meeting", "mode", "block", "friction")}
+        laid_out = {name: closed[name].copy() for name in LAID_OUT}
         closed[:] = [touch.features for touch in touches]
         for name, column in laid_out.items():
             closed[name] = column

@@ -14,7 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.shapes import CYLINDER, MEETING, OPEN, SHAPE, SLIP, SLOW_SLIP, SPHERE, STICK, TOUCH
+from sim.kernels.shapes import (
+    CYLINDER,
+    MEETING,
+    OPEN,
+    SHAPE,
+    SLIP,
+    SLOW_SLIP,
+    SOFT,
+    SOFT_STICK,
+    SPHERE,
+    STICK,
+    TOUCH,
+)
 from sim.kernels.tables import (
     ANGLE_ROW,
     AXLE_ROW,
@@ -192,6 +204,7 @@ def build(
     )  # fmt: skip
     one.driven[0] = int(geared or bool(np.any(rows.motion >= 0)))  # both read coordinates
     one.sliding[0] = int(np.count_nonzero(closed.mode >= SLIP))
+    one.soft[0] = int(any(model.scene.contacts[rule].soft is not None for rule in meetings.values()))
     one.lends[0] = int(np.any(freedoms.lent))
     one.reads[0] = one.driven[0] or int(np.any(rows.pitch))
     one.nq[0], one.nv[0] = count_coordinates(links), len(freedoms)
@@ -352,11 +365,20 @@ def _touches(model: Model, touches: Sequence[Touch], meetings: Iterable[int]) ->
         out[:] = [touch.features for touch in touches]
         out.meeting[:], out.mode[:] = [place[touch.pair] for touch in touches], [touch.mode for touch in touches]
         out.slip_W[:], out.block[:] = [touch.slip_W for touch in touches], -1
-        out.friction[:] = [
-            (model.friction_at_rest if touch.mode == STICK else model.friction)(touch.pair, touch.rule)
-            for touch in touches
-        ]
+        out.friction[:] = [_friction(model, touch) for touch in touches]
+        for k, touch in enumerate(touches):
+            soft = model.scene.contacts[touch.rule].soft
+            if touch.mode < OPEN and soft is not None:
+                out.stiffness[k], out.dissipation[k] = soft.stiffness, soft.dissipation
     return out
+
+
+def _friction(model: Model, touch: Touch) -> float:
+    """Return the coefficient of a point in its mode."""
+    if touch.mode == SOFT:
+        return 0.0
+    rests = touch.mode in (STICK, SOFT_STICK)
+    return (model.friction_at_rest if rests else model.friction)(touch.pair, touch.rule)
 
 
 def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) -> Any:
@@ -387,7 +409,7 @@ def share_forces(
 
 def _rows_of_touch(mode: int) -> list[Row]:
     """Return the rows of a point of contact, as `_rows_of`: the normal, and what it may not move along the surface."""
-    codes = {STICK: (0, 1, 2), SLOW_SLIP: (2, 1)}.get(mode, (2,))
+    codes = {STICK: (0, 1, 2), SLOW_SLIP: (2, 1), SOFT_STICK: (0, 1)}.get(mode, (2,))
     return [(code, 1.0, 0.0, 0, -1, 0, 0.0) for code in codes]
 
 
@@ -396,7 +418,7 @@ def _blocks(model: Model, frames: Frames, loops: tuple[int, ...], link_of: np.nd
     motors = _motors(model, links)
     seconds = [joint for joint in loops if model.joints.kind[joint] == GEAR]
     mode, ends = touches.mode.tolist(), touches.link.tolist()
-    closed = [k for k, m in enumerate(mode) if m != OPEN]
+    closed = [k for k, m in enumerate(mode) if m > OPEN or m == SOFT_STICK]
     joints = [*loops, *seconds, *motors]
     blocks = table(BLOCK, len(joints) + len(closed))
     row_list: list[tuple[int, int, float, float, int, int, int, float]] = []  # block, then as `_rows_of`

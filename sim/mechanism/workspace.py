@@ -148,7 +148,7 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     end.R[:1] = np.eye(3).ravel()
     looped = freedoms if len(tables.rows) else 0
     return {
-        "laws": np.zeros((meetings, 4)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "laws": np.zeros((meetings, 8)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes),
         "posed": table(POSE, links), "drifted": np.zeros(links), "unchanged": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
@@ -169,15 +169,19 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
 
 
 def laws_of(model: Model, structure: Structure) -> np.ndarray:
-    """Return what time steps need to know of each meeting (meetings, 4).
+    """Return what time steps need to know of each meeting (meetings, 8).
 
-    Friction, restitution, rest speed [m/s], friction at rest.
+    Friction, restitution, rest speed [m/s], friction at rest; stiffness [N/m] and dissipation [s/m] of what is soft;
+    radii [m] of friction against spinning and rolling.
     """
-    out = np.zeros((len(structure.meetings), 4))
+    out = np.zeros((len(structure.meetings), 8))
     for m, (pair, rule) in enumerate(structure.meetings.items()):
         said = model.scene.contacts[rule]
         both = model.friction(pair, rule), model.friction_at_rest(pair, rule)
-        out[m] = both[0], said.restitution, said.rest_speed, both[1]
+        out[m, :4] = both[0], said.restitution, said.rest_speed, both[1]
+        if said.soft is not None:
+            out[m, 4:6] = said.soft.stiffness, said.soft.dissipation
+        out[m, 6:] = said.patch_radius, said.rolling_radius
     return out
 
 

@@ -24,6 +24,7 @@ class Contacts:
     point : (k, 3) m
     normal : (k, 3) unit, from a to b
     force : (k, 3) N, on b; on a the opposite
+    moment : (k, 3) N m, likewise: of friction against spinning and rolling, where a rule has it
     """
 
     a: tuple[str, ...]
@@ -36,6 +37,7 @@ class Contacts:
     point: np.ndarray
     normal: np.ndarray
     force: np.ndarray
+    moment: np.ndarray
 
     def __len__(self) -> int:
         return len(self.a)
@@ -73,7 +75,7 @@ class Contacts:
         size = float(np.linalg.norm(push))
         if not size > 0.0 or not push @ self.total > 0.0:
             return np.full(3, np.nan)
-        moment = np.cross(self.point - centre, self.force).sum(axis=0)
+        moment = (np.cross(self.point - centre, self.force) + self.moment).sum(axis=0)
         return centre + np.cross(push, moment) / (push @ self.total)
 
     def on(self, name: str, by: str | None = None) -> Contacts:
@@ -92,6 +94,7 @@ class Contacts:
             self, a=tuple(a for a, _ in pairs), b=tuple(b for _, b in pairs), normal=sign * self.normal,
             shapes=np.where(turned[:, None], self.shapes[:, ::-1], self.shapes),
             key=np.where(turned[:, None], self.key[:, ::-1], self.key), force=sign * self.force,
+            moment=sign * self.moment,
         )  # fmt: skip
         return found._picked(np.flatnonzero(np.array(as_b, bool) | turned))
 
@@ -100,7 +103,7 @@ class Contacts:
             a=tuple(self.a[k] for k in which), b=tuple(self.b[k] for k in which), shapes=self.shapes[which],
             key=self.key[which], mode=tuple(self.mode[k] for k in which), iterations=self.iterations[which],
             determinate=self.determinate[which], point=self.point[which], normal=self.normal[which],
-            force=self.force[which],
+            force=self.force[which], moment=self.moment[which],
         )  # fmt: skip
 
 

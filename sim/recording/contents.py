@@ -76,7 +76,7 @@ GROUPS: dict[str, dict[str, Content]] = {
         **_of("contacts", row=_whole("k"), pair=_whole("k"), key=_whole("k", 2), mode=_whole("k"),
               iterations=Content("i", ("k",), newer=True), determinate=Content("i", ("k",), newer=True),
               point=_real("k", 3), normal=_real("k", 3),
-              force=_real("k", 3)),
+              force=_real("k", 3), moment=Content("f", ("k", 3), newer=True)),
     },
     "events": _of("events", time=_real("e"), name=_text("e"), kind=_text("e"), caption=_text("e"), text=_text("e"),
                   row_before=_whole("e"), row_after=_whole("e"), energy_lost=_real("e"), impulse=_real("e")),

@@ -279,7 +279,8 @@ class Recording:
             return {name: np.zeros((0, *tail), dtype) for name, (tail, dtype, _) in CONTACTS.items()}
         row = self._get("contacts/row")[()]
         there = (row >= 0) & (row < self.rows)
-        found = {name: self._get(f"contacts/{name}")[()][there] for name in CONTACTS}
+        found = {name: self._get(f"contacts/{name}")[()][there] for name in CONTACTS if self.tells(f"contacts/{name}")}
+        found.setdefault("moment", np.zeros((len(found["row"]), 3)))  # which older recordings have not
         freeze(found)
         return found
 
@@ -311,7 +312,7 @@ class Recording:
             mode=tuple(MODES[m] for m in all_of["mode"][k]), iterations=all_of["iterations"][k],
             determinate=all_of["determinate"][k],
             point=all_of["point"][k], normal=all_of["normal"][k],
-            force=all_of["force"][k],
+            force=all_of["force"][k], moment=all_of["moment"][k],
         )  # fmt: skip
 
     def contact_force(self, name: str, by: str | None = None) -> np.ndarray:

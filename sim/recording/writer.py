@@ -154,7 +154,9 @@ class Recorder:
             if last > epoch.first:
                 self.append_state(epoch.q[: last - epoch.first], epoch.v[: last - epoch.first])
         if self._contacts is not None and counts.contacts:
-            self._contacts.append({name: get(f"contacts/{name}")[: counts.contacts] for name in CONTACTS}, 0)
+            told = {name for name in CONTACTS if recording.tells(f"contacts/{name}")}
+            known = {name: get(f"contacts/{name}")[: counts.contacts] for name in told}
+            self._contacts.append({"moment": np.zeros((counts.contacts, 3)), **known}, 0)
         impulses = (get(f"impulses/{name}")[: counts.impulses] for name in IMPULSES)
         self._impulses = [(int(e), int(j), w) for e, j, w in zip(*impulses, strict=True)]
         if recording.tells("contacts/impulses/event"):

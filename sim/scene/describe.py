@@ -47,6 +47,7 @@ _BLOCKS = (
     ("forces", "#/$defs/force"),
     ("contacts", "#/$defs/contact"),
     ("friction of contacts", "#/$defs/contact/properties/friction/oneOf/1"),
+    ("soft contacts", "#/$defs/contact/properties/soft"),
     ("constraints", "#/$defs/constraint"),
     ("controllers", "#/$defs/controller"),
     ("simulate", "#/$defs/simulate"),

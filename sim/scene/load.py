@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sim.scene.build import Builder
@@ -23,7 +23,7 @@ from sim.scene.read_settings import build_render, build_simulate
 from sim.scene.reading import LONGEST_NAME, Reader
 from sim.scene.scope import Scope
 from sim.scene.shown import one_line
-from sim.scene.spec import Constraint, Joint, Scene, Simulate
+from sim.scene.spec import Constraint, Contact, Joint, Scene, Simulate
 from sim.scene.spoken import setting
 from sim.scene.traps import number_trap
 from sim.scene.units import Quantity
@@ -116,6 +116,7 @@ def _load(
     if contacts and simulate.method == "variational":
         what = "steps of the variational method know no contacts"
         findings.add(contacts[0].place, "simulate.method", what, "take dop853, or leave the contacts out")
+    _check_turning(contacts, simulate, findings)
     if constraints:
         _check_way(constraints, simulate, findings)
     _check_steps(joints, simulate, findings)
@@ -161,6 +162,15 @@ def _check_way(constraints: tuple[Constraint, ...], simulate: Simulate, findings
         if simulate.contact == "auto":
             what += ", and `contact: auto` may turn to them"
         findings.add(constraint.place, f"constraints.{constraint.name}", what, "take contact: event")
+
+
+def _check_turning(contacts: Sequence[Contact], simulate: Simulate, findings: Findings) -> None:
+    """Refuse friction against turning where contacts are events."""
+    for rule in contacts:
+        for key in ("patch_radius", "rolling_radius"):
+            if getattr(rule, key) > 0.0 and simulate.contact != "stepping":
+                what = f"rule '{rule.name}' has friction against turning ({key}), which contacts as events do not know"
+                findings.add(rule.place, f"contacts.{rule.name}.{key}", what, "simulate: {contact: stepping}")
 
 
 def _check_steps(joints: tuple[Joint, ...], simulate: Simulate, findings: Findings) -> None:

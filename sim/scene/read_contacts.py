@@ -12,7 +12,7 @@ from sim.scene.names import Unreadable, is_pattern
 from sim.scene.nodes import Node, Sequence
 from sim.scene.read_events import Names, condition_of, expand, resolve_name
 from sim.scene.read_forces import end_of
-from sim.scene.spec import Action, Contact, Event
+from sim.scene.spec import Action, Contact, Event, Soft
 
 WORLD = "world"  # all shapes at rest
 
@@ -61,13 +61,25 @@ def build_contact(thing: Thing, known: Touchable, names: Names) -> Contact | Non
     friction, rest, combine = _friction(said) if isinstance(said, Block) else (said, None, "geometric")
     return Contact(
         name=thing.full, between=(sides[0], sides[1]), rope=None, length=None, friction=friction, rest=rest,
-        combine=combine, **_whatever_touches(thing, block),
+        combine=combine, soft=_soft(block), patch_radius=block.get("patch_radius") or 0.0,
+        rolling_radius=block.get("rolling_radius") or 0.0, **_whatever_touches(thing, block),
     )  # fmt: skip
+
+
+def _soft(block: Block) -> Soft | None:
+    """Return how the rule gives way, or None where it is rigid."""
+    said = block.get("soft")
+    if not isinstance(said, Block):
+        return None
+    for key in ("restitution", "rest_speed"):
+        if block.wrote(key):
+            block.problem(key, f"'soft' and '{key}' at once", "what is soft gives back by its dissipation")
+    return Soft(stiffness=said.get("stiffness"), dissipation=said.get("dissipation"))
 
 
 def _rope(thing: Thing, block: Block, names: Names) -> Contact | None:
     """Return the rule of a rope, or None if its ends cannot be read (reported)."""
-    for key in ("except", "friction"):
+    for key in ("except", "friction", "soft", "patch_radius", "rolling_radius"):
         if block.wrote(key):
             block.problem(key, f"a rope has no '{key}'", "it ties two points, and pulls along the line between them")
     node = block.nodes["rope"]

@@ -248,6 +248,14 @@ Force = Spring | TorsionSpring | Wrench | Drag
 
 
 @dataclass(frozen=True, kw_only=True)
+class Soft:
+    """How what touches gives way: a force at each point, as of a soft stop."""
+
+    stiffness: float  # N/m
+    dissipation: float  # s/m (Hunt and Crossley): force = stiffness * depth * (1 + dissipation * rate of depth)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Contact:
     """A rule of which pairs touch, and the law of their contact."""
 
@@ -263,6 +271,9 @@ class Contact:
     rest_speed: float  # m/s
     active: bool  # from the start
     place: Place
+    soft: Soft | None = None  # None: rigid
+    patch_radius: float = 0.0  # m, of friction against spinning
+    rolling_radius: float = 0.0  # m, of friction against rolling
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from sim.kernels.guards.allowances import allow_what_begins
-from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, SOFT, SOFT_SLIP, SOFT_STICK, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import PROJECT, START, WATCH
 from sim.kernels.watched import (
@@ -18,6 +18,7 @@ from sim.kernels.watched import (
     GUARD_FRICTION,
     GUARD_GAP,
     GUARD_HOLD,
+    GUARD_PART,
     GUARD_PROGRAM,
     GUARD_PULL,
     GUARD_SLIP,
@@ -35,10 +36,17 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.structure import Structure
 
-ENDS = {STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP}  # what ends a mode, beside a pull
+# What ends a mode, beside a pull or a gap.
+ENDS = {
+    STICK: GUARD_CONE, SLIP: GUARD_SLIP, SLOW_SLIP: GUARD_SLOW_SLIP, SOFT_STICK: GUARD_CONE, SOFT_SLIP: GUARD_SLIP,
+    SOFT: GUARD_SLIP,  # of none without friction
+}  # fmt: skip
 # How long [s] after a decision that finds a closed point beside its features at once, by roundoff, these are looked
 # for anew.
 SOON = 1e-9
+# m/s: soft points that slide at less than SLOW when they are decided on do so until they go back at BACK.  Smaller:
+# bodies that come to rest on several of them are decided on time and again.  Larger: friction pushes what goes back.
+SLOW, BACK = 1e-4, 1e-5
 
 
 class Watched(Protocol):
@@ -124,7 +132,7 @@ def _arm_holds(flow: Watched, first: int) -> None:
 
 
 def _arm_contacts(flow: Watched, first: int) -> None:
-    """Watch the gaps of all meetings; of closed points whether they pull, and slip or stop slipping."""
+    """Watch the gaps of all meetings; of closed points whether they pull or part, and slip or stop slipping."""
     guards, structure = flow.guards.table[first:], flow.structure
     kind, owner, armed = guards.kind, guards.owner, guards.armed
     armed[:], guards.direction[:] = ARMED, 1.0
@@ -132,7 +140,8 @@ def _arm_contacts(flow: Watched, first: int) -> None:
     kind[:m], owner[:m] = GUARD_GAP, np.arange(m)
     if touches:
         of_points = slice(m, m + 2 * len(touches))
-        owner[of_points], kind[of_points] = np.repeat(np.arange(len(touches)), 2), GUARD_PULL
+        owner[of_points] = np.repeat(np.arange(len(touches)), 2)
+        kind[of_points][::2] = [GUARD_PART if touch.mode < OPEN else GUARD_PULL for touch in touches]
         kind[of_points][1::2] = [ENDS[touch.mode] for touch in touches]
         armed[of_points][1::2] = structure.tables.touches.friction > 0.0
         flow.guards.forces[0] = 1
@@ -156,4 +165,13 @@ def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
     if contacts.idle_stops:
         idle[[k for k, place in enumerate(flow.stops, start=len(flow.conditions)) if place in contacts.idle_stops]] = 1
     astray = allow_what_begins(guards, flow.model.stops, values, bound, idle, flow.largest_force())
+    _allow_slow(flow, values)
     flow.look_again = flow.t + SOON if astray else math.inf
+
+
+def _allow_slow(flow: Watched, values: np.ndarray) -> None:
+    """Let soft points that hardly slide go back a little before that ends: others lead them to and fro."""
+    guards, touches = flow.guards.table, flow.structure.touches
+    for g in np.flatnonzero(guards.kind == GUARD_SLIP):
+        if touches[guards.owner[g]].mode == SOFT_SLIP and values[g] > -SLOW:
+            guards.allowed[g] = max(float(guards.allowed[g]), BACK)

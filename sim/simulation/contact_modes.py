@@ -20,7 +20,17 @@ from sim.contact.contact_problem import ContactProblem, acceleration, first
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
-from sim.contact.slip_directions import NOWHERE, along, let_slip_slowly, movable, rows_across, straighten_slow_slip
+from sim.contact.slip_directions import (
+    NOWHERE,
+    SOFTLY_STILL,
+    along,
+    let_slip_slowly,
+    movable,
+    rows_across,
+    slide_on_softly,
+    straighten_slow_slip,
+)
+from sim.contact.soft_points import SoftPoint, first_soft, giving, pressed, soft_of, softly, stored, touches_now
 from sim.contact.solution import ContactSolution, ContactStatus
 from sim.contact.stops import (
     Bounded,
@@ -35,7 +45,7 @@ from sim.contact.stops import (
     with_friction,
 )
 from sim.contact.two_frictions import collide, giving_way
-from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, SOFT, SOFT_SLIP, SOFT_STICK, STICK
 from sim.kernels.status import Status
 from sim.kernels.system import SETTLE, START
 from sim.mechanism.active_bound import ActiveBound, key_of
@@ -61,6 +71,7 @@ LOWEST = 1e-10  # m: hops under gravity that are lower count as touching all the
 VAGUE = 1e-6  # of the accelerations: below it they do not tell in which direction a point begins to slide
 LEADS = 0.1  # of the accelerations: what the friction of a point at least answers that finds its own way
 BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may leave
+BEARABLE_SOFTLY = 1e-4  # the same with soft points, of which modes alone are taken from the answer
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
@@ -79,6 +90,7 @@ class ContactModes:
         self.structures, self.found = KeptStructures(), Found()
         self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
+        self._stored: float | None = None  # J, of soft points before all was let go
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
 
     def name(self, touch: Point) -> str:
@@ -91,7 +103,7 @@ class ContactModes:
         names = [solids[n].name or self.model.body_names[solids[n].body] for n in (pair.first, pair.second)]
         return " and ".join(names)
 
-    def is_rope(self, touch: Touch) -> bool:
+    def is_rope(self, touch: Touch | SoftPoint) -> bool:
         """Tell whether a point is the end of a rope that is taut."""
         return is_rope(self.model.solids[self.model.pairs[touch.pair].first])
 
@@ -113,6 +125,7 @@ class ContactModes:
         What time steps add to inertia, too: impulses meet the bodies as they are.
         """
         if flow.structure.touches or flow.structure.bounds or flow.model.step:
+            self._stored = _stored_now(flow)
             flow.have_steps_of(0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
@@ -129,25 +142,39 @@ class ContactModes:
         if flow.time_stepping:
             out.failure = self._prepare_steps(flow, now, rules)
             return out
+        turning = [rule.name for rule in self.model.scene.contacts if rule.patch_radius or rule.rolling_radius]
+        if turning:
+            out.failure = (
+                f"rule '{turning[0]}' has friction against turning (patch_radius, rolling_radius), which contacts as "
+                "events do not know: take `contact: stepping`"
+            )
+            return out
+        before_all = _stored_now(flow) if self._stored is None else self._stored
+        self._stored = None
         bare = self._without(flow, now, rules)
-        closed, gaps = self.found.closed(flow.system, rules)
+        closed, gaps, smooth, soft, bare = self._soften(flow, bare, rules, *self.found.closed(flow.system, rules))
         stops, more = at_stops(bare.mechanism)
         rough = with_friction(bare.mechanism)
-        law: list[Point] = [*closed, *stops, *rough]
+        law: list[Point] = [*closed, *stops, *soft, *rough]
         flow.rub(np.zeros(len(self.model.columns)))
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
-        pressed = len(closed) + len(stops)  # friction gives no impulses
-        out.failure = self._overlap(law[:pressed], gaps + more)
+        hard = len(closed) + len(stops)  # what is soft, and friction, gives no impulses
+        out.failure = self._overlap(law[:hard], gaps + more)
         if out.failure:
             return out
         if not law:
-            self._keep((), out)
+            self._keep(smooth, out)
+            if smooth:
+                self._go_on(flow.t, smooth, out)
+                self._take(flow, bare, [one.held for one in smooth], [], rules, bare.v, 1)
+            out.keep_books(before_all, _stored_now(flow))
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
-        full = self._kept(bare, tuple(replace(touch, mode=STICK) for touch in closed), rules, held)
+        points = [*(replace(touch, mode=STICK) for touch in closed), *(one.as_(SOFT_STICK) for one in soft)]
+        full = self._kept(bare, tuple(points), rules, held)
         full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
-        kinetics = Kinetics(full.mechanism, [*stops, *rough])
-        v = self._collide(kinetics.first(pressed), law[:pressed], full.v, flow.t, out)
+        kinetics = Kinetics(full.mechanism, [*stops, *soft, *rough])
+        v = self._collide(kinetics.first(hard), law[:hard], full.v, flow.t, out)
         for _ in range(2):  # forces follow the velocities that settling has changed
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out, leaving)
             if out.failure:
@@ -162,21 +189,58 @@ class ContactModes:
         u_n = kinetics.rates(v)[::3]
         bounded = [one for one in touches if isinstance(one, Bounded)]
         self._note_idle(touches, u_n, rules)
-        self._keep(touches, out)
-        self._go_on(flow.t, law, out)
+        self._keep([*touches, *smooth], out)
+        self._go_on(flow.t, [*law, *smooth], out)
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
+        closed += [one.held for one in (*smooth, *touches) if isinstance(one, SoftPoint)]
         refused = self._take(flow, bare, closed, bounded, rules, v, len(rough) + 1)
+        out.keep_books(before_all, _stored_now(flow))
         if refused:
             out.failure = refused
             return out
         flow.step_at_most(0.5 * _shortest_hop(u_n, answer.z[:, 0]))
         return out
 
+    def _soften(
+        self, flow: Flow, bare: Instant, rules: Mapping[int, int], found: list[Touch], gaps: list[float]
+    ) -> tuple[list[Touch], list[float], list[SoftPoint], list[SoftPoint], Instant]:
+        """Let soft points that touch press in what holds without the others; the flow is then looked at with them.
+
+        Returns rigid points and their gaps, soft ones without and with friction, and that instant.
+        """
+        contacts = self.model.scene.contacts
+        gives = [contacts[touch.rule].soft is not None for touch in found]
+        if not any(gives):
+            return found, gaps, [], [], bare
+        near = [touch for touch, soft in zip(found, gives, strict=True) if soft]
+        while True:
+            smooth = [touch for touch in near if not self._friction(touch)[0] > 0.0]
+            rough = [touch for touch in near if self._friction(touch)[0] > 0.0]
+            bare = self._kept(bare, tuple(replace(touch, mode=SOFT) for touch in (*smooth, *rough)), rules)
+            flow.take(bare, bare.v)
+            bare = self._looked_at(flow, bare)
+            gap, rate = flow.work.points.gap.tolist(), flow.work.points.gap_dot.tolist()
+            stay = {one.key for one, g, u in zip((*smooth, *rough), gap, rate, strict=True) if touches_now(g, u)}
+            if len(stay) == len(near):
+                break
+            near = [touch for touch in near if touch.key in stay]
+        points = [self._soft(touch) for touch in (*smooth, *rough)]
+        points = pressed(points, flow.structure.tables.touches, flow.work.points)
+        rigid = [(touch, gap) for touch, gap, soft in zip(found, gaps, gives, strict=True) if not soft]
+        count = len(smooth)
+        return [t for t, _ in rigid], [g for _, g in rigid], points[:count], points[count:], bare
+
+    def _soft(self, touch: Touch) -> SoftPoint:
+        """Return a soft point that touches; one without friction slides."""
+        said = self.model.scene.contacts[touch.rule].soft
+        assert said is not None
+        return SoftPoint(touch, said.stiffness, *self._friction(touch), mode=SLIP)
+
     def _begun(self, flow: Flow) -> frozenset[tuple[int, int, int]]:
         """Return the points that left their cones just now: where another does so at once, they do not stick again."""
         if not self.state.decisions or flow.t - self.state.decisions[-1][0] > AT_ONCE:
             return frozenset()
-        return frozenset(touch.key for touch in flow.structure.touches if touch.mode == SLOW_SLIP)
+        return frozenset(touch.key for touch in flow.structure.touches if touch.mode in (SLOW_SLIP, SOFT_SLIP))
 
     def _note_idle(self, touches: Sequence[Point], u_n: np.ndarray, rules: Mapping[int, int]) -> None:
         """Remember where bodies stay beside each other without a force: such a gap does not begin to close."""
@@ -229,9 +293,13 @@ class ContactModes:
         """Let the flow take over the structure in which nothing touches or is held, and return it as it is now."""
         bare = self._kept(now, (), rules)
         flow.take(bare, bare.v)
+        return self._looked_at(flow, bare)
+
+    def _looked_at(self, flow: Flow, now: Instant) -> Instant:
+        """Return an instant that the flow has taken over, with its mechanism as it is."""
         here = flow.mechanism
         work = here.work._replace(coordinate=here.work.coordinate.copy())  # which structures share
-        return replace(bare, mechanism=Mechanism(now.model, bare.structure, work, flow.control, flow.t))
+        return replace(now, mechanism=Mechanism(now.model, now.structure, work, flow.control, flow.t))
 
     def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
         """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.
@@ -241,7 +309,8 @@ class ContactModes:
         """
         begin = {pair: rule for pair, rule in rules.items() if pair not in now.structure.meetings}
         bare = _with(now, (), begin)
-        law, gaps = closed_points(bare.mechanism, begin)
+        contacts = self.model.scene.contacts
+        law, gaps = closed_points(bare.mechanism, {n: rule for n, rule in begin.items() if contacts[rule].soft is None})
         stops, more = at_stops(bare.mechanism) if flow.t == 0.0 else ([], [])
         inside = self._overlap([*law, *stops], [*gaps, *more])
         if inside:
@@ -287,13 +356,19 @@ class ContactModes:
         )
 
     def _forces(
-        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray,
+        self, flow: Flow, bare: Instant, full: Instant, kinetics: Kinetics, law: list[Point], v: np.ndarray,
         out: Outcome, leaving: frozenset[tuple[int, int, int]],
     ) -> tuple[ContactSolution, AnalyticCentre, np.ndarray]:  # fmt: skip
-        """Return what holds, the forces it is to hold with, and v, after jams where there are any."""
+        """Return what holds, the forces it is to hold with, and v, after jams where there are any.
+
+        law : soft points in it are pressed as they are with these v, afterwards
+        """
         for jams in range(JAMS + 1):
             if v is not full.v:  # which both were looked at with
                 flow.take(bare, v)
+                now = pressed(soft_of(law), flow.structure.tables.touches, flow.work.points)
+                first = first_soft(law)
+                law[first : first + len(now)] = now
                 self.structures.look(full.structure, flow.control, flow.t, full.q, v)
             answer, centre = self._hold(flow, kinetics, law, v, out, leaving)
             if out.failure or not answer.painleve.any() or jams == JAMS:
@@ -341,7 +416,10 @@ class ContactModes:
         ]
         bounded = [one for one in law if isinstance(one, Bounded)]
         stops = against(bounded[: n - k], nearest[k:], mode[k:])
-        return [*touches, *stops, *frictions(bounded[n - k :], answer, leaving)]
+        soft = soft_of(law)
+        axes = points.t1[k : k + len(soft)], points.t2[k : k + len(soft)]
+        given = softly(soft, answer, n, leaving, axes)
+        return [*touches, *stops, *given, *frictions(bounded[n - k :], answer, leaving)]
 
     def _collide(self, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, t: float, out: Outcome) -> np.ndarray:
         u = kinetics.rates(v)
@@ -393,7 +471,9 @@ class ContactModes:
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
-        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= STILL)))
+        slow = np.array([SOFTLY_STILL if isinstance(one, SoftPoint) else STILL for one in law])
+        begins &= np.array([not isinstance(one, SoftPoint) or one.start_W is None for one in law], bool)
+        still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= slow)))
         which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
         if creep:
@@ -423,10 +503,13 @@ class ContactModes:
         return after
 
     def _hold(
-        self, flow: Flow, kinetics: Kinetics, law: Sequence[Point], v: np.ndarray, out: Outcome,
+        self, flow: Flow, kinetics: Kinetics, law: list[Point], v: np.ndarray, out: Outcome,
         leaving: frozenset[tuple[int, int, int]],
     ) -> tuple[ContactSolution, AnalyticCentre]:  # fmt: skip
-        """Return what holds, and the forces it is to hold with.  leaving : points whose cones were just left."""
+        """Return what holds, and the forces it is to hold with; law : soft points know then whether they rest.
+
+        leaving : points whose cones were just left
+        """
         status, vdot = _free(flow)
         if not np.isfinite(vdot).all():
             raise NotFinite
@@ -435,8 +518,10 @@ class ContactModes:
         slip_directions = self.state.slip_directions.go_on(kinetics, law, v)
         on = np.flatnonzero(np.abs(slip_directions).sum(axis=1))
         u[on, 1:] = slip_directions[on]
+        slide_on_softly(kinetics, law, u, self.state.slip_directions)
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
         mu, most = self._of(law, "friction"), self._of(law, "friction_at_rest")
+        strongest, at_soft = self._of(law, "resistance_at_rest"), first_soft(law)
         rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
             kinetics.G, a, mu, u_t=u[:, 1:],
@@ -444,17 +529,24 @@ class ContactModes:
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
             scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
         )  # fmt: skip
-        rests, left = ~problem.given & (most > mu), np.array([touch.key in leaving for touch in law], bool)
+        left = np.array([touch.key in leaving for touch in law], bool)
+        rests = ~problem.given & ((most > mu) | (strongest > resistance))
         while True:
-            answer, centre = _balance(replace(problem, mu=np.where(rests, most, mu)) if rests.any() else problem)
+            strong = np.where(rests, most, mu), np.where(rests, strongest, resistance)
+            answer, centre = _balance(replace(problem, mu=strong[0], least=strong[1]) if rests.any() else problem)
             gives = giving_way(rests, answer, centre, left)
+            gives |= giving(soft_of(law), rests, answer, at_soft, left)
             if not gives.any():
                 break
             rests = rests & ~gives
+        for k, one in enumerate(soft_of(law), start=at_soft):
+            law[k] = replace(one, rests=bool(rests[k]))
         self.state.iterations = answer.iterations
         if status != Status.OK:
             out.failure = f"without its contacts the mechanism has no accelerations ({status.name})"
-        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > BEARABLE:
+        elif answer.status == ContactStatus.RESIDUAL and answer.residuals.merit > (
+            BEARABLE_SOFTLY if soft_of(law) else BEARABLE
+        ):
             names = ", ".join(dict.fromkeys(self.name(touch) for touch in law))
             out.failure = (
                 f"no forces were found for the contacts of {names}: the best leave {answer.residuals.merit:.1e} of the "
@@ -475,14 +567,14 @@ class ContactModes:
             )
 
     def _of(self, law: Sequence[Point], what: str) -> np.ndarray:
-        """Return what a law says of each point; only friction in joints resists without being pressed."""
-        if what == "resistance":
-            return np.array([touch.resistance if isinstance(touch, Bounded) else 0.0 for touch in law])
-        if what in ("friction", "friction_at_rest"):  # what resists in a joint has a bound of its own
+        """Return what a law says of each point; friction in joints, and of soft points, resists without P."""
+        if what in ("resistance", "resistance_at_rest"):
+            return np.array([0.0 if isinstance(touch, Touch) else getattr(touch, what) for touch in law])
+        if what in ("friction", "friction_at_rest"):  # what resists in a joint, or softly, has a bound of its own
             rests = int(what == "friction_at_rest")
-            return np.array([0.0 if isinstance(touch, Bounded) else self._friction(touch)[rests] for touch in law])
+            return np.array([self._friction(touch)[rests] if isinstance(touch, Touch) else 0.0 for touch in law])
         rules = self.model.scene.contacts
-        says = [touch if isinstance(touch, Bounded) else rules[touch.rule] for touch in law]
+        says = [rules[touch.rule] if isinstance(touch, Touch) else touch for touch in law]
         return np.array([getattr(one, what) for one in says], float)
 
     def _friction(self, touch: Touch) -> tuple[float, float]:
@@ -517,7 +609,8 @@ class ContactModes:
             f"{text} ({out.changed.count(text)} points)" if out.changed.count(text) > 1 else text
             for text in dict.fromkeys(out.changed)
         ]
-        self.state.modes, self.state.points = modes, {touch.key: touch for touch in touches if touch.mode != OPEN}
+        points = (touch.touch if isinstance(touch, SoftPoint) else touch for touch in touches if touch.mode != OPEN)
+        self.state.modes, self.state.points = modes, {touch.key: touch for touch in points}
 
 
 def _balance(problem: ContactProblem) -> tuple[ContactSolution, AnalyticCentre]:
@@ -540,6 +633,11 @@ def _with(
     mechanism = Mechanism.of(now.model, structure, now.mechanism.control, now.mechanism.t)
     mechanism.update(now.q, now.v)
     return replace(now, structure=structure, mechanism=mechanism)
+
+
+def _stored_now(flow: Flow) -> float:
+    """Return the energy that soft points hold, as last looked at [J]."""
+    return stored(flow.structure.tables.touches, flow.work.points)
 
 
 def _pairs(law: Sequence[Point]) -> np.ndarray:

@@ -16,7 +16,7 @@ class Outcome:
 
     struck : names of pairs that collided; pairs : of those whose modes changed
     changed : modes that changed, as text; ended : sequences of collisions that end
-    lost : J
+    lost : J; given : J, of soft points that begin to touch where they are already in
     failure : why there is no answer, or empty; endless : because decisions follow each other without end
     change : (nv,) of v by impulses, or None; impulse : (rows,) of all rows of `mechanism`, or None
     P : (closed points, 3) N s along n, t1, t2 of what touches, or None; contacts : the same, as recordings tell it
@@ -27,6 +27,7 @@ class Outcome:
     changed: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     lost: float = 0.0
+    given: float = 0.0
     change: np.ndarray | None = None
     impulse: np.ndarray | None = None
     mechanism: Mechanism | None = None
@@ -34,6 +35,11 @@ class Outcome:
     contacts: dict[str, np.ndarray] | None = None
     failure: str = ""
     endless: bool = False
+
+    def keep_books(self, before: float, after: float) -> None:
+        """Count what soft points held before that is gone, or hold now and nothing gave [J]: their features changed."""
+        self.lost += max(before - after, 0.0)
+        self.given += max(after - before, 0.0)
 
     def carry(self, kinetics: Kinetics, P: np.ndarray) -> np.ndarray:
         """Add impulses P of all points, contacts first, and what joints answer; returns the change of v."""

@@ -275,13 +275,13 @@ class _Instant:
         flow = self.here.flow
         done = self.here.contact_modes.decide(flow)
         if done.endless:
-            flow.book(done.lost)
+            flow.book(done.lost, done.given)
         if done.endless and self.here.model.scene.simulate.contact == "auto":
             return [self.turn_to_steps(done.failure.partition(":")[0])]
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
         flow.arm(self.here.scheduler)
-        flow.book(done.lost)
+        flow.book(done.lost, done.given)
         lines = []
         if done.struck:
             lines.append(EventRecord(flow.t, _who(done.struck[0]), "impact", text="; ".join(done.struck)))

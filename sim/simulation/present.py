@@ -90,12 +90,14 @@ class Present:
         return self.scheduler.state
 
     def depth(self) -> float:
-        """Return how deep shapes overlap now at most [m]."""
+        """Return how deep shapes overlap now at most that do not give way [m]."""
+        contacts = self.model.scene.contacts
         if self.decider is None or not self.flow.structure.meetings:
             return 0.0
         self.flow.update()
-        _, gaps = self.decider.found.closed(self.flow.system, self.flow.structure.meetings)
-        return max([0.0, *(-gap for gap in gaps)])
+        touches, gaps = self.decider.found.closed(self.flow.system, self.flow.structure.meetings)
+        rigid = [gap for touch, gap in zip(touches, gaps, strict=True) if contacts[touch.rule].soft is None]
+        return max([0.0, *(-gap for gap in rigid)])
 
     # --- as a value -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.kernels.shapes import SLIP, STICK
+from sim.kernels.shapes import SLIP, SOFT_STICK, STICK
 from sim.kernels.tables import DRAG, TORSION, WRENCH
 from sim.mechanism.model import Model
 from sim.mechanism.structure import Structure
@@ -134,6 +134,7 @@ class Rows:
             "row": np.repeat(np.arange(k), m), "pair": same["pair"], "determinate": same["determinate"],
             "key": same["key"], "mode": same["mode"], "point": numbers[:, :, 0].reshape(-1, 3),
             "normal": numbers[:, :, 1].reshape(-1, 3), "force": numbers[:, :, 2].reshape(-1, 3),
+            "moment": np.zeros((k * m, 3)),
         }  # fmt: skip
 
     def _told_of(self, structure: Structure) -> dict[str, np.ndarray]:
@@ -146,7 +147,7 @@ class Rows:
             key = structure.tables.touches.key.copy()
             key[turned] = key[turned, ::-1]
             told = {
-                "pair": pair, "key": key, "mode": np.array([min(touch.mode, SLIP) for touch in touches], int),
+                "pair": pair, "key": key, "mode": np.array([_told_mode(touch.mode) for touch in touches], int),
                 "determinate": np.array([touch.determinate for touch in touches], int), "turned": turned,
             }  # fmt: skip
             self._told = touches, told
@@ -165,4 +166,10 @@ class Rows:
             "row": np.searchsorted(times, told.t), "pair": pair, "determinate": np.full(len(pair), -1), "key": key,
             "mode": np.where(told.slides, SLIP, STICK),
             "point": told.p.copy(), "normal": sign * told.n, "force": sign * told.force,
+            "moment": sign * told.moment,
         }  # fmt: skip
+
+
+def _told_mode(mode: int) -> int:
+    """Return a mode as recordings tell it: a point that creeps slides, and soft points do what rigid ones do."""
+    return STICK if mode in (STICK, SOFT_STICK) else SLIP

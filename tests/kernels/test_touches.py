@@ -156,11 +156,11 @@ def test_sliding_goes_on_from_how_it_began(speed: float, angle: float) -> None:
     """Backward it is mirrored; slower than 8e-6 m/s it leans to where it began, by 1e-6 m/s at a standstill."""
     s, side = START / 1.1, np.array([3.0, -2.0, 0.0]) / 13**0.5
     t = speed * (np.cos(angle) * s + np.sin(angle) * side)
-    found = np.array(plain(kernels.going_on)(tuple(t), tuple(START)))
+    found = np.array(plain(kernels.going_on)(tuple(t), tuple(START), kernels.CLEAR))
     wanted = speed * (abs(np.cos(angle)) * s + np.sin(angle) * side)
     wanted = wanted + 1e-6 * max(1.0 - speed / 8e-6, 0.0) ** 2 * START
     assert found == pytest.approx(unit(wanted), abs=1e-13)
-    assert np.array(plain(kernels.going_on)(tuple(t), (0.0, 0.0, 0.0))) == pytest.approx(
+    assert np.array(plain(kernels.going_on)(tuple(t), (0.0, 0.0, 0.0), kernels.CLEAR)) == pytest.approx(
         t / speed if speed else t, abs=1e-13
     )
 

@@ -103,6 +103,7 @@ def contacts(rng: np.random.Generator, count: int = 5) -> Contacts:
         point=rng.normal(size=(count, 3)),
         normal=normal,
         force=force,
+        moment=np.zeros((count, 3)),
     )
 
 

@@ -250,7 +250,7 @@ def test_points_of_contact_of_rows_to_come_let_no_row_count_before_them():
     assert told.complete_rows == 2**63 - 1
 
     def entries(*rows: int) -> dict[str, np.ndarray]:
-        shapes = {"key": (2,), "point": (3,), "normal": (3,), "force": (3,)}
+        shapes = {"key": (2,), "point": (3,), "normal": (3,), "force": (3,), "moment": (3,)}
         return {name: np.array(rows) if name == "row" else np.zeros((len(rows), *shapes.get(name, ())))
                 for name in ragged.CONTACTS}  # fmt: skip
 

@@ -15,7 +15,7 @@ import numpy as np
 from sim.analysis.linear.equations import LinearError
 from sim.assembly.loop_closure import close_positions, close_velocities
 from sim.kernels.rows.touches import CLEAR
-from sim.kernels.shapes import SLIP, SLOW_SLIP, STICK
+from sim.kernels.shapes import SLIP, SLOW_SLIP, SOFT, SOFT_SLIP, SOFT_STICK, STICK
 from sim.kernels.stepper import AUTO, METHOD
 from sim.mechanism.finding import closed_points
 from sim.mechanism.mechanism import Mechanism
@@ -28,7 +28,9 @@ from sim.simulation.simulator import Simulator
 BORDER = 1e-6  # share of what friction can give that a point which sticks has left
 NOTHING = 1e-9  # of the weight of all, or of the largest force of a point: what presses a point that stays closed
 NEAR = 1e-3  # of the size of the mechanism: how far from touching a time step may leave a point that presses
-WORDS = {STICK: "stick", SLIP: "slide", SLOW_SLIP: "begin to slide"}
+WORDS = {
+    STICK: "stick", SLIP: "slide", SLOW_SLIP: "begin to slide", SOFT: "slide", SOFT_STICK: "stick", SOFT_SLIP: "slide",
+}  # fmt: skip
 
 
 def by_events(simulator: Simulator, q: np.ndarray, v: np.ndarray) -> Simulator:
@@ -64,7 +66,7 @@ def _take_events(flow: Flow) -> None:
     pressed = {
         (pairs[point.meeting], *point.key.tolist()): STICK if _grips(point) else SLIP
         for point in last
-        if point.meeting >= 0 and point.impulse[0] > 0.0
+        if point.meeting >= 0 and point.impulse[0] > 0.0 and point.soft == 0.0
     }
     flow.time_stepping = False
     flow.stepper.count[METHOD], flow.stepper.count[AUTO] = METHODS["dop853"], 0
@@ -125,12 +127,12 @@ def _border(simulator: Simulator, k: int, touch: Touch) -> str:
     weight = float(np.linalg.norm(one.gravity_W[0])) / float(one.mobility[0])
     if not pressing > NOTHING * max(weight, float(points.pressing.max())):
         return f"are about to leave each other: a force of {pressing:.4g} N presses them"
-    if touch.mode == STICK:
+    if touch.mode in (STICK, SOFT_STICK):
         slips = friction > 0.0 and holding > (1.0 - BORDER) * can
         return f"are about to slip: friction holds {holding:.6g} N of the {can:.6g} N that it can" if slips else ""
     u, n = points.u[k], points.n[k]
     speed = float(np.linalg.norm(u - (u @ n) * n))
-    if friction == 0.0 or (touch.mode == SLIP and speed > CLEAR):
+    if friction == 0.0 or (touch.mode in (SLIP, SOFT_SLIP) and speed > CLEAR):
         return ""
     return (
         f"slide at {speed:.2g} m/s with friction at its bound of {can:.6g} N, so that they only begin to slide or are "
@@ -166,8 +168,12 @@ def told(simulator: Simulator) -> list[str]:
             out.append(f"{name} is taut")
             continue
         points = f"{count} point{'s' if count > 1 else ''}"
-        how = "stick at {}, which do not slip" if mode == STICK else "slide at {}, with friction against their slip"
+        how = (
+            "stick at {}, which do not slip"
+            if mode in (STICK, SOFT_STICK)
+            else "slide at {}, with friction against their slip"
+        )
         out.append(f"{name} {how.format(points)}")
-    if any(touch.mode == SLIP and not touch.determinate for touch in flow.structure.touches):
+    if any(touch.mode in (SLIP, SOFT_SLIP) and not touch.determinate for touch in flow.structure.touches):
         out.append("points that slide share forces that could be shared otherwise: the motion is one choice among many")
     return out

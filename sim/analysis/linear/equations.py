@@ -20,10 +20,10 @@ from sim.kernels.dynamics import apply_forces, factorise, follow, free_response,
 from sim.kernels.generic import Plain, arrays, objects
 from sim.kernels.kinematics import qdot
 from sim.kernels.motion import keep_rows
-from sim.kernels.shapes import BALL, STICK
+from sim.kernels.shapes import BALL, SOFT_STICK, STICK
 from sim.kernels.spatial import rotation_of
 from sim.kernels.status import Status
-from sim.kernels.system import PLACE, ROWS, RUB
+from sim.kernels.system import GIVE, PLACE, ROWS, RUB
 from sim.kernels.tables import EDGE_ROW, RATES_ONLY, Control, Tables
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.workspace import make_work
@@ -72,11 +72,11 @@ class Equations:
         self._tables = objects(tables)
         self._work, self._fresh = (objects(make_work(tables, mechanism.structure.sizes)) for _ in range(2))
         self._scratch = list(zip(arrays(self._work), arrays(self._fresh), strict=True))
-        if len(tables.touches):
+        if len(tables.touches) or tables.one.soft[0]:
             from sim.kernels.unilateral.contact_system import contact
 
             self._fresh.points.start[:] = 0.0  # friction is along the slip, wherever that was at the last step
-            self._work = self._work._replace(answers=dict.fromkeys((PLACE, ROWS, RUB), _plain(contact)))
+            self._work = self._work._replace(answers=dict.fromkeys((PLACE, ROWS, RUB, GIVE), _plain(contact)))
         _plain(follow)((self._tables, None, self._work, None), self.t)
         self.want = self._work.rows.want.astype(float)
 
@@ -100,11 +100,11 @@ class Equations:
         tables = self.tables
         self.mechanism.update(q, v)
         for touch in tables.touches:
-            block = tables.blocks[touch.block]
             corner = np.any((touch.kind == BALL) & (touch.r == 0.0))
-            if touch.mode == STICK and not corner:
+            if touch.mode in (STICK, SOFT_STICK) and not corner:
+                block = tables.blocks[touch.block]
                 rolls = np.linalg.norm(self.mechanism.work.blocks.w_FM[touch.block]) > ROLLING
-                self.positions[block.row : block.row + 2] = not rolls  # the third is the normal
+                self.positions[block.row : block.row + 2] = not rolls  # the third of a rigid one is the normal
 
     def choose_rows(self, q: np.ndarray) -> None:
         """Keep as many rows as are independent at q (nq,); of the rest the others are thought to say the same."""

@@ -15,8 +15,11 @@ from sim.analysis.verification.touching import SLIPS, STICKS, Touching
 # Of points that events decide on: shares of the largest force of a row, m, m/s.  Where these laws hold to roundoff,
 # they are off by 1e-15; what is larger than this is no roundoff.
 FORCE, GAP, SPEED = 1e-9, 1e-8, 1e-8
+# The same of what a depth gives, which is the difference of two poses.
+SOFT = 1e-6
 # m/s: how far beyond a stop, at most, a slide is found to end.
 BEYOND = 1e-7
+SOFT_BEYOND = 2e-5  # the same of soft points
 # m/s: friction of a point that begins to slide turns until it is as fast (see mathematics, Contacts).
 TURNS = 1.1e-4
 # Of time steps: what solving leaves of their laws, as share of the largest force; of the direction of friction.
@@ -34,7 +37,7 @@ class ContactLook:
 
     points : how many there are
     negative : the largest pull; cone : friction beyond what the normal force allows
-    gap : m, the largest distance from a surface of the two shapes, either way
+    gap : m, the largest distance from a surface of two shapes that do not give way, either way
     sticks : m/s, the fastest point that sticks; parts : m/s, the fastest across its surface, in event mode
     slides : by how much friction of points that slide is off its law: size and direction
     gives : W, the largest power that a point gives to its bodies; takes : the largest that it takes from them
@@ -94,7 +97,14 @@ class _Points:
         self.cone = touching.most * self.f_n
         self.beyond = (self.friction - self.cone) / self.size
         self.off_size = self._off_size() / self.size
-        self.gap = np.max(np.abs(touching.depth), axis=1)
+        stiffness, dissipation, unknown = touching.soft
+        self.gives_way, self.stiffness = (stiffness > 0.0) | unknown, stiffness
+        depth = -touching.depth.sum(axis=1)  # points are amid the two surfaces
+        self.by_depth = stiffness * depth * np.maximum(1.0 - dissipation * self.u_n, 0.0)
+        self.off_depth = np.where(stiffness > 0.0, np.abs(self.f_n - self.by_depth), 0.0) / self.size
+        self.backward = np.where(self.gives_way, SOFT_BEYOND, BEYOND)
+        self.power = self.power - stiffness * depth * self.u_n  # what springs back is no power that is given
+        self.gap = np.where(self.gives_way, 0.0, np.max(np.abs(touching.depth), axis=1))
 
     def _off_size(self) -> np.ndarray:
         """By how much friction is not what one of the coefficients of its pair makes of the normal force [N].
@@ -131,6 +141,7 @@ class _Points:
 def _of_forces(points: _Points) -> list[_Law]:
     """Return what is promised of normals, modes and forces."""
     p, rounded, unit = points, np.where(points.stepped, SOLVED, FORCE), np.linalg.norm(points.touching.normal, axis=1)
+    moved = STEPS_MOVED * points.h * points.touching.speeds + points.h * points.slow
     return [
         _Law(np.abs(unit - 1.0), FORCE, lambda i: "its normal is no unit vector"),
         _Law(np.where(p.sticks | p.slides, 0.0, 1.0), 0.5, lambda i: "its mode is neither stick nor slip"),
@@ -140,7 +151,9 @@ def _of_forces(points: _Points) -> list[_Law]:
         _Law(np.where(p.slides, p.off_size, 0.0), rounded,
              lambda i: f"it is recorded to slide with a friction of {p.friction[i]:.6g} N instead of "
                        f"{p.cone[i]:.6g} N"),
-        _Law(np.where(p.stepped, 0.0, (p.power - BEYOND * p.friction) / (p.size * np.maximum(p.speed, 1.0))), FORCE,
+        _Law(p.off_depth, np.where(p.stepped, p.stiffness * (LEFT + moved) / p.size + ALONG, SOFT),
+             lambda i: f"it presses with {p.f_n[i]:.6g} N where its depth gives {p.by_depth[i]:.6g} N"),
+        _Law(np.where(p.stepped, 0.0, (p.power - p.backward * p.friction) / (p.size * np.maximum(p.speed, 1.0))), FORCE,
              lambda i: f"it gives {p.power[i]:.3g} W to the bodies; contacts only take energy"),
     ]  # fmt: skip
 
@@ -155,7 +168,7 @@ def _of_motion(points: _Points) -> list[_Law]:
              lambda i: f"it is recorded to stick and moves at {p.speed[i]:.3g} m/s"),
         _Law(np.where(p.fast & ~p.strikes, p.against, 0.0), np.where(p.stepped, ALONG, FORCE),
              lambda i: "its friction is not opposite to its slip"),
-        _Law(np.where(p.stepped, 0.0, np.abs(p.u_n)), SPEED,
+        _Law(np.where(p.stepped | p.gives_way, 0.0, np.abs(p.u_n)), SPEED,
              lambda i: f"the bodies part or close there at {abs(p.u_n[i]):.3g} m/s"),
     ]  # fmt: skip
 
@@ -169,7 +182,7 @@ def _shown(points: _Points) -> ContactLook:
 
     return ContactLook(
         points=len(p.touching), negative=largest(-p.f_n / p.size), cone=largest(p.beyond), gap=largest(p.gap),
-        sticks=largest(p.speed[p.sticks]), parts=largest(np.abs(p.u_n)[~p.stepped]),
+        sticks=largest(p.speed[p.sticks]), parts=largest(np.abs(p.u_n)[~p.stepped & ~p.gives_way]),
         slides=max(largest(p.off_size[p.slides]), largest(p.against[p.fast])),
         gives=largest(p.power), takes=largest(-p.power),
     )  # fmt: skip

@@ -21,7 +21,7 @@ STICKS, SLIPS = 1, 2  # as /contacts/mode has them
 class Touching:
     """Points of contact of a recording, k of them, world axes.
 
-    row, pair, mode, point, normal, force : as recorded; the force is that on b, the normal points from a to b
+    row, pair, mode, point, normal, force, moment : as recorded; force and moment are on b, the normal from a to b
     a, b : (k,) bodies; -1: the world
     """
 
@@ -30,6 +30,7 @@ class Touching:
         touches = recording.touches
         self.row, self.pair, self.mode = touches["row"], touches["pair"], touches["mode"]
         self.point, self.normal, self.force = touches["point"], touches["normal"], touches["force"]
+        self.moment = touches["moment"]
         self.a, self.b = self.bodies(self.pair)
 
     def __len__(self) -> int:
@@ -76,6 +77,20 @@ class Touching:
         """Largest coefficient of friction that each point may have (k,)."""
         return np.array([max(of, default=0.0) for of in self.friction_at_rest])[self.pair]
 
+    @cached_property
+    def soft(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Stiffness and dissipation of each point (k,), N/m and s/m, zero of rigid ones; those that may be both.
+
+        A pair may follow several rules; which one it does at an instant is not recorded.
+        """
+        numbers = []
+        for pair in self.seen.model.pairs:
+            said = {self.seen.model.scene.contacts[rule].soft for rule in pair.rules}
+            (one,) = said if len(said) == 1 else (None,)
+            numbers.append((one.stiffness, one.dissipation, 0.0) if one else (0.0, 0.0, float(len(said) > 1)))
+        of = np.array(numbers).reshape(-1, 3)[self.pair]
+        return of[:, 0], of[:, 1], of[:, 2] > 0.0
+
     def velocity(self, row: np.ndarray, pair: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Return (k, 3) velocities of b against a at points, in some rows [m/s]."""
         a, b = self.bodies(pair)
@@ -118,15 +133,17 @@ class Touching:
         moved : (bodies, 3) m, by which bodies have moved on since they were told
         """
         k = slice(*np.searchsorted(self.row, (row, row + 1)))
-        return self.given(row, self.pair[k], self.point[k], self.force[k], moved)
+        return self.given(row, self.pair[k], self.point[k], self.force[k], moved, self.moment[k])
 
     def given(
-        self, row: int, pair: np.ndarray, point: np.ndarray, force: np.ndarray, moved: np.ndarray | float = 0.0
-    ) -> np.ndarray:
-        """Return the same of forces, or impulses, on b at points."""
+        self, row: int, pair: np.ndarray, point: np.ndarray, force: np.ndarray, moved: np.ndarray | float = 0.0,
+        moment: np.ndarray | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return the same of forces, or impulses, on b at points; moment : (k, 3) N m, beside them."""
         out, com = np.zeros((len(self.seen.mass), 6)), self.seen.com[row] - moved
         for side, sign in zip(self.bodies(pair), (-1.0, 1.0), strict=True):
             there = side >= 0
             body, push = side[there], sign * force[there]
-            np.add.at(out, body, np.hstack([push, np.cross(point[there] - com[body], push)]))
+            turns = np.zeros((len(body), 3)) if moment is None else sign * moment[there]
+            np.add.at(out, body, np.hstack([push, np.cross(point[there] - com[body], push) + turns]))
         return out

@@ -6,6 +6,7 @@ from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.watched import (
     GUARD_FRICTION,
     GUARD_GAP,
+    GUARD_PART,
     GUARD_PROGRAM,
     GUARD_SLIP,
     GUARD_SLOW_SLIP,
@@ -19,6 +20,8 @@ BEGUN, BACKWARD = 1e-12, 5e-8
 # How much deeper a point may get that touches and carries nothing until it is decided on again: this share of what it
 # has left to the depth [m] that none gets beyond.  Depth at which a point still counts as touching.
 RESTING, DEEPEST, TOUCHING = 0.2, 1e-9, 1e-6
+# m: gap at which a soft point may begin that goes on to close, at most.
+APART = 2e-9
 # Value of a gap's guard where a closed point has left its features.
 ASTRAY = 1.0
 
@@ -53,6 +56,8 @@ def begins_within(kind, largest):
         return BACKWARD, BACKWARD
     if kind == GUARD_GAP or kind == GUARD_STOP:
         return 0.0, TOUCHING
+    if kind == GUARD_PART:
+        return 0.0, APART
     return BEGUN * largest, ROUNDOFF * largest
 
 

@@ -31,7 +31,7 @@ from sim.kernels.rows.constraints import block_frames
 from sim.kernels.scratch import SETTLED
 from sim.kernels.status import Status
 from sim.kernels.system import PUSH, TELL, unpack, vector
-from sim.kernels.unilateral.augmented_lagrangian import bounded
+from sim.kernels.unilateral.augmented_lagrangian import bound_beside, bounded
 from sim.kernels.unilateral.constraint_collection import (
     add_stop,
     block_of,
@@ -114,7 +114,7 @@ def step_pressed(system, t, h, y, slope, y_out):
         return status
     points = work.stepped.points[0]
     if points > 0:
-        y_out[nq + nv + 1] += lost_in(tables.stops, points, h, work.contacts, work.contact_P, work.contact_z)
+        y_out[nq + nv + 1] += lost_in(points, h, work.contacts, work.contact_P, work.contact_z)
     note_struck(work, points)
     move_on(tables.links, tables.blocks, h, v_out, y_out[:nq])
     if points > 0:
@@ -257,6 +257,8 @@ def warm(before, points, last_contacts_out, h, length, contact, P_out):
                 continue
             if contact.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact.key[k, 0]:
                 continue
+            if contact.of[k] > 0 and last_contacts_out.key[j, 1] != contact.key[k, 1]:
+                continue
             away = 0.0
             for i in range(3):
                 away += (last_contacts_out.p[j, i] - contact.p[k, i]) ** 2
@@ -279,6 +281,7 @@ def keep_in_law(contact, P_out, k):
     """Let impulse k be within its bounds, with the friction that this allows."""
     P_out[k, 0] = bounded(contact, k, P_out[k, 0])
     size, most = math.sqrt(P_out[k, 1] ** 2 + P_out[k, 2] ** 2), contact.friction[k] * P_out[k, 0]
+    most += bound_beside(contact, P_out, k)
     if size > most:
         P_out[k, 1], P_out[k, 2] = P_out[k, 1] * most / size, P_out[k, 2] * most / size
 
@@ -317,10 +320,10 @@ def respond_to_push(system):
 
 
 @kernel
-def lost_in(stops, points, h, contact, P, z):
+def lost_in(points, h, contact, P, z):
     """Energy that presses take and do not keep [J]: impulses times the mean of speeds before and after.
 
-    z holds the shift, and what soft stops give way, too.  These keep what springs do.
+    z holds the shift, and what soft stops and points give way, too.  These keep what springs do.
     """
     lost = 0.0
     for k in range(points):
@@ -330,7 +333,7 @@ def lost_in(stops, points, h, contact, P, z):
             lost -= 0.5 * P[k, r] * (contact.before[k, r] + z[k, r] - contact.shift[k, r])
         if contact.soft[k] > 0.0:
             old, new = min(contact.gap[k], 0.0), min(contact.gap[k] + h * rate, 0.0)
-            lost -= 0.5 * stops.stiffness[contact.key[k, 0]] * (new * new - old * old)
+            lost -= 0.5 * contact.stiffness[k] * (new * new - old * old)
     return lost
 
 
@@ -417,16 +420,16 @@ def move_apart(system, points, h, q_out):
 def overlaps(step_work, points, h):
     """Fill before[k, 0]: what is to become of each gap, negative: it is to grow by that, and contact_off, the opposite.
 
-    Soft stops and friction have no gap to keep.
+    What is soft, and friction, has no gap to keep.
 
     Returns the deepest overlap of shapes at the start of the step [m], and the most that is to be taken back.
     """
     contacts, deepest, worst = step_work.contacts, 0.0, 0.0
     for k in range(points):
-        if contacts.meeting[k] >= 0:
+        if contacts.meeting[k] >= 0 and contacts.soft[k] == 0.0:
             deepest = max(deepest, -contacts.gap[k])
         there = (1.0 - TAKEN_BACK) * min(contacts.gap[k] + LEFT, 0.0)
-        gives = contacts.soft[k] > 0.0 or contacts.low[k] < 0.0
+        gives = contacts.soft[k] > 0.0 or contacts.low[k] < 0.0 or contacts.of[k] > 0
         contacts.before[k, 0] = math.inf if gives else gap_at_end(step_work, k, h) + LEFT - there
         step_work.contact_off[k], step_work.contact_d[k, 0] = -contacts.before[k, 0], 0.0
         worst = max(worst, step_work.contact_off[k])
@@ -491,7 +494,7 @@ def push_links(tables, work):
     last_contacts, meetings, contact_out = work.last_contacts, tables.meetings, work.rules
     for k in range(work.stepped.before[0]):
         a, b = last_contacts.link[k, 0], last_contacts.link[k, 1]
-        if last_contacts.meeting[k] < 0 and push_joint(tables, work, k):
+        if last_contacts.meeting[k] < 0 and last_contacts.of[k] == 0 and push_joint(tables, work, k):
             continue
         for r in range(last_contacts.rows[k]):
             f = last_contacts.impulse[k, r] / last_contacts.h[k]
@@ -535,6 +538,7 @@ def tell(work, t):
         i = stepped.told[0]
         if last_contacts.meeting[k] >= 0 and last_contacts.impulse[k, 0] > 0.0 and i < told.t.size:
             put_told(last_contacts, k, t, told, i)
+            put_moment(last_contacts, stepped.before[0], k, told, i)
             stepped.told[0] += 1
 
 
@@ -551,6 +555,18 @@ def put_told(last_contacts, k, t, told_out, i):
             P[0] * last_contacts.axes[k, j] + P[1] * last_contacts.axes[k, 3 + j] + P[2] * last_contacts.axes[k, 6 + j]
         )
         told_out.force[i, j] = along / last_contacts.h[k]
+
+
+@kernel
+def put_moment(last_contacts, before, k, told_out, i):
+    """Write what friction against turning of press k gives as moment of point i."""
+    for j in range(3):
+        told_out.moment[i, j] = 0.0
+    for m in range(before):
+        if last_contacts.of[m] == k + 1:
+            for r in range(1, 3):
+                for j in range(3):
+                    told_out.moment[i, j] += last_contacts.impulse[m, r] * last_contacts.K[m, r, j] / last_contacts.h[m]
 
 
 __all__ = ["stepping"]

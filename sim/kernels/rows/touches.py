@@ -15,13 +15,15 @@ import math
 
 from sim.kernels.collision.features import contact_points
 from sim.kernels.jit import kernel, python_kernel
-from sim.kernels.shapes import SLIP, SLOW_SLIP
+from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP
 from sim.kernels.vectors import across, beyond, cross, dot, length, plus, three, times, unit
 from sim.kernels.watched import GUARD_CONE, GUARD_PULL, GUARD_SLOW_SLIP
 
 # m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
 # that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
 STILL, CLEAR = 1e-6, 8e-6
+# m/s: the same of soft points, which never creep: below it friction turns with the way in a time that steps can follow.
+SOFT_CLEAR = 1e-2
 # m/s: speed from which on a point that has begun to slide no longer creeps; sine by which its friction turns before
 # its way is found anew; force across [of its friction] that it may keep.
 FAST, TURNED, STRAIGHT = 1e-4, 0.05, 1e-10
@@ -47,7 +49,7 @@ def touch_frames(touches, link_work, point_work, block_work):
         if touches.mode[k] == SLOW_SLIP:
             frame_of_way(k, point_work)
         else:
-            slip_direction(k, point_work)
+            slip_direction(k, SOFT_CLEAR if touches.mode[k] < OPEN else CLEAR, point_work)
         if block >= 0:
             for i in range(3):
                 F_out[block, 3 * i] = M_out[block, 3 * i] = t1[k, i]
@@ -61,25 +63,30 @@ def touch_frames(touches, link_work, point_work, block_work):
 
 
 @kernel
-def slip_direction(k, point_work):
+def slip_direction(k, clear, point_work):
     """Unit direction along the surface in which b slides over a, turned to go on from that at the step's start.
+
+    clear: m/s, from which speed on it is that of the slip
 
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
-    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on(along_surface(k, u, n), along_surface(k, start, n))
+    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on(along_surface(k, u, n), along_surface(k, start, n), clear)
 
 
 @kernel
-def going_on(t, start):
-    """Unit direction of a velocity t, turned to go on from the direction `start`, which has a length of about one."""
+def going_on(t, start, clear):
+    """Unit direction of a velocity t, turned to go on from the direction `start`, which has a length of about one.
+
+    clear: m/s, from which speed on it is its own
+    """
     (t0, t1, t2), (s0, s1, s2) = t, start
     speed, on = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2), t0 * s0 + t1 * s1 + t2 * s2
     if on < 0.0:  # mirrored, so that what goes across stays
         on *= 2.0 / (s0 * s0 + s1 * s1 + s2 * s2)
         t0, t1, t2 = t0 - on * s0, t1 - on * s1, t2 - on * s2
-    if speed < CLEAR:
-        share = held_by_start(speed)
+    if speed < clear:
+        share = held_by_start(speed, clear)
         t0, t1, t2 = t0 + share * s0, t1 + share * s1, t2 + share * s2
         speed = math.sqrt(t0 * t0 + t1 * t1 + t2 * t2)
     scale = 1.0 / speed if speed > 0.0 else 0.0
@@ -107,9 +114,9 @@ def frame_of_way(k, point_work):
 
 
 @kernel
-def held_by_start(speed):
+def held_by_start(speed, clear):
     """Weight [m/s] of the direction at the step's start beside a slow velocity of sliding."""
-    return STILL * (1.0 - speed / CLEAR) ** 2
+    return clear * STILL / CLEAR * (1.0 - speed / clear) ** 2
 
 
 @kernel

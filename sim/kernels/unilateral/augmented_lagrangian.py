@@ -85,7 +85,7 @@ def off_by(problem_work, at, y, k):
     rates(problem_work, at, y, k)
     contact, G, P, z = problem_work.contact, problem_work.G, problem_work.P, problem_work.z
     if contact.rows[k] == 3:
-        return off_law(G, k, contact.friction[k], 0.0, 0, problem_work.d, P, z, k)
+        return off_law(G, k, contact.friction[k], bound_beside(contact, P, k), 0, problem_work.d, P, z, k)
     own = G[k, 0, 0]
     return abs(P[k, 0] - bounded(contact, k, P[k, 0] - z[k, 0] / own)) * own if own > 0.0 else 0.0
 
@@ -94,6 +94,16 @@ def off_by(problem_work, at, y, k):
 def bounded(contact, k, impulse):
     """Return a normal impulse of press k within its bounds."""
     return min(max(impulse, contact.low[k]), contact.high[k])
+
+
+@inlined
+def bound_beside(contact, P, k):
+    """Return what friction of press k may be beside its own normal impulse: of turning, by that of its point."""
+    of = contact.of[k] - 1
+    if of < 0:
+        return 0.0
+    pressing = max(P[of, 0], 0.0)
+    return pressing * contact.friction[of] if contact.spins[k] == 1 else pressing
 
 
 @kernel
@@ -299,7 +309,7 @@ def friction_asked(contact, stiffness, P, z, pressing, k):
     if contact.rows[k] < 3:
         return 0.0, 0.0, 0.0, 0.0
     x, y = P[k, 1] - stiffness * z[k, 1], P[k, 2] - stiffness * z[k, 2]
-    return x, y, math.sqrt(x * x + y * y), contact.friction[k] * pressing
+    return x, y, math.sqrt(x * x + y * y), contact.friction[k] * pressing + bound_beside(contact, P, k)
 
 
 @kernel
@@ -411,4 +421,4 @@ def solve_profile(size, first, last, start, matrix, x_out):
         x_out[i] = s * matrix[start[i] + i]
 
 
-__all__ = ["Problem", "off_by", "solve_together"]
+__all__ = ["Problem", "bound_beside", "off_by", "solve_together"]

@@ -3,8 +3,9 @@
 A point is taken in while it is still open, where the speeds of the two bodies let it close within the step.  Its
 impulse then keeps the gap from becoming negative, and is zero if it does not close.
 
-A joint presses with one row, along its freedom.  A soft stop presses as it does at the end of the step, linear in the
-depth d there and in the rate u of depth: P = h k (d + c max(d0, 0) u) with d = d0 + h u, where that is positive, so
+A joint presses with one row, along its freedom.  A soft stop, or a soft point, presses as it does at the end of the
+step, linear in the depth d there and in the rate u of depth: P = h k (d + c max(d0, 0) u) with d = d0 + h u, where that
+is positive, so
 
     u = P / (h k T) - d0 / T,    T = h + c max(d0, 0),
 
@@ -24,6 +25,7 @@ from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.rows.constraints import direction
 from sim.kernels.shapes import PLANE
 from sim.kernels.status import Status
+from sim.kernels.unilateral.turning_friction import add_turning
 from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, outward_axes, plus, three, times
 
 # Share of the mechanism's length that speeds may change within a step beside what they are, times the step.
@@ -55,6 +57,7 @@ def collect_contacts(tables, work, h):
                 if count == work.contact_P.shape[0]:
                     return Status.CROWDED
                 keep_press(work.last_contacts, before, links.x, links.R, work.posed, work.contacts, count)
+                give_way(work.laws, h, work.contacts, count)
                 count, before = count + 1, before + 1
             continue
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
@@ -68,9 +71,12 @@ def collect_contacts(tables, work, h):
         for f in range(found):
             if work.near_points.gap[f] <= reach:
                 put_press(work.near, work.near_points, f, m, work.laws, links.x, work.contacts, count)
+                give_way(work.laws, h, work.contacts, count)
                 work.contact_touch[count] = work.near[f]
                 count += 1
     work.stepped.points[0] = count
+    if not add_turning(tables, work, 0):
+        return Status.CROWDED
     for s in range(tables.stops.joint.size):
         if near_stop(tables.stops, work.coordinate, work.rate, s, h) and not add_stop(tables, work, s, h):
             return Status.CROWDED
@@ -113,9 +119,12 @@ def collect_reached(tables, work, h):
             if is_known(contacts, known, m, work.near.key, f):
                 continue
             put_press(work.near, work.near_points, f, m, work.laws, links.x, contacts, k)
+            give_way(work.laws, h, contacts, k)
             if contacts.gap[k] + h * rate_of(contacts, k, 0, links.V) < 0.0:
                 work.contact_touch[k] = work.near[f]
                 work.stepped.points[0] += 1
+    if not add_turning(tables, work, known):
+        return Status.CROWDED
     for i in range(work.reach.size):
         work.reach[i] = max(work.reach[i], work.reached[i])
     return Status.OK
@@ -249,13 +258,14 @@ def reaches(shapes, x, R, V, h, margin, reach_out):
 @kernel
 def put_press(near, near_point, f, m, laws, x, contact_out, k):
     """Write point f of meeting m as press k."""
-    contact_out.meeting[k], contact_out.gap[k], contact_out.kept[k] = m, near_point.gap[f], -1
+    contact_out.meeting[k], contact_out.gap[k], contact_out.kept[k], contact_out.of[k] = m, near_point.gap[f], -1, 0
     contact_out.key[k, 0], contact_out.key[k, 1] = near.key[f, 0], near.key[f, 1]
     a, b = near.link[f, 0], near.link[f, 1]
     contact_out.link[k, 0], contact_out.link[k, 1] = a, b
     contact_out.friction[k], contact_out.restitution[k], contact_out.rest_speed[k] = laws[m, 0], laws[m, 1], laws[m, 2]
     contact_out.rows[k] = 3 if laws[m, 0] > 0.0 else 1
-    contact_out.low[k], contact_out.high[k], contact_out.soft[k] = 0.0, math.inf, 0.0
+    contact_out.low[k], contact_out.high[k] = 0.0, math.inf
+    contact_out.soft[k], contact_out.stiffness[k] = 0.0, laws[m, 4]
     p, n = three(near_point.p, f), three(near_point.n, f)
     t1, t2 = tangents_of(n)
     put_axis(contact_out, k, 0, n)
@@ -267,6 +277,23 @@ def put_press(near, near_point, f, m, laws, x, contact_out, k):
     put_wrench(contact_out, k, 0, cross(to_b, n), n, times(-1.0, cross(to_a, n)), times(-1.0, n))
     put_wrench(contact_out, k, 1, cross(to_b, t1), t1, times(-1.0, cross(to_a, t1)), times(-1.0, t1))
     put_wrench(contact_out, k, 2, cross(to_b, t2), t2, times(-1.0, cross(to_a, t2)), times(-1.0, t2))
+
+
+@kernel
+def give_way(laws, h, contact_out, k):
+    """Let press k of shapes give way as a soft stop does, where its rule says so."""
+    if contact_out.stiffness[k] > 0.0:
+        soften(h, contact_out.stiffness[k], laws[contact_out.meeting[k], 5], contact_out, k)
+        contact_out.shift[k, 1] = contact_out.shift[k, 2] = 0.0
+
+
+@kernel
+def soften(h, stiffness, dissipation, contact_out, k):
+    """Let press k, whose gap is as it was at the step's start, give way: see above."""
+    depth = -contact_out.gap[k]
+    span = h + dissipation * max(depth, 0.0)
+    contact_out.stiffness[k] = stiffness
+    contact_out.soft[k], contact_out.shift[k, 0] = 1.0 / (h * stiffness * span), -depth / span
 
 
 @kernel
@@ -321,9 +348,9 @@ def add_stop(tables, work, s, h):
         depth = stop_depth(stops, work.coordinate, s)
         contact.key[k, 0], contact.gap[k], contact.low[k], contact.high[k] = s, -depth, 0.0, math.inf
         contact.restitution[k], contact.rest_speed[k], contact.soft[k] = stops.restitution[s], stops.rest_speed[s], 0.0
+        contact.stiffness[k], contact.of[k] = 0.0, 0
         if not stops.rigid[s]:
-            span = h + stops.dissipation[s] * max(depth, 0.0)
-            contact.soft[k], contact.shift[k, 0] = 1.0 / (h * stops.stiffness[s] * span), -depth / span
+            soften(h, stops.stiffness[s], stops.dissipation[s], contact, k)
         work.stepped.points[0] += 1
     return True
 
@@ -343,6 +370,7 @@ def add_friction(tables, work, c, h):
             most,
         )
         contact.restitution[k], contact.rest_speed[k], contact.soft[k] = 0.0, 0.0, 0.0
+        contact.stiffness[k], contact.of[k] = 0.0, 0
         work.stepped.points[0] += 1
     return True
 

@@ -12,7 +12,7 @@ from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import climb
 from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.system import unpack
-from sim.kernels.unilateral.augmented_lagrangian import Problem, bounded, off_by, solve_together
+from sim.kernels.unilateral.augmented_lagrangian import Problem, bound_beside, bounded, off_by, solve_together
 from sim.kernels.unilateral.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.vectors import cross, dot, minus, three
 
@@ -359,7 +359,8 @@ def visit_all(problem_work, looped, count, share, enough):
             continue
         q0, q1, q2 = P[k, 0], P[k, 1], P[k, 2]
         if contact.rows[k] == 3:
-            solve_point(problem_work.G, k, contact.friction[k], 0.0, 0, problem_work.d, P, problem_work.z, k)
+            beside = bound_beside(contact, P, k)
+            solve_point(problem_work.G, k, contact.friction[k], beside, 0, problem_work.d, P, problem_work.z, k)
         else:
             P[k, 0] = bounded(contact, k, q0 - problem_work.z[k, 0] / problem_work.G[k, 0, 0])
         s0, s1, s2 = share * (P[k, 0] - q0), share * (P[k, 1] - q1), share * (P[k, 2] - q2)

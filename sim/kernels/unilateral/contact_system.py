@@ -1,6 +1,6 @@
 """Everything about contacts that a moving mechanism asks for, behind an address: compiled where a scene has contacts.
 
-Answers PLACE, ROWS, RUB, GO_ON, PRESS and GAPS; see `sim.kernels.system`.
+Answers PLACE, ROWS, RUB, GO_ON, POINT_FORCES, GIVE, STORE and GAPS; see `sim.kernels.system`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import math
 from sim.kernels.chosen import least_norm, null_vectors, share_out
 from sim.kernels.collision.broad import apart, smaller_ball
 from sim.kernels.collision.features import remember_starts
-from sim.kernels.collision.narrow import points_nearby
+from sim.kernels.collision.narrow import points_nearby, points_within
 from sim.kernels.collision.separation import is_rope
 from sim.kernels.dynamics import forces_of_rows, free_response, solve_loops
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
+from sim.kernels.rows.soft_touches import add_soft_forces, held_softly, soft_forces, soft_guard
 from sim.kernels.rows.touches import (
     creeps,
     go_on_sliding,
@@ -29,9 +30,9 @@ from sim.kernels.rows.touches import (
     touch_rows,
     turn_friction,
 )
-from sim.kernels.shapes import PLANE, SLIP, SPHERE
+from sim.kernels.shapes import OPEN, PLANE, SLIP, SPHERE
 from sim.kernels.status import Status
-from sim.kernels.system import GO_ON, PLACE, POINT_FORCES, ROWS, RUB, unpack, vector
+from sim.kernels.system import GIVE, GO_ON, PLACE, POINT_FORCES, ROWS, RUB, STORE, unpack, vector
 from sim.kernels.watched import DISARMED, GUARD_GAP
 
 # Share of the smaller shape: points of two shapes that touch elsewhere are looked for within it; those beyond have not
@@ -57,7 +58,12 @@ def contact(question, system, t, a, b):
         remember_starts(work.links.x, work.links.R, work.points, work.touches.mode.size, work.touches)
     elif question == POINT_FORCES:
         touch_forces(work.touches, tables.blocks, tables.rows, work.rows, work.points)
+        add_soft_forces(work.touches, work.points)
         sum_forces(work.touches, tables.meetings, work.points, work.rules)
+    elif question == GIVE:
+        soft_forces(work.touches, work.links, work.points, work.one)
+    elif question == STORE:
+        work.one.potential[0] += held_softly(work.touches, work.points) + held_in_steps(tables, work)
     else:
         contact_guards(tables, work, guards.table, vector(b, guards.table.kind.size))
     return Status.OK
@@ -73,8 +79,32 @@ def contact_guards(tables, work, guards, values_out):
             elif guards.kind[g] == GUARD_GAP:
                 values_out[g] = -open_gap(guards.owner[g], tables, work) - guards.allowed[g]
             else:
-                value = touch_guard(guards.kind[g], guards.owner[g], work.touches, work.points)
-                values_out[g] = value - guards.allowed[g]
+                values_out[g] = guard_of_point(guards.kind[g], guards.owner[g], work) - guards.allowed[g]
+
+
+@spliced
+def guard_of_point(kind, k, work):
+    """Value of what is watched of closed point k."""
+    if work.touches.mode[k] < OPEN:
+        return soft_guard(kind, k, work.touches, work.points)
+    return touch_guard(kind, k, work.touches, work.points)
+
+
+@spliced
+def held_in_steps(tables, work):
+    """Energy that soft points hold which time steps let press [J]: those of the shapes as they are now."""
+    held, shapes, meetings = 0.0, tables.shapes, tables.meetings
+    for m in range(work.laws.shape[0]):
+        i, j, stiffness = meetings.a[m], meetings.b[m], work.laws[m, 4]
+        if stiffness == 0.0 or apart(shapes, i, j, work.links.x, work.links.R, work.near_poses) > 0.0:
+            continue
+        count = points_within(
+            shapes, tables.hulls, i, j, work.links.x, work.links.R, 0.0, work.near, work.near_points, work.near_poses,
+            work.near_cores,
+        )  # fmt: skip
+        for k in range(count):
+            held += 0.5 * stiffness * min(work.near_points.gap[k], 0.0) ** 2
+    return held
 
 
 @spliced

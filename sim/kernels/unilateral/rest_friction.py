@@ -17,7 +17,7 @@ STILL, SLOW = 1e-6, 1e-3
 
 @kernel
 def choose_friction(laws, last_contacts, before, first, points, contact_out):
-    """Give presses from `first` on their coefficients; laws: (meetings, 4), in motion the first, at rest the last."""
+    """Give presses from `first` on their coefficients; laws: (meetings, 6), in motion the first, at rest the fourth."""
     for k in range(first, points):
         m = contact_out.meeting[k]
         if m >= 0 and laws[m, 3] > laws[m, 0]:
@@ -40,5 +40,6 @@ def gripped(last_contacts, before, contact, k):
 def note_grips(points, P, z, G, contact_out):
     """Note which presses grip at the end of a step: those that press and do not move along the surface."""
     for k in range(points):
-        slides = math.hypot(z[k, 1], z[k, 2]) > SLOW * contact_out.friction[k] * P[k, 0] * G[k, 0, 0]
+        answers = G[k, 0, 0] - contact_out.soft[k]
+        slides = math.hypot(z[k, 1], z[k, 2]) > SLOW * contact_out.friction[k] * P[k, 0] * answers
         contact_out.grips[k] = 1 if contact_out.rows[k] == 3 and P[k, 0] > 0.0 and not slides else 0
