@@ -19,10 +19,10 @@ def test_no_scene_gains_energy(mode: str) -> None:
     assert sum(one.kinetic > 1e-3 for one in gains) > FEW // 2 and not [one.said for one in gains if one.said]
 
 
-def test_what_time_steps_gain_is_of_first_order() -> None:
-    """Of limbs that whirl at 64 rad/s."""
-    shares = [gain_of(7, "stepping", dt).share for dt in (1e-3, 5e-4, 2.5e-4)]
-    assert shares[1] < 0.62 * shares[0] + 1e-3 and shares[2] < 0.62 * shares[1] + 1e-3
+def test_what_time_steps_gain_is_of_first_order_at_most() -> None:
+    """Of limbs that whirl at 64 rad/s: 15 % in steps of 1 ms where they are not flown in parts."""
+    shares = [gain_of(7, "stepping", dt).share for dt in (1e-3, 5e-4, 2.5e-4, 1.25e-4)]
+    assert max(shares) < 0.06 and shares[3] < 0.03
 
 
 def test_a_gain_is_seen() -> None:
