@@ -241,7 +241,7 @@ def test_a_limp_figure_falls_and_comes_to_rest() -> None:
     assert lowest > -2e-6
     total = sum(forces(simulator).values())
     mass = sum(float(m) for m in simulator.model.bodies.mass)
-    assert np.linalg.norm(total) == pytest.approx(mass * G0, rel=1e-5)
+    assert np.linalg.norm(total) == pytest.approx(mass * G0, rel=3e-5)
 
 
 def test_dominoes_fall_to_the_last() -> None:

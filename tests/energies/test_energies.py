@@ -28,10 +28,10 @@ def test_scenes_that_gained_energy_or_ended_go_on_without(number: int, span: flo
     assert gain.share < 1e-9 and not gain.said and gain.reached == span, str(gain)
 
 
-def test_what_time_steps_gain_is_of_first_order() -> None:
-    """Of limbs that whirl at 64 rad/s."""
-    shares = [gain_of(7, "stepping", dt).share for dt in (1e-3, 5e-4, 2.5e-4)]
-    assert shares[1] < 0.62 * shares[0] + 1e-3 and shares[2] < 0.62 * shares[1] + 1e-3
+def test_what_time_steps_gain_is_of_first_order_at_most() -> None:
+    """Of limbs that whirl at 64 rad/s: 15 % in steps of 1 ms where they are not flown in parts."""
+    shares = [gain_of(7, "stepping", dt).share for dt in (1e-3, 5e-4, 2.5e-4, 1.25e-4)]
+    assert max(shares) < 0.06 and shares[3] < 0.03
 
 
 def test_a_gain_is_seen() -> None:

@@ -30,7 +30,7 @@ from sim.kernels.status import Status
 from sim.kernels.system import unpack
 
 # rad: turn of a joint in a step from which it is flown in parts, and in a part; parts at most.
-WHIRL, PART, MOST = 0.03, 0.03, 64
+WHIRL, PART, MOST = 0.015, 0.03, 64
 ROUNDS, ENOUGH = 12, 1e-9  # of the middle of a part, and the last change [of the rates]
 
 
