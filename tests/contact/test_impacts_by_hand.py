@@ -138,27 +138,29 @@ def test_points_close_beyond_a_trillionth_of_the_fastest(
     assert out.rounds[:3] == (9, 7, 9) and len(asked) == rounds
 
 
-@pytest.mark.parametrize("which", [True, False])
+@pytest.mark.parametrize("tries", [1, 2, 3])
 @pytest.mark.parametrize(("status", "apart", "kept"), [(0, 0.09, "exact"), (0, 0.11, "nudged"), (1, 0.0, "nudged")])
-def test_a_jam_is_followed_to_no_approach(
-    status: int, apart: float, kept: str, which: bool, monkeypatch: pytest.MonkeyPatch
+def test_a_jam_is_followed_to_no_time(
+    status: int, apart: float, kept: str, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The approach is 1e-7 of the slip, of those points that slide in; what ends elsewhere was another answer."""
-    nudged, shifts = np.array([[2.0, -1.0, 0.0], [0.5, 0.0, 0.0]]), []
+    """Rates have changed by 1e-7 of the slip, or more where that has no answer; what ends elsewhere was another one."""
+    nudged, rates = np.array([[2.0, -1.0, 0.0], [0.5, 0.0, 0.0]]), list[np.ndarray]()
     exact = np.add(nudged, [[0.0, 0.0, -2.0 * apart], [0.0, 0.0, 0.0]])
 
-    def problem(self: Collision, u: np.ndarray, **more: np.ndarray) -> str:
-        shifts.append(more.get("shift"))
-        return "shifted" if more else "plain"
+    def problem(self: Collision, u: np.ndarray) -> int:
+        rates.append(u)
+        return len(rates)
 
     monkeypatch.setattr(Collision, "problem", problem)
-    monkeypatch.setattr(impacts, "solve_contacts", lambda made: Made(P=nudged, status=0, of=made))
+    monkeypatch.setattr(impacts, "solve_contacts", lambda made: Made(P=nudged, status=int(made < tries), of=made))
     monkeypatch.setattr(impacts, "polish", lambda made, P: Made(P=exact, status=status, of=made))
-    u = np.array([0.0, 3.0, -4.0, 0.0, 1.0, 0.0])
-    out = impacts.jam(Collision(G=np.eye(6), u=u, mu=np.ones(2), e=np.zeros(2)), np.array([True, which]))
-    assert shifts[0].tolist() == pytest.approx([-5e-7, -1e-7 * which]) and shifts[1] is None and out.s == 0.0
+    u, a = np.array([0.0, 3.0, -4.0, 0.0, 1.0, 0.0]), np.array([-2.0, 0.5, 0.0, -1.0, 0.0, 0.0])
+    out = impacts.jam(Collision(G=np.eye(6), u=u, mu=np.ones(2), e=np.zeros(2)), a)
+    for made, nudge in zip(rates[:tries], impacts.NUDGES, strict=False):
+        assert made == pytest.approx(u + 5.0 * nudge / 2.0 * a, abs=1e-15)
+    assert len(rates) == tries + 1 and rates[-1] is u and out.s == 0.0
     last: Any = out.last
-    assert last.of == ("plain" if kept == "exact" else "shifted")
+    assert last.of == (tries + 1 if kept == "exact" else tries)
     assert np.array_equal(out.P, exact if kept == "exact" else nudged)
     assert out.u.ravel() == pytest.approx(u + out.P.ravel())
 
