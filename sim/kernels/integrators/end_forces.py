@@ -330,12 +330,12 @@ def add_drags(forces, points, h, force_work, link_work):
             own_out[b, 1] += m * x
             own_out[b, 2] += m * y
             own_out[b, 3] += m * z
-            own_out[b, 4] += j + m * (y * y + z * z)
-            own_out[b, 5] += j + m * (x * x + z * z)
-            own_out[b, 6] += j + m * (x * x + y * y)
-            own_out[b, 7] -= m * x * y
-            own_out[b, 8] -= m * x * z
-            own_out[b, 9] -= m * y * z
+            moments = (
+                j + m * (y * y + z * z), j + m * (x * x + z * z), j + m * (x * x + y * y),
+                -m * x * y, -m * x * z, -m * y * z,
+            )  # fmt: skip
+            for i in range(6):
+                own_out[b, 4 + i] += moments[i]
 
 
 @kernel
