@@ -14,7 +14,7 @@ CONTACTS = {
     "row": ((), "<i8", -1), "pair": ((), "<i8", -1), "key": ((2,), "<i8", -1), "mode": ((), "i1", 0),
     "iterations": ((), "<i4", -1), "determinate": ((), "i1", -1),
     "point": ((3,), "<f8", np.nan), "normal": ((3,), "<f8", np.nan), "force": ((3,), "<f8", np.nan),
-    "moment": ((3,), "<f8", 0.0),
+    "moment": ((3,), "<f8", np.nan),
 }  # fmt: skip
 MANY = int(np.iinfo(np.int64).max)
 ROOM = 4096  # entries that the first file has room for

@@ -279,7 +279,8 @@ class Recording:
             return {name: np.zeros((0, *tail), dtype) for name, (tail, dtype, _) in CONTACTS.items()}
         row = self._get("contacts/row")[()]
         there = (row >= 0) & (row < self.rows)
-        found = {name: self._get(f"contacts/{name}")[()][there] for name in CONTACTS if self.tells(f"contacts/{name}")}
+        told = [name for name in CONTACTS if name != "moment" or self.tells("contacts/moment")]
+        found = {name: self._get(f"contacts/{name}")[()][there] for name in told}
         found.setdefault("moment", np.zeros((len(found["row"]), 3)))  # which older recordings have not
         freeze(found)
         return found

@@ -50,9 +50,9 @@ def thrown(seed: int, simulate: str) -> Thrown:
     touching: Any = run.simulator.now.contact_modes
     decide, left = touching.decide, iter(range(2000))
 
-    def counted(flow: Any) -> Any:
+    def counted(flow: Any, firmness: float = 1.0) -> Any:
         assert next(left, None) is not None, "no end of decisions"
-        return decide(flow)
+        return decide(flow, firmness)
 
     touching.decide = counted
     try:

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from sim.contact import stops
+from sim.contact.soft_points import SoftPoint
 from sim.contact.stops import Bounded
 from sim.kernels.shapes import OPEN, SLIP, STICK
 from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.finding import CLOSED
 from sim.mechanism.joint_motion import ball_value
+from sim.mechanism.touch import Touch
 
 pytestmark = [pytest.mark.contact, pytest.mark.fast]
 
@@ -42,7 +44,9 @@ def made(about: int | None = 0) -> Any:
     coordinate = np.array([1.0, 1.5, *VECTOR, 6.0, 7.0, 0.0])
     rows = np.zeros(6, [("column", int), ("low", float), ("high", float)]).view(np.recarray)
     rows.column, rows.low, rows.high = [0, 3, 1, 6, 5, 0], [-1, -1, -1, -1, -1, 0], [1, 1, 1, 1, 1, 0]
-    structure = Made(carrier=np.array([3, 0, 1]), loops=(2,), tables=Made(rows=rows))
+    tables = Made(rows=rows, blocks=Made(row=np.array([5, 1, 3])), touches=Made(block=np.array([2, 1])))
+    touches = tuple(Touch(pair, 0, Made(key=np.array([4, pair]))) for pair in (6, 7))
+    structure = Made(carrier=np.array([3, 0, 1]), loops=(2,), tables=tables, touches=touches)
     return Made(model=model, work=Made(coordinate=coordinate), structure=structure)
 
 
@@ -115,6 +119,12 @@ def test_rows_of_a_problem_are_those_that_hold_its_freedoms() -> None:
     # Away from stops: down from an upper one; friction along both of its freedoms.  Row 5 is no hold.
     expected[0, 2], expected[3, 0], expected[7, 4], expected[8, 3], expected[10, 0] = -1.0, 1.0, 1.0, 1.0, 1.0
     assert np.array_equal(stops.rows_of(mechanism, bounded), expected)
+    # Soft points among them, in an order of their own: the first two rows of their blocks, along the surface alone.
+    soft = [SoftPoint(touch.but(), 1e3, 0.5, 0.6) for touch in mechanism.structure.touches]
+    expected = np.vstack([np.zeros((3, 6)), expected[:3], np.zeros((3, 6))])
+    expected[1, 1], expected[2, 2], expected[7, 3], expected[8, 4] = 1.0, 1.0, 1.0, 1.0
+    assert np.array_equal(stops.rows_of(mechanism, [soft[1], bounded[0], soft[0]]), expected)
+    assert stops.rows_of(mechanism, []).shape == (0, 6)
     modes = stops.against(bounded[:2], np.array([[3.0, 9.0, 9.0], [4.0, 9.0, 9.0]]), np.array([STICK, OPEN]))
     assert modes == [Bounded(1, 1, 4.0, mode=STICK, force=3.0), Bounded(0, -1, 1.0, mode=OPEN, force=4.0)]
 

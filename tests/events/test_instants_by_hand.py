@@ -51,9 +51,9 @@ class Run:
             model=SimpleNamespace(stops=stops, joint_names=joints, scene=SimpleNamespace()),
             looks_again=lambda: False, gives_way=lambda: True, crossed=lambda: (["high"], [1], False),
             wait_to_leave=lambda names: log(("waits", *names)), arm=lambda scheduler: log("arms"),
-            book=lambda lost: log(("books", lost)), restart=lambda: log("restarts"), observe=lambda: log("observes"),
-            watched=lambda name: True, forces_read=forces_read, follow_forces=lambda: self.follows.pop(0),
-            turn_to_steps=lambda why: log(("turns", why)),
+            book=lambda lost, given=0.0: log(("books", lost, given)), restart=lambda: log("restarts"),
+            observe=lambda: log("observes"), watched=lambda name: True, forces_read=forces_read,
+            follow_forces=lambda: self.follows.pop(0), turn_to_steps=lambda why: log(("turns", why)),
         )  # fmt: skip
         simulate = SimpleNamespace(contact=contact, dt=0.002)
         self.here: Any = SimpleNamespace(
@@ -121,7 +121,7 @@ def test_contacts_are_decided_on_at_the_start_before_conditions_that_read_forces
     run.instant.at_start()
     first = one_sided and reads
     assert made == [(("high",), (), not first)]
-    assert run.log == (["row", "decides", "arms", ("books", 0.0), "row"] if first else [])
+    assert run.log == (["row", "decides", "arms", ("books", 0.0, 0.0), "row"] if first else [])
 
 
 @pytest.mark.parametrize(("touches", "bounds", "gives", "again"), [
@@ -160,7 +160,7 @@ def test_contacts_alone_are_decided_on_and_told_of() -> None:
     run = Run()
     run.outcomes = [Outcome(changed=["a and b slides"])]
     run.instant._pass((), (), True)
-    assert run.log == ["row", ("waits",), "decides", "arms", ("books", 0.0), "row"]
+    assert run.log == ["row", ("waits",), "decides", "arms", ("books", 0.0, 0.0), "row"]
     assert [one.text for one in run.jump.events] == ["a and b slides"]
 
 
@@ -169,7 +169,7 @@ def test_mode_changes_come_before_events_and_contacts_are_decided_on_again_where
     run.fires = [[event("told"), event("cut", acts=True)]]
     run.outcomes = [Outcome(changed=["a and b sticks"]), Outcome(ended=["a and b comes to rest at 1 s"])]
     run.instant._pass(("high",), (0,), True)
-    decided = ["decides", "arms", ("books", 0.0)]
+    decided = ["decides", "arms", ("books", 0.0, 0.0)]
     assert run.log == [
         "row", ("waits", "high"), "arms", "restarts", *decided, "lets go", ("does", "told", "cut"), *decided, "row"
     ]  # fmt: skip
@@ -254,7 +254,7 @@ def test_conditions_have_the_values_of_their_programs_and_those_that_wait_are_ar
     assert run.log == ["observes"] * 3 and len(looked) == 3
 
 
-def test_controllers_are_sampled_when_they_are_due() -> None:
+def test_controllers_are_sampled_when_they_are_due(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run()
     held = run.flow.control.held
 
@@ -271,9 +271,31 @@ def test_controllers_are_sampled_when_they_are_due() -> None:
         (0.25, 1.0, ["observes", (0.25, {"law"}), "restarts"]),
     ):  # fmt: skip
         run.log.clear()
-        run.here.controllers = SimpleNamespace(next_sample=lambda due=due: due, sample=sample(change))
+        run.here.controllers = SimpleNamespace(next_sample=lambda due=due: due, sample=sample(change), sampled=())
         run.instant._sample_controllers(0.25)
         assert run.log == told
+
+    asked: list[Any] = []
+
+    def says(answer: Any) -> Callable[..., Any]:
+        def said(*parts: Any) -> Any:
+            asked.append(parts)
+            return answer
+
+        return said
+
+    for away in (False, True):  # what is held too long is looked for where something runs away alone, before any call
+        run.log.clear()
+        monkeypatch.setattr(jumps, "runs_away", says(away))
+        monkeypatch.setattr(jumps, "held_too_long", says("it is too stiff"))
+        if away:
+            with pytest.raises(SimulationError, match=r"t = 0\.25 s: it is too stiff"):
+                run.instant._sample_controllers(0.25)
+        else:
+            run.instant._sample_controllers(0.25)
+        assert run.log == ["observes", (0.25, {"law"}), "restarts"][: 1 if away else 3]
+    assert asked == [(run.flow, run.here.controllers)] * 3
+    monkeypatch.undo()
 
     def fails(*_: Any) -> None:
         use: Any = SimpleNamespace(name="law", place="a.yaml:3")
@@ -294,7 +316,8 @@ def test_what_contacts_did_is_told_and_booked(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(jumps, "joint_impulses", lambda *asked: through if asked == (mechanism, change, impulse) else 0)
     run.outcomes = [Outcome(
         struck=["a and b", "hinge at its upper stop"], ended=["rail at its lower stop comes to rest at 2 s"],
-        changed=["hinge rests at its upper stop", "a and b slides"], lost=7.0, change=change, impulse=impulse,
+        changed=["hinge rests at its upper stop", "a and b slides"], lost=7.0, given=0.5, change=change,
+        impulse=impulse,
         mechanism=mechanism,  # type: ignore[arg-type]
         contacts=run_contacts,
     )]  # fmt: skip
@@ -303,7 +326,7 @@ def test_what_contacts_did_is_told_and_booked(monkeypatch: pytest.MonkeyPatch) -
     assert hit.text == "a and b; hinge at its upper stop" and hit.through is through
     assert (ended.name, ended.kind, ended.text) == ("rail", "annotation", "rail at its lower stop comes to rest at 2 s")
     assert (mode.name, mode.kind, mode.text) == ("hinge", "mode", "hinge rests at its upper stop; a and b slides")
-    assert run.log == ["decides", "arms", ("books", 7.0)]
+    assert run.log == ["decides", "arms", ("books", 7.0, 0.5)]
     assert hit.contacts is run_contacts and ended.through is mode.through is mode.contacts is None
     amounts: dict[str, Any] = {"impulse": impulse, "change": change, "mechanism": mechanism, "lost": 7.0}
     run.outcomes = [Outcome(changed=["a and b slides"], **amounts)]
@@ -322,8 +345,8 @@ def test_what_contacts_did_is_told_and_booked(monkeypatch: pytest.MonkeyPatch) -
 def test_where_decisions_do_not_end_steps_are_turned_to_or_it_is_refused(contact: str, endless: bool) -> None:
     """What the collisions took by then is booked in any case."""
     run = Run(contact=contact)
-    run.outcomes = [Outcome(failure="500 times: give them less", endless=endless, lost=3.0)]
-    booked = [("books", 3.0)] * endless
+    run.outcomes = [Outcome(failure="500 times: give them less", endless=endless, lost=3.0, given=0.5)]
+    booked = [("books", 3.0, 0.5)] * endless
     if contact == "auto" and endless:
         (told,) = run.instant._decide_once()
         why = "contacts change faster than events resolve them, 500 times"
@@ -378,7 +401,7 @@ def test_where_forces_grow_without_end_more_friction_is_tried_until_something_ch
 
 def test_formulas_that_read_forces_of_contacts_agree_with_them_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jumps, "late_places", lambda model: "torques.a (a.yaml:3)")
-    once = ["read", "decides", "arms", ("books", 0.0), "let go of"]
+    once = ["read", "decides", "arms", ("books", 0.0, 0.0), "let go of"]
     assert Run().instant._decide() == []  # none reads any
     for rounds in (1, 3, 20):
         run = Run(fed=1)
@@ -420,7 +443,6 @@ def test_what_may_roll_does_where_it_touches(
     run = Run()
     run.here.model.waiting, run.here.model.joint_names = frozenset({2, 0, 1}), ["a", "b", "c"]
     run.here.scheduler.state.enabled, run.flow.active = frozenset(enabled), frozenset(active)
-    run.flow.book = lambda *amounts: run.log.append(("books", *amounts))
     run.instant._touches = lambda joint: joint in touching  # type: ignore[method-assign]
 
     def restructure(connect: set[int], cut: set[int], total: Any) -> None:

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from sim.kernels.scratch import BLOCK_WORK, CONTACT_CONSTRAINT, FREEDOM_WORK, LINK_WORK, POSE, STEPPED, TOUCH_WORK
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
 from sim.kernels.tables import BLOCK, FREEDOM, LINK, STOP, table
-from sim.kernels.unilateral import constraint_collection
+from sim.kernels.unilateral import constraint_collection, turning_friction
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import CYLINDRICAL, SPHERICAL, columns_of
 from tests.kernels.plain import plain
@@ -177,13 +177,14 @@ def test_a_point_is_written_with_its_law_and_its_wrenches(friction: float) -> No
     )
     near.link[1], near.key[1], points.gap[1], points.p[1] = [3, 1], [5, 6], 0.02, rng.normal(size=3)
     points.n[1] = np.array([2.0, -3.0, 6.0]) / 7.0
-    laws = np.array([[9.0] * 3] * 2 + [[friction, 0.4, 0.05]])
-    contact.meeting = contact.low = contact.soft = contact.kept = 77
+    laws = np.array([[9.0] * 8] * 2 + [[friction, 0.4, 0.05, 11.0, 3e4, 12.0, 13.0, 14.0]])
+    contact.meeting = contact.low = contact.soft = contact.kept = contact.of = 77
     plain(constraint_collection.put_press)(near, points, 1, 2, laws, x, contact, 2)
     one = contact[2]
     assert (one.meeting, one.gap, one.kept, one.key.tolist(), one.link.tolist()) == (2, 0.02, -1, [5, 6], [3, 1])
     assert (one.friction, one.restitution, one.rest_speed) == (friction, 0.4, 0.05)
     assert (one.rows, one.low, one.high, one.soft) == (3 if friction else 1, 0.0, np.inf, 0.0)
+    assert (one.stiffness, one.of) == (3e4, 0)  # and no friction against turning
     axes, p = one.axes.reshape(3, 3), points.p[1]
     assert axes[0] == pytest.approx(points.n[1], abs=1e-15) and (one.p == p).all()
     assert axes @ axes.T == pytest.approx(np.eye(3), abs=1e-14) and np.linalg.det(axes) == pytest.approx(1.0)
@@ -193,6 +194,73 @@ def test_a_point_is_written_with_its_law_and_its_wrenches(friction: float) -> No
         wanted = axes[r] @ (speed[0] - speed[1])
         assert one.K[r] @ np.append(V[1], V[3]) == pytest.approx(wanted, rel=1e-12)
     assert (contact.meeting[:2] == 77).all()
+
+
+@pytest.mark.parametrize(("gap", "span"), [(-0.2, 0.25 + 3.0 * 0.2), (0.1, 0.25)])
+def test_a_point_gives_way_where_its_law_says_so(gap: float, span: float) -> None:
+    """As a soft stop: by 1 / (h k T), T = h + c depth, of a depth that is not negative, and by its depth / T."""
+    contact, laws, h, k = table(CONTACT_CONSTRAINT, 3), np.full((3, 8), 99.0), 0.25, 2e3
+    laws[2, 5] = 3.0
+    contact.meeting, contact.gap, contact.soft, contact.shift, contact.stiffness = 2, gap, 9.0, 9.0, [k, 0.0, k]
+    plain(constraint_collection.soften_point)(laws, h, contact, 2)
+    assert contact.soft[2] == pytest.approx(1.0 / (h * k * span), rel=1e-13) and contact.stiffness[2] == k
+    assert contact.shift[2] == pytest.approx([gap / span, 0.0, 0.0], rel=1e-13, abs=0.0)
+    plain(constraint_collection.soften_point)(laws, h, contact, 1)  # rigid
+    assert (contact.soft[:2] == 9.0).all() and (contact.shift[:2] == 9.0).all() and contact.stiffness[1] == 0.0
+
+
+class Turning:
+    """Two points of pair 1, without and with friction, and one of a joint; room for five."""
+
+    def __init__(self, spinning: float, rolling: float, room: int = 5) -> None:
+        rng = np.random.default_rng(5)
+        self.contacts, self.stepped = table(CONTACT_CONSTRAINT, 5), table(STEPPED, 1)
+        self.contact_P = np.zeros((room, 3))
+        self.laws, self.stepped.points = np.full((2, 8), 99.0), 3
+        self.laws[1, 6:] = spinning, rolling
+        contact = self.contacts
+        contact.meeting[:3], contact.friction[:3] = [1, 1, -1], [0.0, 0.4, 0.4]
+        contact.key[:3] = [[4, 2], [5, 3], [6, 7]]
+        contact.link[:3], contact.p[:3], contact.axes[:3] = [3, 1], rng.normal(size=(3, 3)), turns(3, rng).reshape(3, 9)
+        contact.K = contact.gap = contact.high = contact.low = contact.soft = contact.stiffness = 9.0
+
+    def add(self, first: int) -> bool:
+        return bool(plain(turning_friction.add_turning)(None, self, first))
+
+
+@pytest.mark.parametrize(
+    ("spinning", "rolling", "first", "wanted"),
+    [
+        (0.3, 0.0, 0, [(2, 1)]), (0.0, 0.2, 0, [(1, 0), (2, 0)]), (0.0, 0.2, 1, [(2, 0)]), (0.0, 0.0, 0, []),
+        (0.3, 0.2, 1, [(2, 0), (2, 1)]), (0.3, 0.2, 2, []),
+    ],
+)  # fmt: skip
+def test_friction_against_turning_is_added_where_laws_have_radii(
+    spinning: float, rolling: float, first: int, wanted: list[tuple[int, int]]
+) -> None:
+    """Against spinning where there is friction, too; rows are turnings of b against a, times the radius."""
+    at, V = Turning(spinning, rolling), np.random.default_rng(8).normal(size=(4, 6))
+    assert at.add(first) and at.stepped.points[0] == 3 + len(wanted)
+    contact = at.contacts
+    assert [(int(c.of), int(c.spins)) for c in contact[3:]] == wanted + [(0, 0)] * (2 - len(wanted))
+    for k, (of, spins) in enumerate(wanted, 3):
+        one, point = contact[k], contact[of - 1]
+        assert (one.meeting, one.kept, one.link.tolist(), one.p.tolist()) == (-1, -1, [3, 1], point.p.tolist())
+        assert (one.rows, one.friction, one.low, one.high, one.gap) == (3, 0.0, 0.0, 0.0, 0.0)
+        assert (one.soft, one.stiffness, one.restitution, one.rest_speed) == (0.0, 0.0, 0.0, 0.0)
+        n, t1, t2 = point.axes.reshape(3, 3)
+        axes = [0.0 * n, n, 0.0 * n] if spins else [0.0 * n, t1, t2]
+        assert one.axes.reshape(3, 3) == pytest.approx(np.array(axes), abs=0.0)
+        turning = (spinning if spins else rolling) * np.array(axes) @ (V[1, :3] - V[3, :3])
+        assert one.K @ np.append(V[1], V[3]) == pytest.approx(turning, rel=1e-12, abs=1e-15)
+    keys = {tuple(key) for key in contact.key[3 : 3 + len(wanted)].tolist()}
+    assert len(keys) == len(wanted) and all(first < -1 for first, _ in keys)  # no stop's, no column's
+
+
+def test_friction_against_turning_that_has_no_room_is_told() -> None:
+    at = Turning(0.3, 0.2)
+    assert not at.add(0) and at.stepped.points[0] == 5  # of three, two
+    assert not Turning(0.0, 0.2, room=4).add(0) and Turning(0.0, 0.2, room=4).add(1)
 
 
 class Joints:

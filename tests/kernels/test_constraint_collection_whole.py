@@ -49,7 +49,7 @@ class Gathering:
         )  # fmt: skip
         self.reach, self.drifted = np.array([0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35]), np.zeros(6)
         self.near_stops, self.full = {0, 2}, ""
-        self.pair = -1
+        self.pair, self.softened = -1, []
 
     def stubs(self) -> dict:
         w, log = self.work, self.log
@@ -91,6 +91,15 @@ class Gathering:
             contacts[k] = last_contacts[i]
             contacts.kept[k] = i
 
+        def soften_point(laws, h, contacts, k):
+            assert laws == "laws" and h == H and contacts is w.contacts
+            self.softened.append(tuple(contacts.key[k].tolist()))
+
+        def add_turning(tables, work, first):
+            assert tables is self.tables and work is w
+            log.append(("turning", first, int(w.stepped.points[0])))
+            return self.full != "turning"
+
         def near_stop(stops, coordinate, rate, s, h):
             assert (coordinate, rate, h) == ("coordinate", "rate", H)
             return s in self.near_stops
@@ -107,7 +116,8 @@ class Gathering:
         return {
             "sweep_boxes": sweep_boxes, "reaches": reaches, "drift": drift, "can_meet": can_meet,
             "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "near_stop": near_stop,
-            "add_stop": add("stop"), "add_friction": add("friction"),
+            "add_stop": add("stop"), "add_friction": add("friction"), "add_turning": add_turning,
+            "soften_point": soften_point,
             "find_unchanged": lambda *given: log.append(given[:2] + given[3:]),
             "remember_poses": lambda x, R, posed: log.append(("poses", posed)),
         }  # fmt: skip
@@ -136,9 +146,11 @@ def test_points_within_reach_are_taken_in_with_stops_and_friction() -> None:
     assert one.found() == [(0, 0, -1), (1, 0, -1), (2, 0, -1), (2, 2, -1), (5, 0, -1)]
     assert one.log[0] == "boxes" and one.log[1] == ("tree", "root", "rooted", "unchanged")
     assert [k for name, k in one.log[2:8]] == [0, 1, 2, 3, 4, 5]
-    assert one.log[8:] == [("stop", 0, 5), ("stop", 2, 6), ("friction", 1, 7), ("friction", 3, 8), ("poses", "posed")]
+    assert one.log[8:] == [
+        ("turning", 0, 5), ("stop", 0, 5), ("stop", 2, 6), ("friction", 1, 7), ("friction", 3, 8), ("poses", "posed"),
+    ]  # fmt: skip
     touched = one.work.contact_touch.key[:5].tolist()
-    assert touched == [[0, 0], [1, 0], [2, 0], [2, 2], [5, 0]]
+    assert touched == [[0, 0], [1, 0], [2, 0], [2, 2], [5, 0]] == [list(key) for key in one.softened]
 
 
 def test_points_of_pairs_that_hardly_move_are_kept() -> None:
@@ -158,6 +170,7 @@ def test_points_of_pairs_that_hardly_move_are_kept() -> None:
         if gone is not None:  # link 3 has the shape 4, of pair 2
             kept[2] = (2, 0, -1)
         assert one.found() == kept
+        assert [key for _, key in one.softened] == [key for _, key, _ in kept]  # anew: the gap is another
         assert [m for name, m in (x for x in one.log if x[0] == "pair")] == ([4, 5] if gone is None else [2, 4, 5])
 
 
@@ -178,13 +191,16 @@ def test_points_that_have_no_room_are_told(room: int, status: int) -> None:
     assert kept.run() == status
 
 
-@pytest.mark.parametrize("full", ["stop", "friction"])
-def test_joints_that_have_no_room_are_told(full: str) -> None:
+@pytest.mark.parametrize(
+    ("full", "added"),
+    [("turning", ["turning"]), ("stop", ["turning", "stop"]), ("friction", ["turning", "stop", "stop", "friction"])],
+)
+def test_joints_that_have_no_room_are_told(full: str, added: list[str]) -> None:
+    """And friction against turning."""
     one = Gathering()
     one.full = full
     assert one.run() == Status.CROWDED
-    assert [x[0] for x in one.log if x[0] in ("stop", "friction")] == (["stop"] if full == "stop" else
-                                                                      ["stop", "stop", "friction"])  # fmt: skip
+    assert [x[0] for x in one.log if x[0] in ("turning", "stop", "friction")] == added
 
 
 class Reached(Gathering):
@@ -214,7 +230,8 @@ def test_points_of_pairs_that_reach_further_are_added_where_they_close() -> None
     one = Reached(further)
     one.rates = {(2, 0): -0.19, (2, 1): -0.25, (2, 2): -0.28, (4, 0): -1.3, (5, 0): -0.7}
     assert one.run() == Status.OK
-    assert one.log == ["boxes", ("pair", 2), ("pair", 3), ("pair", 4), ("pair", 5)]
+    assert one.log == ["boxes", ("pair", 2), ("pair", 3), ("pair", 4), ("pair", 5), ("turning", 1, 3)]
+    assert one.softened == [(2, 0), (2, 1), (2, 2), (4, 0), (5, 0)]  # all but the one that is known
     assert [(m, key) for m, key, _ in one.found()] == [(0, 1), (2, 1), (4, 0)]
     assert one.work.contact_touch.key[:3].tolist() == [[0, 0], [2, 1], [4, 0]]
     assert one.work.contacts.gap[:3].tolist() == [77.0, 0.06, 0.3]
@@ -232,7 +249,7 @@ def test_shapes_that_reach_hardly_further_are_not_looked_at() -> None:
     none = Reached(Reached.SPARE * np.minimum(share, 0.49))
     assert none.run() == Status.OK and none.log == [] and (none.work.reach == none.old).all()
     one = Reached(Reached.SPARE * share)  # both of pair 1 alone
-    assert one.run() == Status.OK and one.log == ["boxes", ("pair", 1)]
+    assert one.run() == Status.OK and one.log == ["boxes", ("pair", 1), ("turning", 1, 2)]
     assert [(m, key) for m, key, _ in one.found()] == [(0, 1), (1, 0)]
     assert (one.work.reach == np.maximum(one.old, one.reach)).all()
 
@@ -243,6 +260,9 @@ def test_points_that_are_reached_and_have_no_room_are_told(room: int, status: in
     one = Reached(np.array([0.2, 0.0, 0.2, 0.2, 0.2, 0.2, 0.0]), room)
     one.GAPS = ((), *Gathering.GAPS[1:])
     assert one.run() == status
+    one = Reached(np.array([0.2, 0.0, 0.2, 0.2, 0.2, 0.2, 0.0]))
+    one.full = "turning"
+    assert one.run() == Status.CROWDED
 
 
 def test_one_point_of_the_last_step_is_enough_to_keep_and_other_pairs_stay_open() -> None:

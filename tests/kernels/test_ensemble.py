@@ -14,7 +14,7 @@ from sim.kernels.scratch import CONTACT_CONSTRAINT, STEPPED
 from sim.kernels.shapes import MEETING
 from sim.kernels.status import Status
 from sim.kernels.stepper import ACCEPTED, FOLLOWS, FRESH, METHOD, REPLY, STEP_FIXED, T
-from sim.kernels.system import FEED, GLANCE, QUESTIONS, SETTLE, START, STEPPING, TURNS, WATCH
+from sim.kernels.system import FEED, GLANCE, QUESTIONS, SETTLE, START, STEPPING, STORE, TURNS, WATCH
 from sim.kernels.tables import table
 from sim.kernels.watched import GUARD
 from tests.kernels.plain import ask, plain
@@ -475,12 +475,14 @@ def test_it_is_answered_at_coordinates_and_rates() -> None:
     assert run(FEED, "s", 0.7, np.zeros(9), np.zeros(9)) == ("s", 0.7, 3, 2)
 
 
-def test_formulas_are_evaluated_where_forces_answer_to_them() -> None:
+@pytest.mark.parametrize("soft", [0, 1])
+def test_formulas_are_evaluated_where_forces_answer_to_them(soft: int) -> None:
+    """What soft points hold is asked for where there may be some, after the other energies."""
     log: list = []
-    work = SimpleNamespace(rows=SimpleNamespace(force=np.ones(3)), coordinate=1, rate=2, links=3, one=4)
+    work = SimpleNamespace(rows=SimpleNamespace(force=np.ones(3)), coordinate=1, rate=2, links=3, one=4, answers="a")
     tables = SimpleNamespace(
         late=np.array([7, 5]), links="l", columns="c", stops="s", forces="f", points="p",
-        one=SimpleNamespace(gravity_W="g")
+        one=SimpleNamespace(gravity_W="g", soft=[soft])
     )  # fmt: skip
 
     def made(name, result=None):
@@ -493,10 +495,12 @@ def test_formulas_are_evaluated_where_forces_answer_to_them() -> None:
     run = plain(
         feedback.formulas, unpack=lambda system: (tables, None, work, None), move=made("move"),
         apply_forces=made("apply"), find_forces=made("find", (Status.INCONSISTENT, 0)), energies=made("energies"),
-        run_program=lambda tables, work, program, t: program + t,
+        run_program=lambda tables, work, program, t: program + t + 100.0 * (len(log) < 4 + soft), ask=made("ask"),
     )  # fmt: skip
     values = np.zeros(2)
     assert run("sys", 0.5, "q", "v", values) == Status.INCONSISTENT and values.tolist() == [7.5, 5.5]
-    assert [name for name, _ in log] == ["move", "apply", "find", "energies"] and np.all(work.rows.force == 0.0)
+    assert [name for name, _ in log] == ["move", "apply", "find", "energies", *["ask"] * soft]
+    assert np.all(work.rows.force == 0.0)
     assert log[0][1] == ("sys", "q", "v") and log[1][1] == ("sys", 0.5, "q", "v")
     assert log[3][1] == ("l", "c", "s", "f", "p", "g", 1, 2, 3, 4)
+    assert [given for _, given in log[4:]] == [("a", STORE, "sys", 0.5, "q", "v")] * soft

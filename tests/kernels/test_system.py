@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fast
 
 BIRD = "schema: 1\nbodies: {bird: {mass: 0.4, com: [5, 1, 1], inertia: [0.02, 0.03, 0.04]}}\n"
 MOTION = ("START", "SLOPE", "SETTLE", "PROJECT", "TURNS", "NORM", "LEAP")
-CONTACT = ("PLACE", "ROWS", "RUB", "GO_ON", "POINT_FORCES", "GAPS")
+CONTACT = ("PLACE", "ROWS", "RUB", "GO_ON", "POINT_FORCES", "GIVE", "STORE", "GAPS")
 
 
 def of(module: str, name: str) -> object:
@@ -80,7 +80,7 @@ def _names(numbers: range) -> list[str]:
 
 
 def test_numbers_of_questions_are_all_there_are() -> None:
-    assert len(_names(range(system.QUESTIONS))) == 26
+    assert len(_names(range(system.QUESTIONS))) == 28
     names = [name for name, _, _ in system.fields()]
     assert len(names) == sum(len(whole._fields) for whole in system.WHOLES)
     kinds = {name: (dtype, dimensions) for name, dtype, dimensions in system.fields()}

@@ -49,11 +49,11 @@ ARRAYS = {
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
     "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
-    "TOLD": "key:2 p:3 n:3 force:3",
+    "TOLD": "key:2 p:3 n:3 force:3 moment:3",
     "BODY_WORK": "p_WB:3 R_WB:9 V_WB:6 com:3",
     "JOINT_WORK": "force:6 p_WJ:3 components:12",
     "CONTACT_WORK": "force:3",
-    "FORCE_WORK": "wrench:6",
+    "FORCE_WORK": "wrench:6 before:6",
 }
 CODES = {
     "NO_SIDE_SLIP KNIFE_EDGE ROLLING ROLLING_OPEN SAME_VELOCITY GEAR": range(1, 7),
@@ -180,7 +180,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
 EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
     "stages": (11, 0), "shape": (2, 0), "newton": (1,),
-    "steps": (20, 0), "own": (0, 0), "laws": (0, 4), "boxes": (0, 6), "stepped": (1,),
+    "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "boxes": (0, 6), "stepped": (1,),
     "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
     "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
     "push_step": (4, 0), "contact_shape": (3, 1),
@@ -236,7 +236,8 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     work = stepping_work(structure.tables, 10, 3, 12)
     width = 12
     assert shapes(work) == {
-        "laws": (0, 4), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
+        "ends": (14,), "slopes": (2, 0, 0),
+        "laws": (0, 8), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
         "unchanged": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "contact_touch": (10,),
         "contacts": (10,), "last_contacts": (10,), "told": (30,), "stepped": (1,), "contact_P": (10, 3),
         "contact_z": (10, 3),
@@ -252,8 +253,13 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
         meetings=model.table(model.MEETING, 4), shapes=model.table(model.SHAPE, 6), rows=structure.tables.rows[:0]
     )
     more = stepping_work(met, 2, 0, 12)
-    assert more["laws"].shape == (4, 4) and more["boxes"].shape == (6, 6) and more["reach"].shape == (6,)
+    assert more["laws"].shape == (4, 8) and more["boxes"].shape == (6, 6) and more["reach"].shape == (6,)
     assert more["contact_R"].shape == (6, 0) and more["told"].shape == (0,)
+    for name, width in (("laws", 3), ("applied", 2)):  # torques that answer to the motion, in either of two ways
+        acted = structure.tables._replace(**{name: np.zeros((1, width), np.int64)})
+        assert stepping_work(acted, 2, 0, 12)["slopes"].shape == (2, 14, 14)
+        none = stepping_work(acted, 0, 0, 12)
+        assert none["slopes"].shape == (2, 0, 0) and none["ends"].shape == (0,)
     short = structure.tables._replace(links=structure.tables.links[:2])
     assert stepping_work(short, 2, 0, 12)["contact_support"].shape == (2, 4)  # both sides, two freedoms each
 

@@ -160,7 +160,7 @@ def entries(row, count):
     return {
         "row": rows, "pair": (row + rows) % 2, "key": np.stack([row + rows, -rows], axis=1),
         "mode": 1 + rows % 2, "iterations": row + rows, "determinate": rows % 2, "point": numbers, "normal": -numbers,
-        "force": 2 * numbers,
+        "force": 2 * numbers, "moment": 3 * numbers,
     }  # fmt: skip
 
 

@@ -49,6 +49,7 @@ def record(path: Path, steps: int = STEPS) -> Recorder:
         recorder.contacts({
             "row": rows, "pair": 0 * rows, "key": numbers[:, :2], "mode": 1 + 0 * rows, "iterations": rows,
             "determinate": 0 * rows, "point": numbers, "normal": numbers, "force": numbers,
+            "moment": numbers,
         })  # fmt: skip
         states = np.repeat(np.arange(first, first + k, dtype=float)[:, None], 2 + (step > 6), axis=1)
         recorder.append_state(states, states[:, :2])

@@ -477,7 +477,7 @@ def test_places_that_a_recording_lacks_are_absent_or_empty(path, tmp_path):
         assert {name: (values.shape, values.dtype) for name, values in r.touches.items()} == {
             "row": ((0,), "<i8"), "pair": ((0,), "<i8"), "key": ((0, 2), "<i8"), "mode": ((0,), "i1"),
             "iterations": ((0,), "<i4"), "determinate": ((0,), "i1"), "point": ((0, 3), "<f8"),
-            "normal": ((0, 3), "<f8"), "force": ((0, 3), "<f8"),
+            "normal": ((0, 3), "<f8"), "force": ((0, 3), "<f8"), "moment": ((0, 3), "<f8"),
         }  # fmt: skip
         assert all(shape.vertices == shape.triangles == () for shape in r.shapes)
         assert r.binding("pin", 0) is None
@@ -532,7 +532,7 @@ def test_points_of_contact_of_a_row_are_those_of_the_file(path):
             assert found.a == tuple(a for a, _, _ in of) and found.b == tuple(b for _, b, _ in of)
             assert found.shapes.tolist() == [list(shapes) for *_, shapes in of] and found.shapes.shape == (len(of), 2)
             assert found.mode == tuple({1: "stick", 2: "slip"}[told["mode"][k]] for k in which)
-            for name in ("key", "iterations", "determinate", "point", "normal", "force"):
+            for name in ("key", "iterations", "determinate", "point", "normal", "force", "moment"):
                 np.testing.assert_array_equal(getattr(found, name), told[name][which], err_msg=name)
         for name, values in told.items():
             np.testing.assert_array_equal(r.touches[name], values)

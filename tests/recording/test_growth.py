@@ -235,6 +235,7 @@ def test_points_of_contact_have_twice_the_room_that_they_need(tmp_path, monkeypa
             "row": np.zeros(count, int), "pair": np.zeros(count), "key": np.zeros((count, 2)), "mode": np.ones(count),
             "iterations": np.ones(count), "determinate": np.ones(count), "point": np.ones((count, 3)),
             "normal": np.ones((count, 3)), "force": np.ones((count, 3)),
+            "moment": np.ones((count, 3)),
         })  # fmt: skip
         recorder.append(example.rows(layout, recorder.count, 1))
         recorder.flush()

@@ -119,7 +119,7 @@ TOUCHES: dict[str, np.ndarray] = {
     "key": np.array([[1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12]]), "mode": np.array([1, 2, 2, 1, 2, 1]),
     "iterations": np.array([3, 4, 5, 6, 7, 8]), "determinate": np.array([1, 0, -1, 1, 0, 1]),
     "point": 10.0 + np.arange(18.0).reshape(6, 3), "normal": 30.0 + np.arange(18.0).reshape(6, 3),
-    "force": 50.0 + np.arange(18.0).reshape(6, 3),
+    "force": 50.0 + np.arange(18.0).reshape(6, 3), "moment": 70.0 + np.arange(18.0).reshape(6, 3),
 }  # fmt: skip
 STATES = [
     (("pin", "ball"), ("sleeve",), 100.0 + np.arange(15.0).reshape(3, 5), 200.0 + np.arange(12.0).reshape(3, 4)),

@@ -106,7 +106,8 @@ forces:
         turning_linear: 0.3, turning_quadratic: 0.4}
 contacts:
   rub: {between: ["tin", world.floor], friction: 0.3, restitution: 0.4, rest_speed: 1 cm/s}
-  later: {between: [[block, rod], "*"], except: disc, friction: {combine: max}, from: 1 s, until: 2 s}
+  later: {between: [[block, rod], "*"], except: disc, friction: {combine: max}, from: 1 s, until: 2 s,
+          soft: {stiffness: 2 kN/m, dissipation: 0.3 s/m}}
 constraints:
   wheel: {type: rolling, body: disc, axis: [0, 2, 0], radius: 0.5, ground: world,
           normal: [0, 0, 5], level: [0, 0, 6.5], holds: 90 N}
@@ -415,6 +416,9 @@ def test_contacts_have_their_sides_and_laws(scene):
         combine="geometric",
         restitution=0.4,
         rest_speed=0.01,
+        soft=None,
+        patch_radius=0.0,
+        rolling_radius=0.0,
         active=True,
     )
     everybody = tuple(body.name for body in scene.bodies if body.name != "disc")
@@ -429,8 +433,25 @@ def test_contacts_have_their_sides_and_laws(scene):
         combine="max",
         restitution=0.0,
         rest_speed=0.0,
+        soft={"stiffness": 2000.0, "dissipation": 0.3},
+        patch_radius=0.0,
+        rolling_radius=0.0,
         active=False,
     )
+
+
+def test_friction_against_turning_is_of_time_steps() -> None:
+    """Contacts as events do not know it, so that it has a scene of its own."""
+    text = """
+schema: 1
+world: {shapes: [{plane: {}}]}
+bodies: {ball: {mass: 1 kg, shapes: [{sphere: {center: [0, 0, 1], radius: 1}}]}}
+contacts: {turf: {between: [ball, world], friction: 0.5, patch_radius: 2 cm, rolling_radius: 3 mm}}
+simulate: {contact: stepping}
+"""
+    (turf,) = load_text(text).contacts
+    assert (turf.patch_radius, turf.rolling_radius) == (pytest.approx(0.02), pytest.approx(0.003))
+    assert turf.soft is None and turf.friction == 0.5
 
 
 OPEN = {

@@ -57,7 +57,7 @@ def collect_contacts(tables, work, h):
                 if count == work.contact_P.shape[0]:
                     return Status.CROWDED
                 keep_press(work.last_contacts, before, links.x, links.R, work.posed, work.contacts, count)
-                give_way(work.laws, h, work.contacts, count)
+                soften_point(work.laws, h, work.contacts, count)
                 count, before = count + 1, before + 1
             continue
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
@@ -71,7 +71,7 @@ def collect_contacts(tables, work, h):
         for f in range(found):
             if work.near_points.gap[f] <= reach:
                 put_press(work.near, work.near_points, f, m, work.laws, links.x, work.contacts, count)
-                give_way(work.laws, h, work.contacts, count)
+                soften_point(work.laws, h, work.contacts, count)
                 work.contact_touch[count] = work.near[f]
                 count += 1
     work.stepped.points[0] = count
@@ -119,7 +119,7 @@ def collect_reached(tables, work, h):
             if is_known(contacts, known, m, work.near.key, f):
                 continue
             put_press(work.near, work.near_points, f, m, work.laws, links.x, contacts, k)
-            give_way(work.laws, h, contacts, k)
+            soften_point(work.laws, h, contacts, k)
             if contacts.gap[k] + h * rate_of(contacts, k, 0, links.V) < 0.0:
                 work.contact_touch[k] = work.near[f]
                 work.stepped.points[0] += 1
@@ -280,7 +280,7 @@ def put_press(near, near_point, f, m, laws, x, contact_out, k):
 
 
 @kernel
-def give_way(laws, h, contact_out, k):
+def soften_point(laws, h, contact_out, k):
     """Let press k of shapes give way as a soft stop does, where its rule says so."""
     if contact_out.stiffness[k] > 0.0:
         soften(h, contact_out.stiffness[k], laws[contact_out.meeting[k], 5], contact_out, k)

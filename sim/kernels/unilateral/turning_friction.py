@@ -35,13 +35,13 @@ def add_turning(tables, work, first):
             if k == work.contact_P.shape[0]:
                 room = False
                 continue
-            put_turning(contact, p, spins, radius, k)
+            put_turning_friction(contact, p, spins, radius, k)
             work.stepped.points[0] += 1
     return room
 
 
 @kernel
-def put_turning(contact_out, p, spins, radius, k):
+def put_turning_friction(contact_out, p, spins, radius, k):
     """Write friction against spinning, or rolling, of press p as press k."""
     contact_out.of[k], contact_out.spins[k], contact_out.meeting[k], contact_out.kept[k] = p + 1, spins, -1, -1
     contact_out.key[k, 0] = -2 - 2 * contact_out.meeting[p] - spins
