@@ -96,7 +96,7 @@ def chain(seed: int) -> tuple[str, dict[str, tuple[float, float]]]:
     return f"{bodies}joints:\n{joints}controllers:\n{controllers}initial:\n{initial}", gains
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*(pytest.param(seed, marks=pytest.mark.fast) for seed in range(2)), *range(2, 40)])
 def test_chains_that_are_held_by_any_stiffness_gain_nothing(seed: int) -> None:
     """Energy of motion and of what the controllers would give back: soft ones swing, and are off by h omega / 2."""
     rest, gains = chain(seed)
@@ -232,7 +232,7 @@ HOLD = "controllers: {{hold: {{type: pd, joints: [{joint}], kp: {kp}, kd: {kd}}}
 
 
 @pytest.mark.parametrize("joint", ["b", "c", "d"])
-@pytest.mark.parametrize(("kp", "kd"), [(1.0, 0.1), (1e3, 0.0), (1e7, 1e4)])
+@pytest.mark.parametrize(("kp", "kd"), [pytest.param(1.0, 0.1, marks=pytest.mark.fast), (1e3, 0.0), (1e7, 1e4)])
 def test_controllers_of_joints_of_a_loop_are_taken_alike(joint: str, kp: float, kd: float) -> None:
     s = simulator(BARS.replace("HELD", HOLD.format(joint=joint, kp=kp, kd=kd)), 2e-3)
     s.flow.observe()
@@ -262,6 +262,7 @@ def test_a_loop_stands_as_stiff_where_its_tree_joint_is_held_as_where_its_loop_j
     assert ends[0] == pytest.approx(ends[1], rel=2e-3, abs=2e-5)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("kind", ["rotational", "spherical"])
 def test_torsion_springs_of_any_stiffness_gain_nothing(kind: str) -> None:
     axis = ", axis: [0, 1, 0]" if kind == "rotational" else ""

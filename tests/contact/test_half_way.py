@@ -83,6 +83,7 @@ def spun(how: str) -> tuple[float, float]:
     return spin(s), s.flow.taken().get("taken_by_contacts", 0.0) / first
 
 
+@pytest.mark.fast
 def test_a_body_that_rolls_without_slipping_moves_as_with_events_to_second_order() -> None:
     exact, _ = spun("contact: event, rtol: 1e-10")
     found = {h: spun(f"contact: stepping, dt: {h} ms") for h in (2.0, 1.0, 0.5)}

@@ -50,6 +50,7 @@ def momentum(s: Simulator) -> np.ndarray:
     return total
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("rate", [70.0, 150.0])
 def test_a_chain_that_whirls_keeps_its_energy_and_its_momentum(rate: float) -> None:
     """Up to 0.15 rad in a step, of which energy is off by as large a share where rates are taken as they are."""
@@ -65,6 +66,7 @@ def test_a_chain_that_whirls_keeps_its_energy_and_its_momentum(rate: float) -> N
     assert astray < 2e-2
 
 
+@pytest.mark.fast
 def test_what_whirls_moves_as_without_steps() -> None:
     exact = chain("contact: event, rtol: 1e-10")
     exact.advance(0.03)
@@ -76,6 +78,7 @@ def test_what_whirls_moves_as_without_steps() -> None:
     assert max(off) < 5e-5  # 1e-3 in steps of 0.5 ms where rates are taken as they are
 
 
+@pytest.mark.fast
 def test_a_limb_that_a_collision_throws_has_no_more_energy_than_there_is() -> None:
     """One of the random scenes: at 0.585 s a light limb is thrown to 150 rad/s, and half of all energy came with it."""
     gain = gain_of(403, "stepping")
