@@ -246,6 +246,24 @@ def test_controllers_of_joints_of_a_loop_are_taken_alike(joint: str, kp: float, 
         assert abs(s.coordinate[joint] - start) < 1e-4
 
 
+@pytest.mark.fast
+def test_the_ledger_has_dampers_beside_controllers_where_a_ball_closes_the_loop() -> None:
+    """And a body that comes down meanwhile: what all of them take is what the energy falls by."""
+    line = next(line for line in BARS.splitlines() if line.strip().startswith("d:"))
+    ball = BARS.replace(line, "  d: {type: spherical, parent: world, child: rocker, position: [0.7, 0, 0]}")
+    held = (
+        f"{HOLD.format(joint='a', kp=30.0, kd=0.5)}\nforces: {{coil: {{type: torsion_spring, joint: b, damping: 0.3}}}}"
+    )
+    s = simulator(ball.replace("HELD", held).replace("initial: {", "initial: {far: {velocity: [0, 0, -100]}, "), 1e-3)
+    assert [s.model.joint_names[j] for j in s.flow.structure.loops] == ["d"]
+    s.flow.observe()
+    first = s.energy["kinetic"]
+    s.advance(0.12)
+    s.flow.observe()
+    assert s.position["far"][2] == pytest.approx(-8.9, abs=1e-6) and first > 5000.0 > 100.0 * s.energy["kinetic"]
+    assert abs(s.energy["balance"]) < 0.01
+
+
 @pytest.mark.parametrize(("kp", "kd"), [(1.0, 0.1), (1e7, 1e4)])
 def test_a_loop_stands_as_stiff_where_its_tree_joint_is_held_as_where_its_loop_joint_is(kp: float, kd: float) -> None:
     """The crank goes the same way whether d is a joint of the tree or closes the loop, which the order tells."""
