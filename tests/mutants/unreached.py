@@ -17,7 +17,7 @@ EXPLAINED = {
     "sim/kernels/libraries.py": "makes machine code; where kernels are interpreted it does nothing",
     "sim/kernels/shortcuts.py": "stands in for parts of the compiler; where kernels are interpreted it does nothing",
     "sim/kernels/integrators/whirling.py:fly": "goes back where a part has no middle, which no quick scene shows",
-    "sim/kernels/integrators/stepping.py:collides": "asks where one body rolls while another comes: no quick scene does",
+    "sim/kernels/integrators/stepping.py:collides": "one body rolls while another comes: no quick scene does",
     "sim/kernels/callback.py": "calls compiled laws by their addresses, or their twins where kernels are interpreted",
     "sim/kernels/system.py": "reads addresses; where kernels are interpreted the arrays themselves are handed on",
 }
