@@ -15,15 +15,17 @@ import pytest
 def pytest_configure(config: pytest.Config) -> None:
     """Write down which tests run which line, where `tests.mutants` asks for it."""
     if "MUTANTS_REACH" in os.environ:
-        from tests.mutants.reach import Tracer
+        from tests.mutants.reach import Gatherer, Tracer
 
-        config.pluginmanager.register(Tracer(os.environ["MUTANTS_REACH"]))
+        file, worker = os.environ["MUTANTS_REACH"], os.environ.get("PYTEST_XDIST_WORKER")
+        tells = Gatherer(file) if config.getoption("numprocesses") else Tracer(f"{file}.{worker}" if worker else file)
+        config.pluginmanager.register(tells)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Use all cores for the whole suite; parts of it, or one whose lines are written down, have one process."""
+    """Use all cores for the whole suite; parts of it have one process."""
     named = config.getoption("file_or_dir") or config.getoption("keyword") or config.getoption("markexpr")
-    return 0 if named or "MUTANTS_REACH" in os.environ else os.cpu_count() or 1
+    return 0 if named else os.cpu_count() or 1
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,7 +1,8 @@
 """Which tests run which line: written down while they run, and the table that is read from that.
 
-With ``MUTANTS_REACH`` set to a file, `pytest` traces every test of a session, with the time that it takes.  Kernels
-are seen where they are interpreted only.
+With ``MUTANTS_REACH`` set to a file, `pytest` traces every test of a session, with the time that it takes; where
+several processes run them, each writes a file of its own, and they are put together at the end.  Kernels are seen
+where they are interpreted only.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +47,33 @@ class Tracer:
         if report.when == "call" and report.passed:
             self.seconds[report.nodeid] = report.duration
 
-    def pytest_unconfigure(self) -> None:
-        """Write what was seen."""
+    def pytest_sessionfinish(self) -> None:
+        """Write what was seen: before a worker says that it has done."""
         self.coverage.stop()
         self.coverage.save()
         lines = (f"{seconds:.4f}\t{name}\n" for name, seconds in self.seconds.items())
         Path(f"{self.file}.seconds").write_text("".join(lines))
+
+
+class Gatherer:
+    """Puts together what workers trace, in the process that they work for."""
+
+    def __init__(self, file: str):
+        self.file = file
+
+    def pytest_unconfigure(self) -> None:
+        """Write one file of what all have seen."""
+        of_workers = [file for file in sorted(glob(f"{self.file}.gw*")) if not file.endswith(".seconds")]
+        data = coverage.CoverageData(self.file)
+        for file in of_workers:
+            seen = coverage.CoverageData(file)
+            seen.read()
+            data.update(seen)
+        data.write()
+        seconds = [Path(f"{file}.seconds") for file in of_workers]
+        Path(f"{self.file}.seconds").write_text("".join(file.read_text() for file in seconds))
+        for done in [*seconds, *map(Path, of_workers)]:
+            done.unlink()
 
 
 @dataclass(frozen=True)
