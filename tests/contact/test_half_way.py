@@ -95,6 +95,24 @@ def test_a_body_that_rolls_without_slipping_moves_as_with_events_to_second_order
     assert found[1.0][1] < 2e-3
 
 
+@pytest.mark.fast
+def test_what_rolls_is_little_changed_by_what_falls_beside_it() -> None:
+    """In the step in which another body lands all are asked at its start, in all others half way."""
+    text = RATTLEBACK.replace(
+        "initial:\n",
+        """  ball: {mass: 0.3, shapes: [{sphere: {center: [2, 0, 0.5], radius: 0.1}}]}
+initial:
+""",
+    )
+    text = text.replace("contacts:\n", "contacts:\n  lands: {between: [ball, world.floor], friction: 1}\n")
+    s = Simulator(sim.compile(load_text(text.replace("HOW", "contact: stepping, dt: 1 ms"))))
+    s.advance(0.6)
+    assert s.position["ball"][2] == pytest.approx(0.1, abs=1e-5)
+    assert abs(s.velocity["ball"][2]) < 1e-3
+    alone, _ = spun("contact: stepping, dt: 1 ms")
+    assert spin(s) == pytest.approx(alone, abs=2e-3)
+
+
 def test_a_rattleback_keeps_its_spin_in_steps_of_a_millisecond() -> None:
     """It turns back, to 5.39 rad/s with events; steps that take energy where it sticks leave less than 3."""
     s, most = simulator("contact: stepping, dt: 1 ms"), 0.0

@@ -16,8 +16,6 @@ EXPLAINED = {
     "sim/kernels/shipped.py": "finds kernels that a wheel brought; where kernels are interpreted none are taken",
     "sim/kernels/libraries.py": "makes machine code; where kernels are interpreted it does nothing",
     "sim/kernels/shortcuts.py": "stands in for parts of the compiler; where kernels are interpreted it does nothing",
-    "sim/kernels/integrators/whirling.py:fly": "goes back where a part has no middle, which no quick scene shows",
-    "sim/kernels/integrators/stepping.py:collides": "one body rolls while another comes: no quick scene does",
     "sim/kernels/callback.py": "calls compiled laws by their addresses, or their twins where kernels are interpreted",
     "sim/kernels/system.py": "reads addresses; where kernels are interpreted the arrays themselves are handed on",
 }

@@ -67,23 +67,10 @@ def fly(system, turn, h, q_out, v_out):
         v_out[i] -= h * work.freedoms.vdot[i]
     move_on(links, tables.blocks, h, lone_v, lone_q)
     let_go(work.freedoms)
-    part = h / min(math.ceil(turn / PART), MOST)
-    left, least = h, part / MOST
-    while left > 0.0 and status == Status.OK:
-        part = min(part, left)
-        for i in range(q_out.size):
-            work.saved[i] = q_out[i]
-        for i in range(v_out.size):
-            middle[i] = v_out[i]
-        status, found = fly_part(system, tables, work, part, q_out, v_out)
-        if found or part <= least:
-            left -= part
-        else:
-            part *= 0.5
-            for i in range(q_out.size):
-                q_out[i] = work.saved[i]
-            for i in range(v_out.size):
-                v_out[i] = middle[i]
+    parts = min(math.ceil(turn / PART), MOST)
+    for _ in range(parts):
+        if status == Status.OK:
+            status = fly_part(system, tables, work, h / parts, q_out, v_out)
     bring_lone(links, tables.blocks, lone_q, lone_v, q_out, v_out)
     return status
 
@@ -102,12 +89,12 @@ def drop_forces(step_work):
 
 @spliced
 def fly_part(system, tables, work, h, q_out, v_out):
-    """Fly one part of h.  Returns a status, and whether the middle of its rates was found."""
+    """Fly one part of h.  Returns a status."""
     links, freedoms, middle = tables.links, tables.freedoms, work.moved
     add_freedoms(links, v_out, 0.5 * h, q_out)
     poses(links, freedoms, q_out, work.links, work.freedoms)
     link_inertias(links, work.links)
-    status, found = Status.OK, False
+    status = Status.OK
     if articulate(links, freedoms, work.links, work.freedoms) >= 0:
         status = Status.MASS_SINGULAR
     for i in range(v_out.size):
@@ -122,13 +109,12 @@ def fly_part(system, tables, work, h, q_out, v_out):
             new = v_out[i] + 0.5 * h * work.freedoms.vdot[i]
             change, largest = max(change, abs(new - middle[i])), max(largest, abs(new))
             middle[i] = new
-        found = change <= ENOUGH * largest
-        if found:
+        if change <= ENOUGH * largest:
             break
     for i in range(v_out.size):
         v_out[i] = 2.0 * middle[i] - v_out[i]
     add_freedoms(links, v_out, 0.5 * h, q_out)
-    return status, found
+    return status
 
 
 @kernel
