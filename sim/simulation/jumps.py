@@ -14,6 +14,7 @@ import numpy as np
 
 from sim.kernels.programs import evaluate
 from sim.kernels.shapes import STICK
+from sim.kernels.stepper import EVALUATIONS
 from sim.kernels.system import address
 from sim.mechanism.model import Model
 from sim.simulation.actions import Actions, Sum
@@ -304,7 +305,8 @@ class _Instant:
         done = self.here.contact_modes.decide(flow, firmness)
         if done.endless:
             flow.book(done.lost, done.given)
-        if done.endless and self.here.model.scene.simulate.contact == "auto":
+        chosen = self.here.model.scene.simulate.contact == "auto"
+        if done.endless and chosen:
             return [self.turn_to_steps(done.failure.partition(":")[0])]
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")
@@ -322,12 +324,20 @@ class _Instant:
                 line.lost, line.impulse = done.lost, math.sqrt(float(done.impulse @ done.impulse))
                 line.through = joint_impulses(done.mechanism, done.change, done.impulse)
                 line.contacts = done.contacts
-        return lines
+        return lines + self._turn_where_dear() if chosen else lines
 
-    def turn_to_steps(self, why: str) -> EventRecord:
+    def _turn_where_dear(self) -> list[EventRecord]:
+        """Let time steps go on from a decision where events have cost too much; returns what is told of it."""
+        flow, dt = self.here.flow, self.here.model.scene.simulate.dt
+        if flow.time_stepping:
+            return []
+        why = self.here.spending.decided(flow.t, int(flow.stepper.count[EVALUATIONS]), dt)
+        return [self.turn_to_steps(why, "")] if why else []
+
+    def turn_to_steps(self, why: str, of: str = "contacts change faster than events resolve them, ") -> EventRecord:
         """Let time steps resolve contacts from now on (`contact: auto`); returns what is told of it."""
         flow, dt = self.here.flow, self.here.model.scene.simulate.dt
-        flow.turn_to_steps(f"contacts change faster than events resolve them, {why}")
+        flow.turn_to_steps(of + why)
         done = self.here.contact_modes.decide(flow)
         if done.failure:
             raise SimulationError(f"t = {flow.t:.9g} s: {done.failure}")

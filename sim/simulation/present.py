@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from sim.simulation.control import Controllers
 from sim.simulation.flow import Flow
 from sim.simulation.journal import Epoch, Jump, RowBlock
 from sim.simulation.schedule import Scheduler
+from sim.simulation.spending import Spending
 from sim.simulation.state import State, check_fits, names_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Present:
     began : what is due at the start has happened
     crossed : guards have crossed zero, and what is due there has not happened
     last_row : time of the last row that was told [s], not-a-number before it
+    spending : what contacts as events have cost of late
     """
 
     model: Model
@@ -44,6 +46,7 @@ class Present:
     began: bool = False
     crossed: bool = False
     last_row: float = math.nan
+    spending: Spending = field(default_factory=Spending)
 
     @classmethod
     def of(cls, model: Model, seed: int | None = None, start: Start | None = None) -> Present:
@@ -106,7 +109,7 @@ class Present:
         flow = self.flow
         live = State(
             names=names_of(self.model), connections=flow.connections(), contacts=flow.contacts,
-            schedule=self.schedule, ledger=flow.ledger,
+            schedule=self.schedule, ledger=flow.ledger, spending=self.spending,
             controllers={item.use.name: item.state for item in self.controllers.sampled}, pushes=flow.pushes,
             turns=flow.turns, time_stepping=flow.time_stepping, look_again=flow.look_again, room=flow.room,
             began=self.began, crossed=self.crossed, last_row=self.last_row, stepper=flow.stepper,
@@ -130,6 +133,7 @@ class Present:
         for item in self.controllers.sampled:
             item.state = state.controllers[item.use.name]
         self.began, self.crossed, self.last_row = state.began, state.crossed, state.last_row
+        self.spending = state.spending
         self.flow.put(state)
 
     # --- what is told ---------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from sim.mechanism.methods import Turn
 from sim.scene.arguments import found
 from sim.scene.frozen import freeze
 from sim.simulation.plain_values import PlainError, from_plain, same, to_plain
+from sim.simulation.spending import Spending
 
 if TYPE_CHECKING:
     from sim.contact.remembered import Contacts
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
-VERSION = 5  # of what `State.to_plain` writes
+VERSION = 6  # of what `State.to_plain` writes
 
 
 class StateError(ValueError):
@@ -125,7 +126,7 @@ class State:
     ----------
     names : Mapping of kind to names
         Of what is numbered in it: bodies, joints, events, contacts, controllers.
-    connections, schedule, ledger
+    connections, schedule, ledger, spending
         See there.
     contacts : Contacts or None
         What touches; None where nothing can.
@@ -158,6 +159,7 @@ class State:
     contacts: Contacts | None
     schedule: Schedule
     ledger: Ledger
+    spending: Spending
     controllers: dict[str, Remembered]
     pushes: list[Push]
     turns: list[Turn]
@@ -297,7 +299,7 @@ def _types() -> list[type]:
     from sim.mechanism.touch import Touch
 
     contacts = [ActiveBound, ZenoSequences, Contacts, Bounded, Touch, SlipDirections]
-    return [Connections, Schedule, Ledger, Remembered, Push, Turn, Frames, *contacts]
+    return [Connections, Schedule, Ledger, Spending, Remembered, Push, Turn, Frames, *contacts]
 
 
 def names_of(model: Model) -> dict[str, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from sim.contact.solve import solve_contacts
 from sim.scene.load import load_checked, load_text
 from sim.scene.spec import Scene
 from sim.simulation.simulator import Simulator
+from sim.simulation.spending import Spending
 from tests.contact.engine import G0, SCENES, Run
 from tests.dynamics.moved_scene import moved_scene
 from tests.support.rotations import matrix_from_vector
@@ -434,6 +435,51 @@ def test_event_mode_does_not_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sim.simulation.contact_modes.SPAN", 10.0)
     with pytest.raises(sim.SimulationError, match="3 times within"):
         Run(TUMBLING.replace("contact: auto", "contact: event")).to(2.0)
+
+
+@pytest.mark.fast
+def test_auto_turns_to_steps_where_events_cost_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Costs are counts of decisions and evaluations; a run that goes on amid a span turns when it did."""
+    monkeypatch.setattr("sim.simulation.spending.DEAR", 1.0)
+    run = Run(TUMBLING)
+    run.to(0.3)  # where it has struck the ground once
+    kept = run.simulator.snapshot()
+    assert kept.spending.since > 0.2 and not kept.time_stepping
+    run.to(2.0)
+    told = [event for event in run.told.events if event.kind == "annotation"]
+    assert len(told) == 1 and told[0].text.startswith("time steps of 0.001 s from here: events cost ")
+    numbers = [int(word) for word in told[0].text.replace("(", " ").split() if word.isdigit()]
+    share, decisions, evaluations = numbers[-3:]
+    assert share == pytest.approx((evaluations + 40 * decisions) * 1e-3 / (3 * 0.1), abs=0.6) and share >= 1
+    assert any("stepping from" in line and "events cost" in line for line in run.simulator.flow.methods())
+    assert run.simulator.energy["kinetic"] < 1e-9
+    end = run.simulator.state.position["a"]
+    again = Simulator(run.simulator.model)
+    again.restore(kept)
+    again.advance(2.0)
+    assert again.flow.turns == run.simulator.flow.turns
+    assert (again.state.position["a"] == end).all()
+
+
+@pytest.mark.fast
+def test_what_events_cost_is_counted_by_spans() -> None:
+    """Evaluations, and 40 for a decision, of at least 0.1 s against 20 times 3 for each step."""
+    spending = Spending()
+    assert spending.decided(0.01, 5959, 1e-3) == ""
+    why = spending.decided(0.02, 5921, 1e-3)
+    assert why == "events cost 20 times as much (2 decisions and 5921 evaluations within 0.02 s)"
+    assert spending.decided(0.2, 5921, 1e-3) == ""  # of a span twice as long: it is over
+    assert (spending.since, spending.evaluations, spending.decisions) == (0.2, 5921, 0)
+    assert spending.decided(0.25, 5921 + 5960, 1e-3) == ""
+    assert spending.decided(0.26, 5921 + 5960, 2e-3) != ""  # of steps twice as long half as many
+
+
+@pytest.mark.parametrize(("name", "turns"), [("uneven_bars", True), ("figure_falls", True), ("woodpecker", False)])
+def test_auto_turns_where_a_figure_lands_and_not_where_events_are_few(name: str, turns: bool) -> None:
+    scene = shipped(name)
+    simulator = sim.Simulator(sim.compile(replace(scene, simulate=replace(scene.simulate, contact="auto", dt=1e-3))))
+    simulator.advance(2.0 if turns else 0.5)
+    assert any("events cost" in turn.why for turn in simulator.flow.turns) is turns
 
 
 TUMBLING = """
