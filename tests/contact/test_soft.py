@@ -222,6 +222,17 @@ def test_time_steps_rest_at_the_depth_of_the_weight():
     assert height == pytest.approx(stored, rel=1e-6)
 
 
+@pytest.mark.fast
+def test_time_steps_tell_what_the_ground_holds():
+    """At rest at its depth half the weight times that; a slider above the ground none."""
+    for z, held in ((-SUNK, 0.5 * MASS * G0 * SUNK), (0.05, 0.0)):
+        run = slider(z=z, said=stepped(1e-3)).to(0.01)
+        height = run.simulator.position["slider"][2]
+        there = run.simulator.coordinate["lift"]
+        assert there == pytest.approx(z if z < 0.0 else z - 0.5 * G0 * 0.01**2, abs=1e-4)
+        assert run.simulator.energy["potential"] - MASS * G0 * height == pytest.approx(held, abs=1e-9)
+
+
 # --- what is told, and refused ---------------------------------------------------------------------
 
 
