@@ -95,9 +95,9 @@ def _limits_in_degrees(scene: Scene) -> Iterator[Problem]:
 
 
 def _text_at(scene: Scene, place: Place) -> str:
-    """Return the text that begins at a place, to the end of its list or line."""
+    """Return the text that begins at a place, to the end of its list, or of its line where no list ends after it."""
     lines = scene.sources.get(place.file, "").splitlines()
-    rest = "\n".join(lines[place.line - 1 : place.line + 3])[place.column - 1 :]
+    rest = "\n".join(lines[place.line - 1 :])[place.column - 1 :]
     return rest[: rest.find("]") + 1] if "]" in rest else rest.partition("\n")[0]
 
 

@@ -86,11 +86,8 @@ class Recorder:
         self.count = 0  # rows appended
         self.events: list[EventEntry] = []
         self._impulses: list[tuple[int, int, np.ndarray]] = []  # event, joint, (6,): those that are not zero
-        self._impulses_written = 0
         self._contact_impulses: list[tuple[Any, ...]] = []  # as in CONTACT_IMPULSES
-        self._contact_impulses_written = 0
         self._bindings: list[tuple[Any, ...]] = []  # as in BINDINGS
-        self._bindings_written = 0
         self._contacts = ContactWriter() if layout.pairs else None
         self._state = StateWriter()
         self._for_longer: LastState | None = None  # the state of a finished recording
@@ -102,7 +99,6 @@ class Recorder:
         self._block = {name: np.full((BLOCK, *f.tail), f.fill, f.dtype) for name, f in self._fields.items()}
         self._written = 0  # rows in the file
         self._counted = 0  # rows that the file says to hold
-        self._events_written = 0
         self._epochs: list[EpochWriter] = []
         self._epochs_laid = 0
         self._copy_time, self._copied = 0.0, 0.0  # s: the last copy's duration and end

@@ -545,7 +545,7 @@ class ContactModes:
         u = kinetics.rates(v).reshape(-1, 3)
         modes = np.array([self.state.modes.get(touch.key, OPEN) for touch in law])
         slip_directions = self.state.slip_directions.go_on(kinetics, law, v)
-        on = np.flatnonzero(np.abs(slip_directions).sum(axis=1))
+        on = np.flatnonzero(slip_directions.any(axis=1))
         u[on, 1:] = slip_directions[on]
         slide_on_softly(kinetics, law, u, self.state.slip_directions)
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -241,7 +242,7 @@ def called(monkeypatch, tmp_path):
     from render import locus
 
     monkeypatch.chdir(tmp_path)
-    found = SimpleNamespace(loaded=[], asked=None, drawn=None, announced=None, values=None)
+    found = SimpleNamespace(loaded=[], asked=None, drawn=None, announced=None, values=None, waited=[])
 
     def load(path, *, set, trust):
         found.loaded.append((path, set, trust))
@@ -261,6 +262,9 @@ def called(monkeypatch, tmp_path):
     monkeypatch.setitem(vars(sim), "linearize", linearize)
     monkeypatch.setitem(vars(sim), "root_locus", root_locus)
     monkeypatch.setattr("sim.cli.running.announce_compiling", lambda quiet: setattr(found, "announced", quiet))
+    monkeypatch.setattr(
+        "sim.cli.linearizing.waiting", lambda quiet, what: found.waited.append((quiet, what)) or nullcontext()
+    )
     monkeypatch.setattr(locus, "draw", lambda *given: setattr(found, "drawn", given))
     return found
 
@@ -269,6 +273,7 @@ def test_every_option_arrives(called, capsys):
     options = ["--set", "n=3", "--trust", "--at", "1500 ms", "--state", "hip", "--state", "knee", "--input", "toe"]
     assert main(["linearize", "a.yaml", *options, "-o", "b.svg", "--size", "640x480"]) == 0
     assert called.loaded == [("a.yaml", {"n": "3"}, True)] and called.announced is False
+    assert called.waited == [(False, "linearising")]
     assert called.asked == {"at": 1.5, "inputs": ("toe",), "states": ("hip", "knee")}
     out, err = capsys.readouterr()
     assert out.startswith("mime: linear model at t = 1.25 s") and err == "written: b.svg\n"
@@ -284,6 +289,7 @@ def test_without_options_the_start_and_all_inputs(called, capsys, at):
     assert main(["linearize", "a.yaml", *(["--at", at] if at else []), "--quiet"]) == 0
     assert called.asked == {"at": at, "inputs": None, "states": ()} and called.announced is True
     assert called.loaded == [("a.yaml", {}, False)] and called.drawn is None
+    assert called.waited == [(True, "linearising")]
     assert capsys.readouterr() == ("", "")
 
 
@@ -291,7 +297,7 @@ def test_json_is_all_that_is_printed(called, capsys):
     assert main(["linearize", "a.yaml", "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == json.loads(json.dumps({"ok": True, "scene": "mime", **model(ROOTS).as_data()}))
-    assert err == "" and called.announced is True
+    assert err == "" and called.announced is True and called.waited == [(True, "linearising")]
 
 
 def test_a_parameter_goes_through_its_values(called, capsys):

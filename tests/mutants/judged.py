@@ -300,6 +300,14 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/contact/solve.py", "FIRST_ROUNDS, LAST_ROUNDS = (10, 20, 40), (130, 300)", "20", "21",
         "work alone: how many sweeps there are before modes are tried again",
     ),
+    Judged(
+        "sim/joints/joint_type.py", "if self.ball >= 0 or self.turns == (X, Z):", "self.ball >= 0", "(self.ball > 0)",
+        "a ball comes after all slides: the first of its freedoms is 0 only where nothing slides, and false is told, too",
+    ),
+    Judged(
+        "sim/recording/heap.py", "while at + 8 <= size:", "at + 8 <= size", "(at + 8 < size)",
+        "a message that begins 8 bytes before the end of its block holds nothing, and refers to nothing",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

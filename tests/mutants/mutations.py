@@ -28,6 +28,7 @@ _SWAPPED = {"min": "max", "max": "min", "any": "all", "all": "any", "sin": "cos"
 _UNWRAPPED = {"abs", "sqrt", "sorted"}  # a call of one argument that is dropped
 # Below this size [-] a number is a tolerance or keeps off a division by zero: twice as large, it says the same.
 _TOLERANCE = 1e-6
+_KEEPING = {"cache", "lru_cache", "cached_property"}
 # What says something to people or to type checkers is no mechanics.
 _SILENT = {"cast", "TypeVar", "SimulationError", "RecordingError", "RenderError", "ValueError", "TypeError", "Problem"}
 
@@ -36,7 +37,8 @@ _SILENT = {"cast", "TypeVar", "SimulationError", "RecordingError", "RenderError"
 class Mutant:
     """One mistake: `before`, at an offset of a file [bytes], becomes `after`.
 
-    first, last : lines of the statement; inside : whether it is in a function, whose lines tell which tests run it
+    first, last : lines of the statement; inside : whether it is in a function, whose lines tell which tests run it;
+    lines of one whose result is kept run for the first that asks only
     """
 
     file: str
@@ -105,7 +107,7 @@ class _Finder:
             if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
                 continue
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                yield from self._in_body(statement.body, inside=True)
+                yield from self._in_body(statement.body, inside=not _is_kept(statement))
             elif isinstance(statement, ast.ClassDef):
                 yield from self._in_body(statement.body, inside)
             else:
@@ -163,6 +165,12 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.expr]:
         # A length below zero is the one that fits, whatever the number.
         fits = isinstance(node, ast.Call) and _name(node.func) == "reshape"
         stack.extend(n for n in ast.iter_child_nodes(node) if not (fits and isinstance(n, ast.UnaryOp)))
+
+
+def _is_kept(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether what a function returns is kept, so that it runs once, whoever asks for it."""
+    names = (ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in function.decorator_list)
+    return any(name in _KEEPING for name in names)
 
 
 def _mistakes(node: ast.expr, measured: Callable[[ast.Compare, int], bool]) -> Iterator[tuple[str, str]]:

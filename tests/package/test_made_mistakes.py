@@ -57,6 +57,17 @@ def test_a_comparison_of_what_may_be_exactly_the_same_is_moved_by_its_edge_as_we
     assert made(comparison) == sorted(comparison.replace("<", sign) for sign in (edge, other))
 
 
+@pytest.mark.parametrize(
+    "decorator", ["@cached_property", "@functools.cache", "@lru_cache(maxsize=4)", "@property", ""]
+)
+def test_what_is_kept_counts_as_run_by_all_tests_of_its_file(decorator: str) -> None:
+    """Its lines run for the first that asks only; so may those of no other function be taken."""
+    found = mutations._Finder(
+        "sim/a.py", f"class A:\n    {decorator}\n    def size(self):\n        return 2 + self.n\n"
+    ).found()
+    assert {m.inside for m in found} == {decorator in ("@property", "")}
+
+
 def test_each_comparison_of_a_chain_is_judged_by_its_own_sides() -> None:
     assert made("0 <= k < gap") == sorted(["0 < k < gap", "0 > k < gap", "0 <= k > gap"])
 

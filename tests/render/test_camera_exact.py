@@ -185,6 +185,13 @@ def test_a_long_beam_counts_as_far_as_it_is_near():
     assert len(camera.outline(motion, motion.times, bodies=[0])[0]) == 9
 
 
+def test_bodies_without_any_shape_are_seen_where_their_origins_are():
+    motion = moving((), [], place=np.zeros((0, 3)), size=np.zeros((0, 3)))
+    motion = replace(motion, shapes=replace(motion.shapes, body=np.zeros(0, int)))
+    (seen,) = camera.outline(motion, motion.times[1:])
+    assert cloud(seen) == cloud(motion.position[1])
+
+
 def test_planes_count_where_bodies_are_seen_onto_them():
     motion = moving(("sphere", "plane"), [0, -1], size=[[0.3] * 3, [9.0, 9.0, 0.0]])
     (seen,) = camera.outline(motion, motion.times[:1])

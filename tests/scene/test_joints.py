@@ -5,6 +5,8 @@ import math
 import pytest
 
 from sim.joints import JOINT_TYPES
+from sim.scene.load import load_text
+from sim.scene.problem import SceneError
 from tests.scene.examples import PENDULUM, by_name, scene_of
 
 pytestmark = pytest.mark.fast
@@ -180,3 +182,20 @@ def test_joints_that_an_event_makes_bind_when_it_happens():
     grip, weld = joints["grip"], joints["weld"]
     assert (grip.connected, grip.binds, grip.tolerance, grip.child_point) == (False, "event", 0.01, "tip")
     assert (weld.connected, weld.binds, weld.tolerance, weld.position) == (False, "event", math.inf, None)
+
+
+@pytest.mark.parametrize("point", ["[1, 2, q]", "[1, 2]", "[1, 2, 3 kg]", "[1, 2, 1e400]", "[1, 2, 1e160]"])
+def test_a_point_that_cannot_be_read_still_has_a_name_for_joints(point: str) -> None:
+    """What is wrong with it is told once, where it stands, and nothing of the joint that is bound there."""
+    text = f"""
+schema: 1
+world: {{points: {{hook: [0, 0, 3]}}}}
+bodies:
+  a: {{mass: 1, com: [0, 0, 0], inertia: [1, 1, 1], points: {{tip: {point}, good: [1, 0, 0]}}}}
+joints:
+  j: {{type: rotational, parent: world, child: a, parent_point: hook, child_point: tip, axis: [0, 0, 1]}}
+simulate: {{duration: 1 s}}
+"""
+    with pytest.raises(SceneError) as caught:
+        load_text(text)
+    assert [problem.path.partition("[")[0] for problem in caught.value.problems] == ["bodies.a.points.tip"]

@@ -128,6 +128,24 @@ simulate: {duration: 1 s}
     ]
 
 
+def test_axes_through_one_point_are_told_where_a_universal_joint_closes_the_loop() -> None:
+    """Two arms that turn about axes through the origin, and a universal joint there between them."""
+    text = """
+schema: 1
+name: about_a_point
+bodies:
+  a: {mass: 1, com: [1, 0.5, 0], gyration: [1, 1, 1]}
+  b: {mass: 1, com: [0.7, 0.7, 0.5], gyration: [1, 1, 1]}
+joints:
+  one: {type: rotational, parent: world, child: a, position: [1, 0, 0], axis: [1, 0, 0]}
+  two: {type: rotational, parent: world, child: b, position: [1, 0.6, 0.1], axis: [1, 0.6, 0.1]}
+  cross: {type: universal, parent: a, child: b, position: [0, 0, 0], axis: [0, 1, 0], second_axis: [0, 0, 1]}
+simulate: {duration: 1 s}
+"""
+    [found] = sim.check(load_text(text)).notes
+    assert "3 of its 4 rows repeat the others" in found and f"; its axes meet in one point; {CHOSEN}" in found
+
+
 def test_many_loops_alike_are_told_in_one_line() -> None:
     found = notes("benchmarks/four_bars", windows=7)
     assert found == [

@@ -128,13 +128,18 @@ def test_a_rerun_has_the_settings_of_the_recording(monkeypatch) -> None:
 
 
 @pytest.mark.fast
-def test_a_rerun_that_ends_early_is_a_problem_where_the_recording_does_not() -> None:
+def test_a_rerun_that_ends_early_is_a_problem_where_the_recording_does_not(monkeypatch) -> None:
+    monkeypatch.setattr(verifier, "choose", lambda seen, count: [])
     for complete, ended, problems in (
         (True, "it broke", ["the rerun as recorded ended early: it broke"]), (True, "", []), (False, "it broke", []),
     ):  # fmt: skip
         out = Verdict("s", "r", "p", 1, 0.0)
         verifier._note_end(seen(complete=complete), out, Rerun(ended=ended), "as recorded")
         assert out.problems == problems
+        again = lambda *_, **__: Rerun(ended=ended)  # noqa: E731
+        told = Verdict("s", "r", "p", 1, 0.0)
+        verifier._repeat(seen(complete=complete), told, again, lambda how: None, 0, None)
+        assert told.problems == problems
 
 
 @pytest.mark.fast

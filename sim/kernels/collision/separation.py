@@ -91,8 +91,8 @@ def ball_of(shapes, i):
 
 @kernel
 def is_rope(shapes, i, j):
-    """Tell whether two shapes are a rope and its end, which is to stay inside of it."""
-    return shapes.kind[i] == ROPE or shapes.kind[j] == ROPE
+    """Tell whether two shapes are a rope, which comes first, and its end, which is to stay inside of it."""
+    return shapes.kind[i] == ROPE
 
 
 @kernel

@@ -256,8 +256,8 @@ def peaks(stepper):
         bend = before[g] - 2.0 * old[g] + new[g]
         if stepper.open[LEVELS, g] == SAMPLED and before[g] < 0.0 and old[g] < 0.0 and new[g] < 0.0 and bend < 0.0:
             rise = 0.5 * (new[g] - before[g])
-            at = -rise / bend
-            peak = peak or (abs(at) < 1.0 and old[g] - 0.5 * rise * rise / bend - LEEWAY * bend >= 0.0)
+            within = abs(rise) < -bend  # the last two pieces is where the parabola is highest
+            peak = peak or (within and old[g] - 0.5 * rise * rise / bend - LEEWAY * bend >= 0.0)
     return peak
 
 
