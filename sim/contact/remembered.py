@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from sim.contact.restless import Restless
 from sim.contact.slip_directions import SlipDirections
 from sim.contact.stops import Point
 from sim.contact.zeno import ZenoSequences
@@ -21,6 +22,7 @@ class Contacts:
     decisions : times of the last decisions, and pairs that took part
     idle, idle_stops : meetings of which open points rest on the other shape; columns, and sides of stops, likewise
     leaving : points that stick and have just left their cones, and freedoms that friction held until now
+    ended : points whose friction has just ended: they left their cones or their ways, or came to rest
     iterations : of the last decision; time steps make none
     """
 
@@ -33,4 +35,6 @@ class Contacts:
     idle: frozenset[int] = frozenset()
     idle_stops: frozenset[tuple[int, int]] = frozenset()
     leaving: frozenset[tuple[int, int, int]] = frozenset()
+    ended: frozenset[tuple[int, int, int]] = frozenset()
+    restless: Restless = field(default_factory=Restless)
     iterations: int = 0

@@ -12,6 +12,7 @@ import numpy as np
 from sim.contact.analytic_centre import kernel_of
 from sim.contact.kinetics import Kinetics
 from sim.contact.not_unique import CUT
+from sim.contact.restless import is_eased
 from sim.contact.soft_points import first_soft, soft_of
 from sim.contact.stops import Point
 from sim.kernels.rows.touches import STILL, TURNED
@@ -44,7 +45,9 @@ class SlipDirections:
         self.softly = {touch.key: points.slip[k].copy() for k, touch in slide if touch.mode == SOFT_SLIP}
         self.slipping_slowly = {touch.key for _, touch in slide if touch.mode == SLOW_SLIP}
         self.started = {
-            touch.key: (points.slip if touch.mode == SLOW_SLIP else points.start)[k].copy() for k, touch in slide
+            touch.key: (points.slip if touch.mode == SLOW_SLIP else points.start)[k].copy()
+            for k, touch in slide
+            if not is_eased(points.start[k])
         }
 
     def soft_go_on(self, key: tuple[int, int, int], u_W: np.ndarray) -> np.ndarray | None:

@@ -166,7 +166,7 @@ def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
         idle[[k for k, place in enumerate(flow.stops, start=len(flow.conditions)) if place in contacts.idle_stops]] = 1
     astray = allow_what_begins(guards, flow.model.stops, values, bound, idle, flow.largest_force())
     _allow_slow(flow, values)
-    flow.look_again = flow.t + SOON if astray else math.inf
+    flow.look_again = flow.t + SOON if astray else contacts.restless.ends()
 
 
 def _allow_slow(flow: Watched, values: np.ndarray) -> None:

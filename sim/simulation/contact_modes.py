@@ -21,6 +21,7 @@ from sim.contact.fewer_points import let_fewer_press, without_what_pulls
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
+from sim.contact.restless import ease
 from sim.contact.slip_directions import (
     NOWHERE,
     SOFTLY_STILL,
@@ -147,7 +148,8 @@ class ContactModes:
         out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
         self._firmness = firmness
         leaving, self._pulling = self.state.leaving | self._begun(flow), self._pull_again(flow)
-        self.state.leaving = frozenset()
+        self.state.restless.note(self.state.ended, flow.t)
+        self.state.leaving = self.state.ended = frozenset()
         self.state.slip_directions.note(flow.structure.touches, flow.work.points)
         rules = self._meetings(now)
         if flow.time_stepping:
@@ -428,12 +430,15 @@ class ContactModes:
             d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
-        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led)
+        restless = self.state.restless.among(law[:n])
+        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was
             start = self.state.slip_directions.started.get(touch.key, np.zeros(3))
-            if mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
+            if mode[i] == SLIP and restless[i]:
+                d_W[i] = ease(d_W[i])
+            elif mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
             touch.but(mode=int(m), slip_W=tuple(way.tolist()), share=_share(m, f), determinate=not chosen)

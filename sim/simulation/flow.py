@@ -55,6 +55,8 @@ from sim.kernels.watched import (
     GUARD_HOLD,
     GUARD_PROGRAM,
     GUARD_PULL,
+    GUARD_SLIP,
+    GUARD_SLOW_SLIP,
     GUARD_STOP,
     HYSTERESIS,
     LEAST_HYSTERESIS,
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
 ROOM, EACH = 64, 4  # presses of a time step at first, and for each shape; twice as many where they do not suffice
 FOLLOWED = 1e-9  # of the largest: by less what formulas give that read forces has not changed
 GRIPS = (GUARD_CONE, GUARD_HOLD)  # guards of what sticks
+FRICTION_ENDS = (GUARD_CONE, GUARD_SLIP, GUARD_SLOW_SLIP)  # guards of the friction of points
 # Arrays that controllers look at; and what is no memory of kernels: who answers, and rows on their way out.
 LOOKED_AT, PASSING = ("coordinate", "rate", "torque", "control", "bodies"), ("answers", "told")
 NEVER = 1 << 60  # number of a sample that no run reaches
@@ -379,6 +382,8 @@ class Flow:
         if self.contacts is not None:
             grips = (i for i in fired if table.kind[i] in GRIPS)
             self.contacts.leaving = frozenset(self._key(int(table.owner[i]), table.kind[i]) for i in grips)
+            ends = (int(table.owner[i]) for i in fired if table.kind[i] in FRICTION_ENDS)
+            self.contacts.ended = frozenset(self.structure.touches[k].key for k in ends)
         events = [self.conditions[i].event for i in fired if table.kind[i] == GUARD_PROGRAM]
         soft = [int(table.owner[i]) for i in fired if table.kind[i] == GUARD_STOP and not stops.rigid[table.owner[i]]]
         return events, soft, len(fired) > len(events) + len(soft)

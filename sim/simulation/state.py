@@ -292,13 +292,14 @@ _TUPLES: dict[str, Any] = {"stepper": Stepper, "guards": Guards, "control": Cont
 def _types() -> list[type]:
     """Return the dataclasses that stand in a state."""
     from sim.contact.remembered import Contacts
+    from sim.contact.restless import Restless
     from sim.contact.slip_directions import SlipDirections
     from sim.contact.stops import Bounded
     from sim.contact.zeno import ZenoSequences
     from sim.mechanism.active_bound import ActiveBound  # late: what has no contacts does not wait for them
     from sim.mechanism.touch import Touch
 
-    contacts = [ActiveBound, ZenoSequences, Contacts, Bounded, Touch, SlipDirections]
+    contacts = [ActiveBound, ZenoSequences, Contacts, Bounded, Touch, SlipDirections, Restless]
     return [Connections, Schedule, Ledger, Spending, Remembered, Push, Turn, Frames, *contacts]
 
 

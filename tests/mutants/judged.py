@@ -302,7 +302,7 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     Judged(
         "sim/joints/joint_type.py", "if self.ball >= 0 or self.turns == (X, Z):", "self.ball >= 0", "(self.ball > 0)",
-        "a ball comes after all slides: the first of its freedoms is 0 only where nothing slides, and false is told, too",
+        "a ball comes after all slides: the first of its freedoms is 0 where nothing slides, which is told, too",
     ),
     Judged(
         "sim/recording/heap.py", "while at + 8 <= size:", "at + 8 <= size", "(at + 8 < size)",

@@ -136,9 +136,8 @@ def test_a_rerun_that_ends_early_is_a_problem_where_the_recording_does_not(monke
         out = Verdict("s", "r", "p", 1, 0.0)
         verifier._note_end(seen(complete=complete), out, Rerun(ended=ended), "as recorded")
         assert out.problems == problems
-        again = lambda *_, **__: Rerun(ended=ended)  # noqa: E731
-        told = Verdict("s", "r", "p", 1, 0.0)
-        verifier._repeat(seen(complete=complete), told, again, lambda how: None, 0, None)
+        told, run = Verdict("s", "r", "p", 1, 0.0), Rerun(ended=ended)
+        verifier._repeat(seen(complete=complete), told, lambda *_, run=run, **__: run, lambda how: None, 0, None)
         assert told.problems == problems
 
 

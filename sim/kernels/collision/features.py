@@ -443,10 +443,15 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
     worst = OK
     t1, t2, t1_dot, t2_dot = point_work.t1, point_work.t2, point_work.t1_dot, point_work.t2_dot
     p_dot, n_dot, gap_rate = point_work.p_dot, point_work.n_dot, point_work.gap_dot
+    last = last_dot = first = other = first_dot = other_dot = times(0.0, three(link_x, 0))
     for k in range(count):
-        status, gap, m, y1, y2 = place_touch(touches, k, link_x, link_R)
-        if status == OK:
-            status, gap_dot, m_dot, moved = move_touch(touches, k, link_x, link_R, link_V, gap, m, y1, y2)
+        low, high = min(touches.kind[k, 0], touches.kind[k, 1]), max(touches.kind[k, 0], touches.kind[k, 1])
+        if low == FACE and high == BALL:
+            status, gap, gap_dot, m, y1, y2, m_dot, moved = ball_on_face(touches, k, link_x, link_R, link_V)
+        else:
+            status, gap, m, y1, y2 = place_touch(touches, k, link_x, link_R)
+            if status == OK:
+                status, gap_dot, m_dot, moved = move_touch(touches, k, link_x, link_R, link_V, gap, m, y1, y2)
         if status != OK:
             worst = status
             continue
@@ -455,13 +460,36 @@ def contact_points(touches, link_x, link_R, link_V, count, point_work):
         if touches.kind[k, 0] > touches.kind[k, 1]:
             m_dot = times(-1.0, m_dot)
         n = three(point_work.n, k)
-        first, other = tangents_of(n)
-        first_dot, other_dot = tangent_rates(n, m_dot, first)
+        if n != last or m_dot != last_dot:  # many points of one ground have one normal
+            first, other = tangents_of(n)
+            first_dot, other_dot = tangent_rates(n, m_dot, first)
+            last, last_dot = n, m_dot
         for i in range(3):
             p_dot[k, i], n_dot[k, i] = moved[i], m_dot[i]
             t1[k, i], t2[k, i] = first[i], other[i]
             t1_dot[k, i], t2_dot[k, i] = first_dot[i], other_dot[i]
     return worst
+
+
+@kernel
+def ball_on_face(touches, k, x, R, V):
+    """Return status, gap, gap_dot, m, y1, y2, m_dot, p_dot of a BALL on a FACE: what both ways above say of them."""
+    first = 0 if touches.kind[k, 0] == FACE else 1
+    second = 1 - first
+    link1, link2, r1, r2 = touches.link[k, first], touches.link[k, second], touches.r[k, first], touches.r[k, second]
+    p, d = touches.p, touches.d
+    c1 = plus(three(x, link1), outward_axes(R, link1, (p[k, first, 0], p[k, first, 1], p[k, first, 2])))
+    c2 = plus(three(x, link2), outward_axes(R, link2, (p[k, second, 0], p[k, second, 1], p[k, second, 2])))
+    m = outward_axes(R, link1, (d[k, first, 0], d[k, first, 1], d[k, first, 2]))
+    gap = dot(m, minus(c2, c1)) - r1 - r2
+    y2 = beyond(c2, -r2, m)
+    y1 = beyond(y2, -gap, m)
+    w1, w2 = (V[link1, 0], V[link1, 1], V[link1, 2]), (V[link2, 0], V[link2, 1], V[link2, 2])
+    v1, v2 = speed_at(V, x, link1, y1), speed_at(V, x, link2, y2)
+    m_dot, gap_dot = cross(w1, m), dot(m, minus(v2, v1))
+    y2_dot = beyond(v2, -r2, minus(m_dot, cross(w2, m)))
+    moved = beyond(beyond(y2_dot, -0.5 * gap_dot, m), -0.5 * gap, m_dot)
+    return (OK if dot(m, m) > 0.0 else NOT_SOLVED), gap, gap_dot, m, y1, y2, m_dot, moved
 
 
 @kernel

@@ -22,6 +22,9 @@ from sim.kernels.watched import GUARD_CONE, GUARD_PULL, GUARD_SLOW_SLIP
 # m/s: about the speed of sliding at which its direction is half-way between that at the step's start and its own, and
 # that from which on it has its own.  Smaller: where sliding begins, forces turn in no time.  Larger: paths bend late.
 STILL, CLEAR = 1e-6, 8e-6
+# m/s: the same of points whose friction would end time and again at once: see `sim.contact.restless`.  The direction
+# at their step's start has the length EASED, which tells them, and no part in that of their friction.
+EASY, EASED = 8e-5, 1e-6
 # m/s: the same of soft points, which never creep: below it friction turns with the way in a time that steps can follow.
 SOFT_CLEAR = 1e-2
 # m/s: speed from which on a point that has begun to slide no longer creeps; sine by which its friction turns before
@@ -71,7 +74,23 @@ def slip_direction(k, clear, point_work):
     Where sliding ends, and steps go beyond, friction stays smooth: the guard finds the end on the step.
     """
     n, u, start, slip_out = point_work.n, point_work.u, point_work.start, point_work.slip
-    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = going_on(along_surface(k, u, n), along_surface(k, start, n), clear)
+    t, s = along_surface(k, u, n), along_surface(k, start, n)
+    way = easing(t) if is_eased(start, k) else going_on(t, s, clear)
+    slip_out[k, 0], slip_out[k, 1], slip_out[k, 2] = way
+
+
+@kernel
+def is_eased(start, k):
+    """Tell whether the friction of a point grows with its slip."""
+    return 0.0 < start[k, 0] ** 2 + start[k, 1] ** 2 + start[k, 2] ** 2 < 4.0 * EASED * EASED
+
+
+@kernel
+def easing(t):
+    """Direction of a velocity t, the shorter the slower it is, and of unit length from EASY on."""
+    speed = length(t)
+    share = held_by_start(speed, EASY) if speed < EASY else 0.0
+    return times(1.0 / (speed + share), t)
 
 
 @kernel
@@ -131,7 +150,8 @@ def go_on_sliding(touches, point_work):
     """Let the next step begin with the directions of sliding that are now."""
     for k in range(touches.mode.size):
         u, slip = point_work.u, point_work.slip
-        if touches.mode[k] != SLOW_SLIP and u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > STILL:
+        least = EASY if is_eased(point_work.start, k) else STILL
+        if touches.mode[k] != SLOW_SLIP and u[k, 0] * slip[k, 0] + u[k, 1] * slip[k, 1] + u[k, 2] * slip[k, 2] > least:
             for i in range(3):
                 point_work.start[k, i] = slip[k, i]
 

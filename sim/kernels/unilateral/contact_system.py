@@ -13,8 +13,10 @@ from sim.kernels.collision.features import remember_starts
 from sim.kernels.collision.narrow import points_nearby, points_within
 from sim.kernels.collision.separation import is_rope
 from sim.kernels.dynamics import forces_of_rows, free_response, solve_loops
+from sim.kernels.elimination.passes import outward_along
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.lu import factorise_lu, solve_lu
+from sim.kernels.rows.constraints import project_rhs, solve_rows
 from sim.kernels.rows.soft_touches import add_soft_forces, held_softly, soft_forces, soft_guard
 from sim.kernels.rows.touches import (
     creeps,
@@ -215,7 +217,7 @@ def slide_as_they_are(system, spare):
     for r in range(work.rows.force.size):
         work.rows.force[r] = 0.0
     free_response(system)
-    solve_loops(system)
+    answer_what_acts(tables, work)
     share_out(work.N, spare, tables.blocks, tables.rows, work.rows)
     normal_forces(touches, blocks, work.rows, S[n])
     i = 0
@@ -234,6 +236,19 @@ def slide_as_they_are(system, spare):
     free_response(system)
     solve_loops(system)
     return Status.OK
+
+
+@spliced
+def answer_what_acts(tables, work):
+    """Forces of rows alone, without vdot; needs `free_response`."""
+    if tables.one.along[0]:
+        outward_along(
+            tables.links, tables.freedoms, work.links, work.freedoms, work.rows, work.fronts, work.ids, work.J,
+            tables.fronts.limit, 0,
+        )  # fmt: skip
+    else:
+        project_rhs(tables.blocks, tables.support, work.J, work.freedoms, work.rows)
+        solve_rows(work.one.rank[0], work.G, work.rows)
 
 
 @kernel

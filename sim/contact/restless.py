@@ -1,0 +1,67 @@
+"""Points whose friction ends time and again at once: for a moment it grows with their slip, as in grease.
+
+What slides at less than a micrometre a second beside others that do turns, stops and goes on within parts of a
+microsecond, and each of that would be decided on, a hundred thousand times while nothing is seen to move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim.contact.stops import Point
+from sim.kernels.rows.touches import EASED
+
+Key = tuple[int, int, int]
+
+# Ends of the friction of a point within WITHIN [s] after which it is restless for as long as FOR [s].  Fewer, or more
+# time: points of which each end matters are eased, too.  More, or less time: more decisions where nothing moves.
+MANY, WITHIN, FOR = 6, 3e-4, 1e-3
+
+
+@dataclass
+class Restless:
+    """Which points are restless.
+
+    ended : times [s] at which each point lately left its cone or its way, or came to rest
+    until : when [s] each of those that are restless is so no longer
+    """
+
+    ended: dict[Key, list[float]] = field(default_factory=dict)
+    until: dict[Key, float] = field(default_factory=dict)
+
+    def note(self, keys: Iterable[Key], t: float) -> None:
+        """Note the points whose friction has just ended."""
+        self.until = {key: end for key, end in self.until.items() if t < end}
+        self.ended = {key: times for key, times in self.ended.items() if t - times[-1] < WITHIN}
+        for key in keys:
+            times = self.ended.setdefault(key, [])
+            times.append(t)
+            del times[:-MANY]
+            if len(times) == MANY and t - times[0] < WITHIN:
+                self.until.setdefault(key, t + FOR)
+
+    def among(self, law: Sequence[Point]) -> np.ndarray:
+        """Return the mask (k,) of points that are restless."""
+        return np.array([point.key in self.until for point in law], bool)
+
+    def ends(self) -> float:
+        """Return when [s] the first of them no longer is."""
+        return min(self.until.values(), default=math.inf)
+
+
+def ease(way_W: np.ndarray) -> np.ndarray:
+    """Return the direction of a slide whose friction is to grow with its slip."""
+    out: np.ndarray = EASED * way_W
+    return out
+
+
+def is_eased(start_W: np.ndarray) -> bool:
+    """Tell whether the direction in which a slide began is one of `ease`."""
+    return 0.0 < float(start_W @ start_W) < 4.0 * EASED**2
+
+
+__all__ = ["Restless", "ease", "is_eased"]
