@@ -66,6 +66,8 @@ SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
+# Of the mobility of a point: of its normal, below which that is roundoff and nothing moves the bodies apart.
+UNMOVED = 1e-12
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
@@ -492,7 +494,8 @@ def gap_at_end(work, k, h):
 @kernel
 def move_one(looped, k, contacts, step_work):
     """Visit one press; contact_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
-    if not step_work.contact_G[k, 0, 0] > 0.0:
+    own = step_work.contact_G[k]
+    if not own[0, 0] > UNMOVED * (own[0, 0] + own[1, 1] + own[2, 2]):
         return 0.0
     old = step_work.contact_d[k, 0]
     gap = contacts.before[k, 0] + answer_of(k, contacts, step_work.contact_support, step_work.contact_U, step_work.push)
