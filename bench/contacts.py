@@ -68,8 +68,7 @@ class Ours:
         deepest = resting = beyond = 0.0
         while self.simulator.t < self.span - 0.5 * self.dt:
             self.simulator.advance(self.simulator.t + self.dt)
-            work = self.simulator.flow.work
-            now = work.last_contacts[: work.stepped.before[0]]
+            now = self.simulator.flow.pressed()
             # Rigid stops count, in m or rad; soft ones give way as they say.
             closed = (now.meeting >= 0) | ((now.soft == 0.0) & (now.low == 0.0))
             depth = -float(now.gap[closed].min(initial=0.0))
@@ -220,7 +219,7 @@ def add_shapes(mujoco: Any, model: Any, flow: Any, bodies: dict[int, Any], origi
 
 
 def bits_of_trees(model: Any, links: Any) -> dict[int, int]:
-    """Return a bit for each body, that of its tree, where trees of several shapes touch one another but not themselves."""
+    """Return a bit for each body, that of its tree, where trees touch one another but not themselves."""
     top = np.zeros(len(links), int)
     for link in range(1, len(links)):
         top[link] = top[links.parent[link]] or link
