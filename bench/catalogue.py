@@ -127,6 +127,12 @@ def _contacts(name: str, rounds: int) -> Iterator[Result]:
     return contacts.measure(name, rounds)
 
 
+def _contacts_slope(name: str, rounds: int) -> Iterator[Result]:
+    from bench import contacts
+
+    return contacts.slope(name, rounds)
+
+
 def _closed_points(name: str, rounds: int) -> Iterator[Result]:
     from bench import closed_points
 
@@ -232,6 +238,11 @@ BENCHMARKS = {
     },
     "contacts.figure_falls": Benchmark("a limp figure falls, in time steps, per simulated second", _contacts, 5),
     "contacts.dominoes": Benchmark("fifty dominoes topple, in time steps, per simulated second", _contacts, 3),
+    "contacts.figure_falls.2ms": Benchmark("the limp figure in steps as long as the peer's", _contacts, 5),
+    "contacts.dominoes.2ms": Benchmark("the dominoes in steps as long as the peer's", _contacts, 3),
+    "contacts.heap": Benchmark("ten limp figures fall on one another, in the peer's steps", _contacts, 3),
+    "contacts.boxes": Benchmark("two hundred boxes are poured into a bin, in the peer's steps", _contacts, 3),
+    "slope.dominoes": Benchmark("how the cost of a step grows with the number of dominoes", _contacts_slope, 5),
     "events.slope": Benchmark(
         "accelerations of a figure on eight points of contact beside the same without any", _closed_points, 15
     ),

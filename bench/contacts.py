@@ -1,45 +1,66 @@
-"""Time steps with contacts beside MuJoCo's at its default step: wall time of a scene, and how deep bodies get.
+"""Time steps with contacts beside MuJoCo's at its default step: time of a scene, and how deep bodies get.
 
 Both sides begin at the scene's start and make the same span: ours with the step that the table tells, MuJoCo with 2 ms,
-its default contacts, and shapes that touch what ours touch.  Nothing is recorded on either side while time is taken.
+its default contacts, and shapes that touch what ours touch.  Nothing is recorded on either side while time is taken,
+which is that of the processor, both sides using one thread.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import sim
-from bench.measure import Result, result
+from bench.measure import Result, interleave, result
 from bench.ours import load
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 
-SPANS = {"figure_falls": (3.0, 4e-3), "dominoes": (3.0, 8e-3)}  # s simulated, s of a step of ours
+
+@dataclass(frozen=True)
+class Case:
+    """A scene, how long of it is simulated [s], and the step of ours [s]."""
+
+    scene: str
+    span: float
+    dt: float
+
+
+CASES = {
+    "figure_falls": Case("figure_falls", 3.0, 4e-3),
+    "dominoes": Case("dominoes", 3.0, 8e-3),
+    "figure_falls.2ms": Case("figure_falls", 3.0, 2e-3),
+    "dominoes.2ms": Case("dominoes", 3.0, 2e-3),
+    "heap": Case("benchmarks/heap", 4.0, 2e-3),
+    "boxes": Case("benchmarks/boxes", 4.0, 2e-3),
+}
+STONES, TOPPLING = (50, 100, 200, 500), Case("dominoes", 0.5, 2e-3)  # of the slope
 SETTLED = 0.9  # of the span: what follows counts as rest
 PEER_STEP = 2e-3
+MOST_BITS, ALL = 29, (1 << 30) - 1
 
 
 class Ours:
     """A scene in time steps."""
 
-    def __init__(self, name: str):
-        scene = load(name)
-        self.span, self.dt = SPANS[name]
+    def __init__(self, case: Case, set: dict[str, float | str] | None = None):
+        scene = load(case.scene, set=set)
+        self.span, self.dt = case.span, case.dt
         simulate = replace(scene.simulate, contact="stepping", dt=self.dt, record=1e-3)
         self.model = sim.compile(replace(scene, simulate=simulate))
         self.simulator = sim.Simulator(self.model)
 
     def run(self) -> float:
-        """Run the span; returns the wall time [s]."""
+        """Run the span; returns the processor time [s]."""
         self.simulator.reset()
         self.simulator.advance(0.0)  # which pairs may touch is decided here, as MuJoCo's model is made before
-        began = time.perf_counter()
+        began = time.process_time()
         self.simulator.advance(self.span)
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     def depths(self) -> tuple[float, float, float]:
         """Return the deepest overlap of any step and at rest [m], and the largest friction beyond its cone [1]."""
@@ -47,8 +68,7 @@ class Ours:
         deepest = resting = beyond = 0.0
         while self.simulator.t < self.span - 0.5 * self.dt:
             self.simulator.advance(self.simulator.t + self.dt)
-            work = self.simulator.flow.work
-            now = work.last_contacts[: work.stepped.before[0]]
+            now = self.simulator.flow.pressed()
             # Rigid stops count, in m or rad; soft ones give way as they say.
             closed = (now.meeting >= 0) | ((now.soft == 0.0) & (now.low == 0.0))
             depth = -float(now.gap[closed].min(initial=0.0))
@@ -83,11 +103,11 @@ class Mujoco:
                 self.qvel[first + 3 : first + 6] = state.angular_velocity[body.name]
 
     def run(self) -> float:
-        """Run the span; returns the wall time [s]."""
+        """Run the span; returns the processor time [s]."""
         self._rewind()
-        began = time.perf_counter()
+        began = time.process_time()
         self.mujoco.mj_step(self.model, self.data, round(self.span / PEER_STEP))
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     def depths(self) -> tuple[float, float]:
         """Return the deepest overlap at any step and at rest [m]."""
@@ -178,7 +198,7 @@ def add_shapes(mujoco: Any, model: Any, flow: Any, bodies: dict[int, Any], origi
     paired = {n for pair in model.pairs for n in (pair.first, pair.second)}
     moving = {n for pair in model.pairs if model.solids[pair.first].body and model.solids[pair.second].body
               for n in (pair.first, pair.second)}  # fmt: skip
-    friction = model.scene.contacts[0].friction
+    friction, bits = model.scene.contacts[0].friction, bits_of_trees(model, flow.structure.tables.links)
     for n, solid in enumerate(model.solids):
         if n not in paired:
             continue
@@ -193,13 +213,27 @@ def add_shapes(mujoco: Any, model: Any, flow: Any, bodies: dict[int, Any], origi
         }[kind]  # fmt: skip
         bodies[solid.body].add_geom(
             type=kinds[kind], pos=place, quat=quat, size=numbers, friction=(friction, 0.005, 0.0001),
-            contype=int(solid.body == 0 or n in moving), conaffinity=int(solid.body != 0), mass=0.0,
+            contype=bits.get(solid.body, int(solid.body == 0 or n in moving)),
+            conaffinity=ALL - bits[solid.body] if solid.body in bits else int(solid.body != 0), mass=0.0,
         )  # fmt: skip
 
 
+def bits_of_trees(model: Any, links: Any) -> dict[int, int]:
+    """Return a bit for each body, that of its tree, where trees touch one another but not themselves."""
+    top = np.zeros(len(links), int)
+    for link in range(1, len(links)):
+        top[link] = top[links.parent[link]] or link
+    tree = dict(zip(links.body[1:].tolist(), top[1:].tolist(), strict=True))
+    trees = sorted(set(tree.values()))
+    pairs = [[tree.get(model.solids[n].body, 0) for n in (pair.first, pair.second)] for pair in model.pairs]
+    if len(trees) == len(tree) or len(trees) > MOST_BITS or any(a == b for a, b in pairs):
+        return {}
+    return {body: 2 << trees.index(of) for body, of in tree.items()}
+
+
 def measure(name: str, rounds: int) -> Iterator[Result]:
-    """Measure one scene beside MuJoCo: wall time for the same span, in one process."""
-    ours = Ours(name.partition(".")[2])
+    """Measure one scene beside MuJoCo: processor time for the same span, in one process."""
+    ours = Ours(CASES[name.partition(".")[2]])
     ours.run()
     peer = Mujoco(ours)
     peer.run()
@@ -216,3 +250,19 @@ def measure(name: str, rounds: int) -> Iterator[Result]:
         f"law left by {float(stepped.residual[0]):.1e} of the speeds at most"
     )
     yield result(name, "s", mine, peer="mujoco", value=theirs, note=note)
+
+
+def slope(name: str, rounds: int) -> Iterator[Result]:
+    """Yield the exponent of our cost of a step against the number of dominoes, fitted to interleaved rounds."""
+    work: dict[str, Callable[[], int]] = {str(n): partial(_steps, Ours(TOPPLING, {"stones": n})) for n in STONES}
+    samples = interleave(work, rounds, clock=time.process_time)
+    by_round = np.array([samples[str(n)] for n in STONES])
+    exponents = [float(np.polyfit(np.log(STONES), np.log(times), 1)[0]) for times in by_round.T]
+    each = ", ".join(f"{n}: {1e6 * float(np.median(samples[str(n)])):.3g} us" for n in STONES)
+    yield result(name, "exponent", exponents, note=f"a step of {1e3 * TOPPLING.dt:g} ms: {each}")
+
+
+def _steps(ours: Ours) -> int:
+    """Run the span; returns how many steps that were."""
+    ours.run()
+    return round(ours.span / ours.dt)

@@ -318,6 +318,8 @@ def link_forces(link_work):
     """Newton and Euler about each link's origin: what the joint must carry for accelerations A, into F."""
     V, A, I, wrench, F_out = link_work.V, link_work.A, link_work.I, link_work.wrench, link_work.F  # noqa: E741
     for b in range(1, V.shape[0]):
+        if link_work.asleep[b] == 1:
+            continue
         w0, w1, w2 = V[b, 0], V[b, 1], V[b, 2]
         a0, a1, a2, a3, a4, a5 = A[b, 0], A[b, 1], A[b, 2], A[b, 3], A[b, 4], A[b, 5]
         m, hx, hy, hz = I[b, 0], I[b, 1], I[b, 2], I[b, 3]

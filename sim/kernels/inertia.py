@@ -11,6 +11,8 @@ def link_inertias(links, link_work):
     R, I_out = link_work.R, link_work.I
     mass, com, inertia = links.mass, links.com_K, links.inertia_K
     for b in range(1, mass.size):
+        if link_work.asleep[b] == 1:
+            continue
         m = mass[b]
         r0, r1, r2 = R[b, 0], R[b, 1], R[b, 2]
         r3, r4, r5 = R[b, 3], R[b, 4], R[b, 5]

@@ -34,6 +34,8 @@ def poses(links, freedoms, q, link_work, freedom_work):
     linear, along, pitch = freedoms.linear, freedoms.along, freedoms.pitch
     p_PF, R_PF = links.p_PF, links.R_PF
     for b in range(1, parent.size):
+        if link_work.asleep[b] == 1:
+            continue
         p, a, k, t = parent[b], qadr[b], vadr[b], quaternion[b]
         P = (
             R_out[p, 0], R_out[p, 1], R_out[p, 2], R_out[p, 3], R_out[p, 4], R_out[p, 5],
@@ -85,6 +87,8 @@ def velocities(links, freedoms, v, link_work, freedom_work):
     linear, pitch, axis = freedoms.linear, freedoms.pitch, freedom_work.axis
     parent, bends, vadr, nv = links.parent, links.bends, links.v, links.nv
     for b in range(1, parent.size):
+        if link_work.asleep[b] == 1:
+            continue
         p, k = parent[b], vadr[b]
         w0, w1, w2 = V_out[p, 0], V_out[p, 1], V_out[p, 2]
         r0 = r1 = r2 = s0 = s1 = s2 = 0.0 * w0  # relative angular velocity, relative velocity

@@ -13,6 +13,7 @@ from sim.kernels.kinematics import qdot
 from sim.kernels.project import bring_near, project
 from sim.kernels.rows.constraints import mismatch
 from sim.kernels.scratch import MOVED, SETTLED
+from sim.kernels.sleepers import keep_still, look_at_sleepers, rouse
 from sim.kernels.status import Status
 from sim.kernels.system import GO_ON, LEAP, NORM, SETTLE, SLOPE, START, TURNS, ask, unpack, vector
 from sim.kernels.watched import ARMED, GUARD_FRICTION, HYSTERESIS, LEAST_HYSTERESIS, WAITING_TO_LEAVE
@@ -70,6 +71,8 @@ def motion(question, system, t, a, b):
         return Status.OK
     follow(system, t)
     if question == START:
+        if work.stepped.asleep[0] > 0:
+            rouse(work, -1)
         move(system, q, v)
         status = factorise(system, 1)
         if status != Status.OK:
@@ -183,6 +186,9 @@ def settle(system, tables, control, work, t, q, v, moved, k_out):
         if row >= 0:
             work.one.worst[0] = row
     write_slope(tables, work, q, v, k_out)
+    if work.stepped.asleep[0] > 0:
+        keep_still(work.rest, k_out[q.size : q.size + v.size])
+        look_at_sleepers(work)
     work.reply.ahead[0] = approach(work.one, t)
     work.reply.first_step[0] = first_step(tables.one.length[0], tables.freedoms, v, work.freedoms.vdot)
     work.one.intact[0] = SETTLED

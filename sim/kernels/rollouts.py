@@ -121,6 +121,7 @@ def go_on(machine, parts, t_stop, s, k, impulse_out):
         status, _ = advance(answers, system, reply_out, stepper, machine.row_out, t_stop, steps)
         if told and stepper.count[ACCEPTED] > made:
             add_impulses(tables.meetings, work.last_contacts, work.stepped.before[0], False, impulse_out[s, k])
+            add_impulses(tables.meetings, work.parked, work.stepped.parked[0], False, impulse_out[s, k])
         if status == Status.REACHED:
             return Status.OK
         if status == Status.GUARD:
@@ -202,6 +203,7 @@ def tell_sample(answers, system, stepper, tables, work, s, k, motions):
     if law_out.shape[1] > 0:
         if k > 0:
             add_impulses(tables.meetings, work.last_contacts, stepped.before[0], True, motions.force_out[s, k])
+            add_impulses(tables.meetings, work.parked, stepped.parked[0], True, motions.force_out[s, k])
         law_out[s, k, 0], law_out[s, k, 1] = stepped.overlap[0], stepped.residual[0]
         stepped.overlap[0] = stepped.residual[0] = 0.0
 

@@ -23,6 +23,7 @@ LINK_WORK = np.dtype(
         ("B", "f8", (6,)),  # acceleration that vdot adds to A
         ("I", "f8", (10,)),  # m, m c, J about the origin (xx yy zz xy xz yz)
         ("P", "f8", (21,)),  # articulated inertia: J, coupling (3 x 3), mass matrix (as J)
+        ("asleep", "i8"),  # 1: nothing of it is found anew, as it is as it was; see `sim.kernels.sleepers`
     ],
     align=True,
 )  # fmt: skip
@@ -181,7 +182,22 @@ STEPPED = np.dtype(
         ("most", "i8"), ("sweeps", "i8"), ("steps", "i8"),  # largest number of points; sweeps and steps in all
         ("residual", "f8"), ("overlap", "f8"),  # worst of any step: of the law, as share of its speeds; m
         ("struck", "i8"),  # 1: bodies came together with speed in this step
+        ("asleep", "i8"), ("parked", "i8"),  # links that are asleep; presses of theirs
         ("taken", "f8"),  # J: what contacts took that neither collided nor slid, in all; their law takes nothing
+    ],
+    align=True,
+)  # fmt: skip
+
+# How long a link has been at rest; of roots all that hangs on them counts.
+REST = np.dtype(
+    [
+        ("root", "i8"), ("first", "i8"), ("end", "i8"),  # of its tree; its first freedom, and the one behind its last
+        ("asleep", "i8"), ("island", "i8"),  # 1: it is asleep; the root of all that fell asleep together
+        ("sleepy", "i8"),  # 1: it is to fall asleep
+        ("wakeful", "i8"),  # 1: something may act on its tree that is not told from its state
+        ("roused", "i8"),  # 1: something comes near that did not when the step began
+        ("time", "f8"), ("way", "f8"),  # s, m: since when, and how far its tree went meanwhile at most
+        ("force", "f8"), ("pressing", "f8"),  # N: sum of what presses on its tree, then and now
     ],
     align=True,
 )  # fmt: skip
@@ -344,6 +360,9 @@ class Work(NamedTuple):
     # friction against spinning and rolling
     laws: Annotated[Any, "f8", 2]
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
+    wide_boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, see `sim.kernels.collision.near_pairs`
+    near_pairs: Annotated[Any, "i8"]  # (meetings,) pairs that may soon be near each other
+    near_count: Annotated[Any, "i8"]  # (1,) how many they are
     reach: Annotated[Any, "f8"]  # (shapes,) m: how far a point of them may move within it
     reached: Annotated[Any, "f8"]  # (shapes,) m: the same with the speeds after the step
     posed: Annotated[Any, POSE]  # (links,) of the last step
@@ -357,6 +376,8 @@ class Work(NamedTuple):
     contact_touch: Annotated[Any, TOUCH]  # (room,) features
     contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of this step
     last_contacts: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of the step before
+    rest: Annotated[Any, REST]  # (links,)
+    parked: Annotated[Any, CONTACT_CONSTRAINT]  # (room,) of what is asleep, as they were in its last step
     ends: Annotated[Any, COLUMN_END]  # (columns,)
     slopes: Annotated[Any, "f8", 3]  # (2, columns, columns) how torques fall with coordinates, and with rates
     told: Annotated[Any, TOLD]  # (room of rows,) of the steps that rows were recorded in
@@ -377,6 +398,17 @@ class Work(NamedTuple):
     ]  # (m,) first freedom of the tree that a freedom is in: of what hangs on one joint
     contact_awake: Annotated[Any, "i8", 2]  # (2, m) by first freedoms: trees whose presses are chosen; that these reach
     contact_place: Annotated[Any, "i8"]  # (m,) number of a freedom among those reached, or -1
+    contact_reached: Annotated[Any, "i8"]  # (m,) freedoms by these numbers
+    # (6, m), (room,), (m + 1,), (m + 1,), (2 * room,): see `sim.kernels.unilateral.islands`
+    islands: Annotated[Any, "i8", 2]
+    island_press: Annotated[Any, "i8"]
+    island_first: Annotated[Any, "i8"]
+    island_start: Annotated[Any, "i8"]
+    island_joined: Annotated[Any, "i8"]
+    # (m, 24), (5, m), (room,): see `sim.kernels.unilateral.sparse_factors`
+    island_runs: Annotated[Any, "i8", 2]
+    island_columns: Annotated[Any, "i8", 2]
+    island_next: Annotated[Any, "i8"]
     contact_at: Annotated[Any, "i8", 2]  # (room, width) of each press: these numbers of its support
     push_step: Annotated[Any, "f8", 2]  # (4, m) by these: what all do, what others do, what is left, a step
     contact_shape: Annotated[Any, "i8", 2]  # (3, m + 1) of each row of his matrix: first column, last one, place

@@ -22,3 +22,4 @@ class Status(IntEnum):
     JAMMED = 11  # friction of sliding points has no finite answer: Painleve's paradox
     CROWDED = 12  # more points may press within a time step than there is room for
     ENTANGLED = 13  # formulas that read forces, and these forces, have not one answer together
+    WOKEN = 14  # a time step reaches what was asleep, and is to be made anew; none ends so

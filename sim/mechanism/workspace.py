@@ -24,6 +24,7 @@ from sim.kernels.scratch import (
     ONE_WORK,
     POSE,
     PUSHED,
+    REST,
     ROW_WORK,
     SPAN,
     STEPPED,
@@ -34,6 +35,7 @@ from sim.kernels.scratch import (
 from sim.kernels.shapes import TOUCH
 from sim.kernels.stepper import REPLY, Stepper
 from sim.kernels.tables import Numbers, Tables, Waiting, table
+from sim.kernels.unilateral.sparse_factors import RUNS
 from sim.kernels.watched import LEVELS, SPAN_HEADER
 from sim.mechanism.methods import METHODS
 from sim.mechanism.model import Model
@@ -153,11 +155,13 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     return {
         "ends": table(COLUMN_END, columns), "slopes": np.zeros((2, controlled, controlled)),
         "laws": np.zeros((meetings, 8)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
-        "reached": np.zeros(shapes),
+        "reached": np.zeros(shapes), "wide_boxes": np.zeros((shapes, 6)),
+        "near_pairs": np.zeros(meetings, np.int64), "near_count": np.zeros(1, np.int64),
         "posed": table(POSE, links), "drifted": np.zeros(links), "unchanged": np.zeros(links, np.int64),
         "rooted": np.zeros(freedoms), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "contact_touch": table(TOUCH, room),
         "contacts": table(CONTACT_CONSTRAINT, room), "last_contacts": table(CONTACT_CONSTRAINT, room),
+        "rest": table(REST, links), "parked": table(CONTACT_CONSTRAINT, room),
         "told": table(TOLD, room * rows),
         "stepped": table(STEPPED, 1), "contact_P": np.zeros((room, 3)), "contact_z": np.zeros((room, 3)),
         "contact_d": np.zeros((room, 2)), "contact_G": np.zeros((room, 3, 3)),
@@ -166,10 +170,24 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
         "contact_best": np.zeros((room, 3)),
         "contact_off": np.zeros(room), "contact_chosen": np.zeros(room, np.int64), "contact_tree": tree,
         "contact_awake": np.zeros((2, freedoms), np.int64), "contact_place": np.zeros(freedoms, np.int64),
+        "contact_reached": np.zeros(freedoms, np.int64), "islands": _islands(tree),
+        "island_press": np.zeros(room, np.int64), "island_first": np.zeros(freedoms + 1, np.int64),
+        "island_start": np.zeros(freedoms + 1, np.int64), "island_joined": np.zeros(2 * room, np.int64),
+        "island_runs": np.zeros((freedoms, 2 * RUNS), np.int64), "island_columns": np.zeros((5, freedoms), np.int64),
+        "island_next": np.zeros(room, np.int64),
         "contact_at": np.zeros((room, width), np.int64), "push_step": np.zeros((4, freedoms)),
         "contact_shape": np.zeros((3, freedoms + 1), np.int64), "contact_matrix": np.zeros(freedoms * freedoms),
         "push": np.zeros(freedoms),
     }  # fmt: skip
+
+
+def _islands(tree: np.ndarray) -> np.ndarray:
+    """Return scratch of islands; tree : (freedoms,) the first freedom of the tree of each."""
+    out = np.zeros((6, len(tree)), np.int64)
+    for freedom, first in enumerate(tree):
+        out[5, freedom] = out[4, first] if freedom > first else -1
+        out[4, first] = freedom
+    return out
 
 
 def laws_of(model: Model, structure: Structure) -> np.ndarray:

@@ -17,7 +17,7 @@ MOST_FREEDOMS = 6_000
 MOST_TOGETHER = 1_200  # of bodies that hang on one another: a block of these matrices
 THIN = 1e-13  # of the largest moment of inertia, as in `sim.mechanism.lending`
 MOST = 10_000  # of each other section
-MOST_PAIRS = 100_000  # of shapes that rules let touch, which are looked at one by one
+MOST_PAIRS = 500_000  # of shapes that rules let touch, which are looked at one by one
 
 
 def check_counts(draft: Draft) -> bool:

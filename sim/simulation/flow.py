@@ -47,7 +47,7 @@ from sim.kernels.stepper import (
     T,
 )
 from sim.kernels.system import SAMPLE, SETTLE, START, STEPPING, WATCH, System, address
-from sim.kernels.tables import Control, table
+from sim.kernels.tables import Control, as_table, table
 from sim.kernels.watched import (
     ARMED,
     GUARD,
@@ -69,6 +69,7 @@ from sim.mechanism.frames import Frames
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS, NAMES, Turn, account, first_turn, next_turn
 from sim.mechanism.model import Model
+from sim.mechanism.rest import rest_of
 from sim.mechanism.structure import Structure, build
 from sim.mechanism.workspace import laws_of, make_stepper, stepping_work, with_scratch
 from sim.simulation.arming import arm
@@ -125,7 +126,8 @@ class Flow:
         self.rows.fit(structure)
         for name in ("coordinate", "rate", "torque", "control"):
             getattr(self.work, name)[:] = 0.0
-        self.work.stepped.before[0] = 0
+        for name in ("before", "asleep", "parked"):
+            self.work.stepped[name][0] = 0
         kept = min(self._kept_guards(), len(self.guards.table))
         conditions, one = self.guards.table[:kept].copy(), self._memory_of(structure)
         one.guards[:kept] = conditions
@@ -220,6 +222,9 @@ class Flow:
             self.work.told[:told] = old.told[:told]
             self.mechanism.work = self.work
             self.work.laws[:] = laws_of(self.model, self.structure)
+            parked = int(old.stepped.parked[0])
+            self.work.rest[:] = old.rest if len(old.rest) else rest_of(tables, self.work.laws)
+            self.work.parked[:parked] = old.parked[:parked]
             self._system = None
         self.stepper.count[KEEPS_RATES] = int(len(self.work.own) > 0)
 
@@ -634,6 +639,12 @@ class Flow:
         """Return how much was done."""
         c = self.stepper.count
         return {"steps": int(c[ACCEPTED]), "rejected": int(c[REJECTED]), "evaluations": int(c[EVALUATIONS])}
+
+    def pressed(self) -> Any:
+        """Return what pressed in the last time step, also on what is asleep."""
+        work = self.work
+        awake, parked = work.last_contacts[: work.stepped.before[0]], work.parked[: work.stepped.parked[0]]
+        return as_table(np.concatenate([awake, parked]))
 
     def methods(self) -> list[str]:
         """Return which method stepped from when to when, and why."""

@@ -31,6 +31,7 @@ from sim.mechanism.finding import meetings
 from sim.mechanism.mechanism import make_control
 from sim.mechanism.methods import METHODS, first_turn
 from sim.mechanism.model import Model
+from sim.mechanism.rest import rest_of
 from sim.mechanism.structure import Structure, build
 from sim.mechanism.workspace import in_one_piece, laws_of, make_stepper, make_work, stepping_work, with_scratch
 from sim.simulation.flow import EACH, NEVER, ROOM, Flow
@@ -88,6 +89,7 @@ class KernelFollower:
         if self._steps:
             work = work._replace(**stepping_work(structure.tables, self._room, 0, structure.sizes.v))
             work.laws[:] = laws_of(model, structure)
+            work.rest[:] = rest_of(structure.tables, work.laws)
         self._memory, wholes = in_one_piece(control, work, guards, make_stepper(structure.sizes, len(stops)))
         self._control, self._work, guards, stepper = wholes
         self._stepper = stepper._replace(rows=stepper.k.reshape(-1))  # the same numbers

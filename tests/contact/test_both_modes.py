@@ -81,7 +81,7 @@ def test_steps_find_the_first_three_impacts() -> None:
 
 
 def three_dominoes() -> Scene:
-    text = (SCENES / "dominoes.yaml").read_text().replace("to: 50", "to: 3").replace("25.5", "2")
+    text = (SCENES / "dominoes.yaml").read_text().replace("stones: {value: 50", "stones: {value: 3")
     return load_text(text)
 
 

@@ -9,11 +9,17 @@ import pytest
 
 from sim.kernels.scratch import CONTACT_CONSTRAINT
 from sim.kernels.tables import table
-from sim.kernels.unilateral import augmented_lagrangian
+from sim.kernels.unilateral import augmented_lagrangian, sparse_factors
 from sim.kernels.unilateral.augmented_lagrangian import Problem
 from tests.kernels.plain import plain
 
 pytestmark = pytest.mark.fast
+
+
+def pattern_for(size: int, presses: int) -> sparse_factors.Pattern:
+    """Return scratch for a pattern, full of what was there before."""
+    columns = np.full((5, size), 7)
+    return sparse_factors.Pattern(np.full((size, 2 * sparse_factors.RUNS), 7), *columns, np.full(presses, 7))
 
 
 class Presses:
@@ -65,6 +71,7 @@ class Presses:
             chosen=self.chosen, place=place, awake=whole((2, 0)), at=at, first=first, last=np.full(n, 77),
             start=np.full(n + 1, 77), tried=whole((count, 3)), best=whole((count, 3)), y=rng.normal(size=n),
             base=rng.normal(size=n), left=whole(n), turn=whole(n), matrix=np.full(n * n, 9.0),
+            reached=used, pattern=pattern_for(n, count),
         )  # fmt: skip
 
     @property
@@ -96,6 +103,13 @@ class Presses:
 
     def shape(self) -> None:
         plain(augmented_lagrangian.shape_matrix)(self.size, self.work.first, self.work.last, self.work.start)
+        self.find_pattern()
+
+    def find_pattern(self) -> None:
+        work = self.work
+        plain(sparse_factors.shape_pattern)(
+            work.pattern, work.chosen, len(work.chosen), work.contact.count, work.at, self.size
+        )
 
     def look(self) -> None:
         for k in self.chosen:
@@ -109,14 +123,10 @@ SEEDS = range(6)
 def test_rows_of_newtons_matrix_reach_as_far_either_way(seed: int) -> None:
     contacts = Presses(seed)
     contacts.shape()
-    held, end = [], 0
     for i, first in enumerate(contacts.work.first):
         last = max([i, *(j for j in range(i, contacts.size) if contacts.work.first[j] <= i)])
         assert contacts.work.last[i] == max([last, *contacts.work.last[:i]])
-        held.append(range(contacts.work.start[i] + first, contacts.work.start[i] + contacts.work.last[i] + 1))
-        assert held[-1].start == end
-        end = held[-1].stop
-    assert contacts.work.start[-1] == end
+        assert contacts.work.start[i] == i * contacts.size and first <= i
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -161,8 +171,9 @@ def test_newtons_matrix_is_the_derivative_of_what_is_left(seed: int, rho: float)
     np.testing.assert_allclose(found, expected, atol=2e-7 * np.abs(expected).max())
     rhs = contacts.rng.normal(size=n)
     x = rhs.copy()
-    assert plain(augmented_lagrangian.factorise_profile)(n, work.first, work.last, work.start, work.matrix)
-    plain(augmented_lagrangian.solve_profile)(n, work.first, work.last, work.start, work.matrix, x)
+    runs, count = work.pattern.runs, work.pattern.count
+    assert plain(sparse_factors.factorise_sparse)(n, runs, count, work.matrix)
+    plain(sparse_factors.solve_sparse)(n, work.first, runs, count, work.matrix, x)
     np.testing.assert_allclose(x, np.linalg.solve(found, rhs), atol=1e-9 * np.abs(x).max())
 
 
@@ -201,10 +212,10 @@ def test_the_derivative_has_every_branch_of_the_law() -> None:
 
 
 def test_a_matrix_without_a_pivot_is_refused() -> None:
-    first, last, start = np.zeros(2, int), np.ones(2, int), np.array([0, 2, 4])
+    runs, count = np.array([[1, 2], [0, 0]]), np.array([1, 0])
     for corner, good in ((4.0 + 5e-7, False), (4.0, False), (4.0 - 5e-7, False), (4.0 - 1e-3, True), (4.1, True)):
         matrix = np.array([1.0, 2.0, 2.0, corner])
-        assert plain(augmented_lagrangian.factorise_profile)(2, first, last, start, matrix) == good
+        assert plain(sparse_factors.factorise_sparse)(2, runs, count, matrix) == good
     np.testing.assert_allclose(matrix, [1.0, 2.0, 2.0, 10.0], rtol=1e-12)
 
 
@@ -212,7 +223,7 @@ def test_pushes_are_taken_apart_and_added_up_again() -> None:
     contacts = Presses(3)
     work, n, count = contacts.work, contacts.size, len(contacts.chosen)
     used = np.flatnonzero(contacts.place >= 0)
-    plain(augmented_lagrangian.begin_at_push)(work, count)
+    plain(augmented_lagrangian.begin_at_push)(work, count, len(used))
     np.testing.assert_array_equal(work.y, work.push[used])
     others = work.push[used] - np.einsum("kri,kr->i", contacts.own[contacts.chosen], work.P[contacts.chosen])
     np.testing.assert_allclose(work.base, others, atol=1e-13)

@@ -379,15 +379,18 @@ def test_presses_of_a_step_are_one_problem() -> None:
         "contact_off",
         "push", "contact_tree", "contact_chosen", "contact_place", "contact_awake", "contact_at", "contact_p",
         "contact_best",
-        "contact_matrix",
+        "contact_matrix", "contact_reached",
     )  # fmt: skip
     work = SimpleNamespace(
-        **{name: name for name in names}, contact_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"]
-    )
+        **{name: name for name in names}, contact_shape=["a", "b", "c"], push_step=["d", "e", "f", "g"],
+        island_runs="runs", island_next="next", island_columns=["h", "i", "j", "k", "l"],
+    )  # fmt: skip
     made = plain(contact_solver.problem_of)(work)
+    assert made.pattern == ("runs", "h", "i", "j", "k", "l", "next")
     assert (made.contact, made.support, made.U, made.R, made.G) == names[:5]
     assert (made.d, made.P, made.z, made.off, made.push, made.tree, made.chosen) == names[5:12]
     assert (made.place, made.awake, made.at, made.first, made.last, made.start) == (*names[12:15], "a", "b", "c")
-    assert (made.tried, made.best, made.y, made.base, made.left, made.turn, made.matrix) == (
-        "contact_p", "contact_best", "d", "e", "f", "g", "contact_matrix",
+    assert (made.tried, made.best, made.y, made.base, made.left, made.turn, made.matrix, made.reached) == (
+        "contact_p", "contact_best", "d", "e", "f", "g", "contact_matrix", "contact_reached",
     )  # fmt: skip
+    assert made.pattern == ("runs", "h", "i", "j", "k", "l", "next")

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sim.kernels.scratch import CONTACT_CONSTRAINT, LINK_WORK, STEPPED, TOUCH_WORK
+from sim.kernels.scratch import CONTACT_CONSTRAINT, LINK_WORK, REST, STEPPED, TOUCH_WORK
 from sim.kernels.shapes import MEETING, TOUCH
 from sim.kernels.status import Status
 from sim.kernels.tables import table
@@ -43,7 +43,8 @@ class Gathering:
             links=table(LINK_WORK, 6), reach=np.zeros(7), reached=np.zeros(7), posed="posed", drifted=np.zeros(6),
             freedoms=SimpleNamespace(root="root"), rooted="rooted", unchanged="unchanged", stepped=table(STEPPED, 1),
             last_contacts=table(CONTACT_CONSTRAINT, 12), contacts=table(CONTACT_CONSTRAINT, 12),
-            contact_P=np.zeros((room, 3)), boxes="boxes",
+            contact_P=np.zeros((room, 3)), boxes="boxes", wide_boxes="wide", near_pairs=np.arange(6),
+            near_count=np.array([6]), rest=table(REST, 6),
             near=table(TOUCH, 4), near_points=table(TOUCH_WORK, 4), near_poses="poses", near_cores="cores",
             laws="laws", contact_touch=table(TOUCH, 12), coordinate="coordinate", rate="rate",
         )  # fmt: skip
@@ -119,7 +120,7 @@ class Gathering:
             "add_stop": add("stop"), "add_friction": add("friction"), "add_turning": add_turning,
             "soften_point": soften_point,
             "find_unchanged": lambda *given: log.append(given[:2] + given[3:]),
-            "remember_poses": lambda x, R, posed: log.append(("poses", posed)),
+            "list_near": lambda meetings, boxes, reach, wide, near, count: log.append(("near", boxes, wide)),
         }  # fmt: skip
 
     def wanted_reach(self, i: int, j: int) -> float:
@@ -144,10 +145,10 @@ def test_points_within_reach_are_taken_in_with_stops_and_friction() -> None:
     one.GAPS = ((one.wanted_reach(0, 1), 0.9), *one.GAPS[1:])
     assert one.run() == Status.OK
     assert one.found() == [(0, 0, -1), (1, 0, -1), (2, 0, -1), (2, 2, -1), (5, 0, -1)]
-    assert one.log[0] == "boxes" and one.log[1] == ("tree", "root", "rooted", "unchanged")
-    assert [k for name, k in one.log[2:8]] == [0, 1, 2, 3, 4, 5]
-    assert one.log[8:] == [
-        ("turning", 0, 5), ("stop", 0, 5), ("stop", 2, 6), ("friction", 1, 7), ("friction", 3, 8), ("poses", "posed"),
+    assert one.log[:3] == ["boxes", ("near", "boxes", "wide"), ("tree", "root", "rooted", "unchanged")]
+    assert [k for name, k in one.log[3:9]] == [0, 1, 2, 3, 4, 5]
+    assert one.log[9:] == [
+        ("turning", 0, 5), ("stop", 0, 5), ("stop", 2, 6), ("friction", 1, 7), ("friction", 3, 8),
     ]  # fmt: skip
     touched = one.work.contact_touch.key[:5].tolist()
     assert touched == [[0, 0], [1, 0], [2, 0], [2, 2], [5, 0]] == [list(key) for key in one.softened]
@@ -230,7 +231,15 @@ def test_points_of_pairs_that_reach_further_are_added_where_they_close() -> None
     one = Reached(further)
     one.rates = {(2, 0): -0.19, (2, 1): -0.25, (2, 2): -0.28, (4, 0): -1.3, (5, 0): -0.7}
     assert one.run() == Status.OK
-    assert one.log == ["boxes", ("pair", 2), ("pair", 3), ("pair", 4), ("pair", 5), ("turning", 1, 3)]
+    assert one.log == [
+        "boxes",
+        ("near", "boxes", "wide"),
+        ("pair", 2),
+        ("pair", 3),
+        ("pair", 4),
+        ("pair", 5),
+        ("turning", 1, 3),
+    ]
     assert one.softened == [(2, 0), (2, 1), (2, 2), (4, 0), (5, 0)]  # all but the one that is known
     assert [(m, key) for m, key, _ in one.found()] == [(0, 1), (2, 1), (4, 0)]
     assert one.work.contact_touch.key[:3].tolist() == [[0, 0], [2, 1], [4, 0]]
@@ -249,7 +258,7 @@ def test_shapes_that_reach_hardly_further_are_not_looked_at() -> None:
     none = Reached(Reached.SPARE * np.minimum(share, 0.49))
     assert none.run() == Status.OK and none.log == [] and (none.work.reach == none.old).all()
     one = Reached(Reached.SPARE * share)  # both of pair 1 alone
-    assert one.run() == Status.OK and one.log == ["boxes", ("pair", 1), ("turning", 1, 2)]
+    assert one.run() == Status.OK and one.log == ["boxes", ("near", "boxes", "wide"), ("pair", 1), ("turning", 1, 2)]
     assert [(m, key) for m, key, _ in one.found()] == [(0, 1), (1, 0)]
     assert (one.work.reach == np.maximum(one.old, one.reach)).all()
 

@@ -11,7 +11,9 @@ from sim.kernels.elimination import articulated
 from sim.kernels.scratch import CONTACT_CONSTRAINT
 from sim.kernels.tables import LINK, table
 from sim.kernels.unilateral import contact_solver
+from sim.kernels.unilateral.sparse_factors import RUNS
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.workspace import _islands
 from tests.contact.random_problems import random_bodies
 from tests.dynamics.engine import simulator_for
 from tests.kernels.plain import plain
@@ -328,6 +330,11 @@ class Crowd:
             contact_awake=np.zeros((2, nv), np.int64), contact_at=np.zeros((points, nv), np.int64),
             contact_shape=np.zeros((3, nv + 1), np.int64), push_step=np.zeros((4, nv)), contact_p=np.zeros((points, 3)),
             contact_best=np.zeros((points, 3)), contact_matrix=np.zeros(nv * nv),
+            contact_reached=np.zeros(nv, np.int64), islands=_islands(6 * (np.arange(nv) // 6)),
+            island_press=np.zeros(points, np.int64),
+            island_first=np.zeros(nv + 1, np.int64), island_start=np.zeros(nv + 1, np.int64),
+            island_joined=np.zeros(2 * points, np.int64), island_runs=np.zeros((nv, 2 * RUNS), np.int64),
+            island_columns=np.zeros((5, nv), np.int64), island_next=np.zeros(points, np.int64),
         )  # fmt: skip
         self.tables = SimpleNamespace(rows=SimpleNamespace(block=np.zeros(1 if looped else 0)))
 
@@ -354,7 +361,9 @@ def test_all_presses_of_a_step_come_to_their_laws(monkeypatch: pytest.MonkeyPatc
     fastest = np.abs(crowd.u).max()
     made, worst = crowd.solve(monkeypatch, 1e-6 * fastest)
     assert 1 <= made <= (300 if not looped else 60)
-    assert worst == pytest.approx(crowd.off(), rel=1e-3, abs=1e-12)
+    assert worst >= crowd.off() * (1.0 - 1e-3) - 1e-12  # an island that is slower counts for more
+    if looped:
+        assert worst == pytest.approx(crowd.off(), rel=1e-3, abs=1e-12)
     assert worst <= (1e-3 if not looped else 0.3) * fastest
     if not looped:
         assert crowd.work.push == pytest.approx(crowd.rows.T @ crowd.work.contact_P.ravel(), abs=1e-9)

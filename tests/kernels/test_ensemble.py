@@ -126,14 +126,16 @@ def test_a_step_is_foreseen_from_a_copy_of_the_state(fails: int | None) -> None:
     assert log == expected[: len(expected) if fails is None else [START, SETTLE, STEPPING].index(fails) + 1]
     assert (s.k[0, 0] == 8.0) == (fails != START)
     kept = {name for name in STEPPED.names if work.stepped[name][0] == 3}
-    assert kept == {"points", "before", "told"} and all(work.stepped[name][0] in (0, 3) for name in STEPPED.names)
+    assert kept == {"points", "before", "told", "asleep", "parked"} and all(
+        work.stepped[name][0] in (0, 3) for name in STEPPED.names
+    )
 
 
 def go_on(replies: list, told: bool = False, after: tuple = (0.5, -0.5, 0.5)) -> tuple:
     """Follow made-up calls, of which each that pauses has made a step; returns (status, stepper, control, log)."""
     s, guards, control = parts()
     log: list = []
-    work = SimpleNamespace(last_contacts="last", stepped=SimpleNamespace(before=[6]))
+    work = SimpleNamespace(last_contacts="last", parked="asleep", stepped=SimpleNamespace(before=[6], parked=[2]))
     tables, impulses = SimpleNamespace(meetings="m"), np.zeros((2, 3 if told else 0, 1, 3))
 
     def advance(answers, system, reply, stepper, row_out, t_stop, steps):
@@ -146,8 +148,9 @@ def go_on(replies: list, told: bool = False, after: tuple = (0.5, -0.5, 0.5)) ->
         return reply, 0
 
     def add(meetings, last, count, rated, out):
-        assert (meetings, last, count, rated) == ("m", "last", 6, False) and np.shares_memory(out, impulses[1, 2])
-        log.append("add")
+        assert (meetings, rated) == ("m", False) and np.shares_memory(out, impulses[1, 2])
+        assert count == {"last": 6, "asleep": 2}[last]
+        log.extend(["add"] if last == "last" else [])
 
     run = plain(rollouts.go_on, advance=advance, add_impulses=add)
     machine = rollouts.Machine("a", "s", "r", s, None, "o")
@@ -200,8 +203,8 @@ def test_what_is_asked_for_is_told_of_a_sample(k: int) -> None:
     s, _, _ = parts()
     s.guard_mid, motions = np.zeros(3), room(4, 4)
     work = SimpleNamespace(
-        one=SimpleNamespace(kinetic=[0.0], potential=[0.0]), last_contacts="last",
-        stepped=SimpleNamespace(before=[6], overlap=[0.03], residual=[0.04]),
+        one=SimpleNamespace(kinetic=[0.0], potential=[0.0]), last_contacts="last", parked="asleep",
+        stepped=SimpleNamespace(before=[6], parked=[2], overlap=[0.03], residual=[0.04]),
     )  # fmt: skip
     log, answers = [], [None] * QUESTIONS
 
@@ -211,16 +214,16 @@ def test_what_is_asked_for_is_told_of_a_sample(k: int) -> None:
         return Status.OK
 
     def add(meetings, last, count, rated, out):
-        assert (meetings, last, count, rated) == ("m", "last", 6, True)
+        assert (meetings, rated) == ("m", True) and count == {"last": 6, "asleep": 2}[last]
         assert np.shares_memory(out, motions.force_out[1, k])
-        log.append("add")
+        log.append(last)
 
     answers[GLANCE] = glance
     run = plain(rollouts.tell_sample, ask=ask, add_impulses=add)
     run(answers, None, s, SimpleNamespace(meetings="m"), work, 1, k, room(4))
     assert log == []
     run(answers, None, s, SimpleNamespace(meetings="m"), work, 1, k, motions)
-    assert log == [(GLANCE, 2.5, True, True), *(["add"] if k else [])]
+    assert log == [(GLANCE, 2.5, True, True), *(["last", "asleep"] if k else [])]
     assert motions.energy_out[1, k].tolist() == [11.0, 12.0, s.y[-1], 0.0, s.y[-2]]
     assert motions.law_out[1, k].tolist() == [0.03, 0.04]
     assert work.stepped.overlap == [0.0] and work.stepped.residual == [0.0]

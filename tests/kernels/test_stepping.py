@@ -382,7 +382,7 @@ def test_forces_of_stops_and_friction_are_torques_of_their_columns() -> None:
     at = Joints()
     f, axes = at.last_contacts.impulse[:, 0] / at.last_contacts.h, at.last_contacts.axes
     push = plain(kernels.push_joint)
-    assert [push(at, at.work, k) for k in (0, 1, 3)] == [True, False, True]
+    assert [push(at, at.work, at.last_contacts, k) for k in (0, 1, 3)] == [True, False, True]
     torque = np.array([0.0, f[0] * axes[0, 3], f[3] * axes[3, 3], *(f[1] * axes[1, 3:6])])
     assert at.work.torque == pytest.approx(torque, abs=1e-14)
     assert at.work.friction == pytest.approx(torque * [0, 0, 1, 0, 0, 0], abs=1e-14)
@@ -396,7 +396,7 @@ def test_what_slides_in_a_loop_has_a_force_and_a_turn_of_three_has_a_moment() ->
         at = Joints()
         at.columns.linear[:], at.stops.angle[1] = 1, angle
         f, axes = at.last_contacts.impulse[1, 0] / at.last_contacts.h[1], at.last_contacts.axes[1]
-        plain(kernels.push_joint)(at, at.work, 1)
+        plain(kernels.push_joint)(at, at.work, at.last_contacts, 1)
         own = f * axes[:3]
         assert at.work.blocks.own[1] == pytest.approx([*own, 0, 0, 0] if angle else [0, 0, 0, *own], abs=1e-14)
         assert np.count_nonzero(at.work.stopping) == (3 if angle else 1)

@@ -468,7 +468,10 @@ class Flowing:
         work.one = SimpleNamespace(intact=np.array([SETTLED if settled else SETTLED + 1]))
         work.stepped.points, work.end_freedoms, tables.freedoms = points, None, "freedoms"
         self.y, self.slope = self.at.rng.normal(size=7), self.at.rng.normal(size=7)
-        self.out = np.full(7, 9.0)
+        self.out, work.posed = np.full(7, 9.0), None
+
+    def unpack(self, system: object) -> tuple:
+        return self.at.tables, SimpleNamespace(acts=np.zeros(3, np.int64)), self.at.work, None
 
     def run(self) -> int:
         y, out, log = self.y, self.out, self.log
@@ -505,7 +508,7 @@ class Flowing:
 
         points, work = int(self.at.work.stepped.points[0]), self.at.work
         return plain(
-            kernels.step_pressed, unpack=self.at.unpack, turn_on=turn_on, step_contacts=step_contacts, move_on=move_on,
+            kernels.step_pressed, unpack=self.unpack, turn_on=turn_on, step_contacts=step_contacts, move_on=move_on,
             follow=note("follow", lambda system, t: t == 1.5), move=note("move", is_state),
             apply_forces=note("forces", lambda system, t, q, v: t == 1.5 and is_state(system, q, v)),
             factorise=note("factorise", lambda system, choose: choose == 0), columns=note("columns", is_state),
@@ -518,11 +521,13 @@ class Flowing:
             move_apart=note("move_apart", lambda system, k, h, q: k == points and h == H
                             and q == pytest.approx(y[:2] + 3.0)),
             remember=note("remember", lambda w, k, h: w is work and k == points and h == H),
+            remember_poses=lambda x, R, posed: None, look_at_sleepers=lambda work: None,
+            let_rest=note("let_rest", lambda tables, w, acted, h, y: w is work and not acted and h == H and y is out),
         )("system", 1.5, H, y, self.slope, out)  # fmt: skip
 
 
 ASKED = ["follow", "move", "forces", "factorise", "columns", "collect_contacts", "turn_on", "step_contacts", "lost_in",
-         "move_on", "let_go", "note_struck", "move_apart", "remember"]  # fmt: skip
+         "move_on", "let_go", "note_struck", "move_apart", "remember", "let_rest"]  # fmt: skip
 
 
 @pytest.mark.parametrize("settled", [False, True])

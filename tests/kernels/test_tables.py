@@ -103,7 +103,7 @@ def test_codes_count_up(names: str) -> None:
 def test_statuses_are_numbered_in_their_order() -> None:
     names = (
         "OK REACHED GUARD PAUSE STEP_TOO_SMALL NOT_FINITE MASS_SINGULAR INCONSISTENT NO_CLOSURE CALLBACK NOT_SOLVED "
-        "JAMMED CROWDED ENTANGLED"
+        "JAMMED CROWDED ENTANGLED WOKEN"
     )
     assert [(status.name, int(status)) for status in model.Status] == [(n, k) for k, n in enumerate(names.split())]
 
@@ -183,7 +183,8 @@ EMPTY = {
     "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "boxes": (0, 6), "stepped": (1,),
     "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
     "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
-    "push_step": (4, 0), "contact_shape": (3, 1),
+    "push_step": (4, 0), "contact_shape": (3, 1), "wide_boxes": (0, 6), "near_count": (1,), "islands": (6, 0),
+    "island_first": (1,), "island_start": (1,), "island_runs": (0, 24), "island_columns": (5, 0),
 }  # fmt: skip
 
 
@@ -237,7 +238,11 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     width = 12
     assert shapes(work) == {
         "ends": (14,), "slopes": (2, 0, 0),
-        "laws": (0, 8), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
+        "laws": (0, 8), "boxes": (0, 6), "reach": (0,), "reached": (0,), "wide_boxes": (0, 6),
+        "near_pairs": (0,), "near_count": (1,), "rest": (5,), "parked": (10,), "contact_reached": (12,),
+        "islands": (6, 12), "island_press": (10,), "island_first": (13,), "island_start": (13,), "island_joined": (20,),
+        "island_runs": (12, 24), "island_columns": (5, 12), "island_next": (10,),
+        "posed": (5,), "drifted": (5,),
         "unchanged": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "contact_touch": (10,),
         "contacts": (10,), "last_contacts": (10,), "told": (30,), "stepped": (1,), "contact_P": (10, 3),
         "contact_z": (10, 3),

@@ -180,10 +180,10 @@ def test_bodies_that_carry_one_another_in_a_ring_are_counted_once():
 
 
 def test_so_are_pairs_that_may_touch():
-    text = "bodies:\n  repeat:\n    for: {i: {from: 1, to: 500}}\n"
+    text = "bodies:\n  repeat:\n    for: {i: {from: 1, to: 1001}}\n"
     text += '    "x${i}": {mass: 1 kg, shapes: [{sphere: {radius: 1}}]}\n'
     (found,) = problems(text + 'contacts: {all: {between: ["*", "*"]}}\n')
-    assert found.what == "125000 pairs of shapes up to this rule; 100000 are the most"
+    assert found.what == "501000 pairs of shapes up to this rule; 500000 are the most"
     assert found.path == "contacts.all.between"
     load_text("schema: 1\n" + text + 'world: {shapes: [{plane: {}}]}\ncontacts: {all: {between: ["*", world]}}\n')
 

@@ -14,7 +14,7 @@ WANTED = {
     "swing_paper", "rope_pullup", "rope", "two_bodies", "rocket",
     "bricard", "four_bars", "heavy_top", "box", "dzhanibekov", "three_links", "cut_rod", "chain",
     "governor", "andrews", "slider_crank", "point_pendulum", "point_double_pendulum", "figure58", "chain_in_plane",
-    "rope_net", "forest",
+    "rope_net", "forest", "heap", "boxes",
     "bouncing_ball", "sliding_block", "rocking_block", "table", "stack", "newtons_cradle", "rolling_sphere",
     "dice", "dominoes", "figure_falls", "woodpecker", "slider_crank_clearance",
     "bicycle", "rolling_disc", "chaplygin_sleigh", "snake", "snake_slope", "snake_three", "snake_paper", "car",

@@ -61,7 +61,7 @@ def _take_events(flow: Flow) -> None:
 
     A step keeps to that to first order only.
     """
-    last, rules = flow.work.last_contacts[: int(flow.work.stepped.before[0])], dict(flow.structure.meetings)
+    last, rules = flow.pressed(), dict(flow.structure.meetings)
     pairs = list(rules)
     pressed = {
         (pairs[point.meeting], *point.key.tolist()): STICK if _grips(point) else SLIP

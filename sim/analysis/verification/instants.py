@@ -112,7 +112,7 @@ class Witness:
             flow.control.turn[:] = np.nan_to_num(self.seen.recording.array("joints/coordinate")[row])
             rubs = np.flatnonzero(flow.control.friction)  # rows are told later: friction may have turned since
             flow.control.friction[rubs] = self.seen.recording.array("joints/friction_torque")[row, rubs]
-            flow.work.stepped.before[0] = 0  # points of the last step, which is another one
+            flow.work.stepped.before[0] = flow.work.stepped.parked[0] = 0  # of the last step, another one
             flow.observe()
             self.found.append(self._compare(row, flow))
         finally:

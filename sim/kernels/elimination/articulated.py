@@ -25,6 +25,8 @@ from sim.kernels.jit import inlined, kernel
 def articulate(links, freedoms, link_work, freedom_work):
     """Fill g and root of freedom_work from the links' inertias I.  Returns -1, or a freedom without inertia."""
     for b in range(links.parent.size - 1, 0, -1):
+        if link_work.asleep[b] == 1:
+            continue
         if links.leaf[b]:
             rigid(link_work.I, b, link_work.P)
         i = release(b, links, freedoms, link_work, freedom_work)
@@ -262,7 +264,8 @@ def add_turned(P_out, p, d, a):
 def inward(links, freedoms, link_work, freedom_work):
     """From torques in y and the links' wrenches F (what they need for zero vdot) to the scaled y; uses F up."""
     for b in range(links.parent.size - 1, 0, -1):
-        inward_at(b, links, freedoms, link_work, freedom_work)
+        if link_work.asleep[b] == 0:
+            inward_at(b, links, freedoms, link_work, freedom_work)
 
 
 @inlined
@@ -355,7 +358,8 @@ def climb(links, freedoms, link_work, freedom_work, b, top, K, at, step, J_out):
 def outward(links, freedoms, link_work, freedom_work):
     """From the scaled y to vdot, and to what it adds to the links' accelerations (B of link_work)."""
     for b in range(1, links.parent.size):
-        outward_at(b, links, freedoms, link_work, freedom_work)
+        if link_work.asleep[b] == 0:
+            outward_at(b, links, freedoms, link_work, freedom_work)
 
 
 @inlined

@@ -26,6 +26,7 @@ from sim.kernels.forces import closing_rate, stop_depth
 from sim.kernels.inertial import move_on, turn_on
 from sim.kernels.integrators.end_forces import acts_at_end, let_go, take_at_end
 from sim.kernels.integrators.half_way import look_half_way, shift_half_way, take_middle_again, touches_on
+from sim.kernels.integrators.resting import let_rest, rouse_marked, rouse_near
 from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, comes, lost_in, note_struck, rolls_on
 from sim.kernels.integrators.whirling import WHIRL, fly, turns_at_most
 from sim.kernels.jit import driver, entry, inlined, kernel, spliced
@@ -33,8 +34,9 @@ from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
 from sim.kernels.scratch import SETTLED
+from sim.kernels.sleepers import leave_out, look_at_sleepers, rouse
 from sim.kernels.status import Status
-from sim.kernels.system import PUSH, TELL, unpack, vector
+from sim.kernels.system import PUSH, SETTLE, TELL, ask, unpack, vector
 from sim.kernels.unilateral.augmented_lagrangian import bound_beside, bounded
 from sim.kernels.unilateral.constraint_collection import (
     add_stop,
@@ -43,6 +45,7 @@ from sim.kernels.unilateral.constraint_collection import (
     collect_reached,
     goes_on,
     rate_of,
+    remember_poses,
 )
 from sim.kernels.unilateral.contact_solver import (
     add_push,
@@ -66,6 +69,8 @@ SAME_POINT = 0.5
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
+# Of the mobility of a point: of its normal, below which that is roundoff and nothing moves the bodies apart.
+UNMOVED = 1e-12
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
@@ -86,29 +91,56 @@ def stepping(question, system, t, a, b):
 
 
 @driver
-def step_pressed(system, t, h, y, slope, y_out):
-    """One step of h from y with its slope, into y_out.  Returns a status."""
-    tables, _, work, _ = unpack(system)
+def step_pressed(system, t, h, y, slope_out, y_out):
+    """One step of h from y with its slope, into y_out; where something wakes, that is another.  Returns a status."""
+    tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
-    q, v = y[:nq], y[nq : nq + nv]
+    q, v, acted = y[:nq], y[nq : nq + nv], control.acts[0] + control.acts[1] > 0
     status = stand(system, tables, work, t, q, v)
-    if status == Status.OK:
+    if status == Status.OK and work.stepped.asleep[0] > 0:
+        if acted:
+            rouse(work, -1)
+        if acted or rouse_near(tables, work, h):
+            status = stand_again(system, tables, work, t, y, slope_out)
+        leave_out(work, h)
+    while status == Status.OK:
         for i in range(nq):
             y_out[i] = q[i]
         for i in range(nq, y.size):
-            y_out[i] = y[i] + h * slope[i]
+            y_out[i] = y[i] + h * slope_out[i]
         status = change_rates(system, t, h, q, v, y_out)
+        if status != Status.WOKEN:
+            break
+        let_go(work.freedoms)
+        rouse_marked(work)
+        status = stand_again(system, tables, work, t, y, slope_out)
+        leave_out(work, h)
     if status == Status.OK:
+        remember_poses(work.links.x, work.links.R, work.posed)
         status = go_through(system, tables, h, y_out[:nq], y_out[nq : nq + nv])
     let_go(work.freedoms)
     if status != Status.OK:
+        look_at_sleepers(work)
         return status
     points = work.stepped.points[0]
     note_struck(work, points)
     if points > 0:
         move_apart(system, points, h, y_out[:nq])
     remember(work, points, h)
+    let_rest(tables, work, acted, h, y_out)
     return Status.OK
+
+
+@spliced
+def stand_again(system, tables, work, t, y, slope_out):
+    """Find all that holds at the start of the step anew, as something woke, and its slope.  Returns a status."""
+    look_at_sleepers(work)
+    status = stand(system, tables, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
+    if status == Status.OK:
+        status = ask(work.answers, SETTLE, system, t, y, slope_out)
+    if status == Status.OK:
+        status = stand(system, tables, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
+    return status
 
 
 @spliced
@@ -492,7 +524,8 @@ def gap_at_end(work, k, h):
 @kernel
 def move_one(looped, k, contacts, step_work):
     """Visit one press; contact_d[k, 0]: its impulse.  Returns by how much its gap was too small [m]."""
-    if not step_work.contact_G[k, 0, 0] > 0.0:
+    own = step_work.contact_G[k]
+    if not own[0, 0] > UNMOVED * (own[0, 0] + own[1, 1] + own[2, 2]):
         return 0.0
     old = step_work.contact_d[k, 0]
     gap = contacts.before[k, 0] + answer_of(k, contacts, step_work.contact_support, step_work.contact_U, step_work.push)
@@ -532,13 +565,21 @@ def remember(work, points, h):
 @spliced
 def push_links(tables, work):
     """Add the forces of the last step's presses to wrenches of links and rules; those of joints to torques."""
-    last_contacts, meetings, contact_out = work.last_contacts, tables.meetings, work.rules
-    for k in range(work.stepped.before[0]):
+    push_with(tables, work, work.last_contacts, work.stepped.before[0])
+    if work.stepped.parked[0] > 0:
+        push_with(tables, work, work.parked, work.stepped.parked[0])
+
+
+@spliced
+def push_with(tables, work, last_contacts, count):
+    """Do so with `count` presses."""
+    meetings, contact_out = tables.meetings, work.rules
+    for k in range(count):
         a, b = last_contacts.link[k, 0], last_contacts.link[k, 1]
         joint = last_contacts.meeting[k] < 0 and last_contacts.of[k] == 0
         if joint and last_contacts.key[k, 0] >= first_spring(tables):
             continue  # springs and controllers, whose forces are those of the state
-        if joint and push_joint(tables, work, k):
+        if joint and push_joint(tables, work, last_contacts, k):
             continue
         for r in range(last_contacts.rows[k]):
             f = last_contacts.impulse[k, r] / last_contacts.h[k]
@@ -553,9 +594,9 @@ def push_links(tables, work):
 
 
 @kernel
-def push_joint(tables, step_work, k):
+def push_joint(tables, step_work, last_contacts, k):
     """Add the force of press k, a stop or friction, to the torques of its columns; tells whether that is all."""
-    last_contacts, stops = step_work.last_contacts, tables.stops
+    stops = tables.stops
     s, f = last_contacts.key[k, 0], last_contacts.impulse[k, 0] / last_contacts.h[k]
     stopped = s < stops.joint.size
     c = stops.column[s] if stopped else s - stops.joint.size
@@ -577,13 +618,20 @@ def push_joint(tables, step_work, k):
 @spliced
 def tell(work, t):
     """Keep the points that pressed in the last step for a row of time t."""
-    stepped, last_contacts, told = work.stepped, work.last_contacts, work.told
-    for k in range(stepped.before[0]):
-        i = stepped.told[0]
-        if last_contacts.meeting[k] >= 0 and last_contacts.impulse[k, 0] > 0.0 and i < told.t.size:
-            put_told(last_contacts, k, t, told, i)
-            put_moment(last_contacts, stepped.before[0], k, told, i)
-            stepped.told[0] += 1
+    tell_of(work.last_contacts, work.stepped.before[0], t, work.told, work.stepped)
+    if work.stepped.parked[0] > 0:
+        tell_of(work.parked, work.stepped.parked[0], t, work.told, work.stepped)
+
+
+@kernel
+def tell_of(last_contacts, count, t, told_out, stepped_out):
+    """Keep those of `count` presses that pressed for a row of time t."""
+    for k in range(count):
+        i = stepped_out.told[0]
+        if last_contacts.meeting[k] >= 0 and last_contacts.impulse[k, 0] > 0.0 and i < told_out.t.size:
+            put_told(last_contacts, k, t, told_out, i)
+            put_moment(last_contacts, count, k, told_out, i)
+            stepped_out.told[0] += 1
 
 
 @kernel

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from sim.kernels.jit import inlined, kernel
 from sim.kernels.unilateral.cones import off_law
+from sim.kernels.unilateral.sparse_factors import clear_pattern, factorise_sparse, solve_sparse
 
 # Stiffness of a press against its own mass, over the step: at first, and where the answer is near; least and most, and
 # how it grows where a round leaves more than SLOW of what there was.  Larger: more steps until it is settled what
@@ -29,7 +30,6 @@ FIRST, FIRM, SOFTEST, STIFFEST, GROWTH, SLOW = 15.0, 1e3, 0.1, 1e6, 5.0, 0.5
 # Rounds of multipliers at most; Newton's steps in each, and halvings of one.
 ROUNDS, STEPS, HALVINGS = 12, 12, 6
 KEEP = 0.3  # of what was left: a step that leaves less is followed by one with the same factors
-LEAST_PIVOT = 1e-6  # beside 1
 ASTRAY = 10.0  # of the best: what is left where the next try begins with the best instead
 # Where a round ends: of what the law was left by before it, and of the asked accuracy.
 NEARER, FINER = 0.5, 0.05
@@ -63,6 +63,8 @@ class Problem(NamedTuple):
     left: Any
     turn: Any
     matrix: Any
+    reached: Any  # freedoms by these places
+    pattern: Any  # see `sim.kernels.unilateral.sparse_factors`
 
 
 @inlined
@@ -110,6 +112,8 @@ def bound_beside(contact, P, k):
 def solve_together(problem_work, count, size, near, again, enough):
     """Find the impulses of the `count` presses chosen, which reach `size` freedoms, from P and push = sum P U.
 
+    Needs the pattern of these.
+
     near: 1 where P is nearly right; again: 1 where this was tried, and presses are to become stiff in any case.  Goes
     back to the best where it is near, or went far astray: from about as good a place the next try goes another way.
 
@@ -122,7 +126,7 @@ def solve_together(problem_work, count, size, near, again, enough):
         quickest = max(quickest, problem_work.G[k, 0, 0] + problem_work.G[k, 1, 1] + problem_work.G[k, 2, 2])
     unit = math.sqrt(max(quickest, 1e-300))
     shape_matrix(size, problem_work.first, problem_work.last, problem_work.start)
-    begin_at_push(problem_work, count)
+    begin_at_push(problem_work, count, size)
     worst = look_at_chosen(problem_work, count)
     copy_chosen(problem_work, count, problem_work.P, problem_work.best)
     best, held, kept = worst, True, False
@@ -150,9 +154,8 @@ def solve_together(problem_work, count, size, near, again, enough):
     if not held and (near or worst > 10.0 * best):
         copy_chosen(problem_work, count, problem_work.best, problem_work.P)
     add_up(problem_work, count, size)
-    for i in range(problem_work.place.size):
-        if problem_work.place[i] >= 0:
-            problem_work.push[i] = problem_work.y[problem_work.place[i]]
+    for i in range(size):
+        problem_work.push[problem_work.reached[i]] = problem_work.y[i]
     return made, best
 
 
@@ -163,13 +166,10 @@ def shape_matrix(size, first, last_out, start_out):
         last_out[i] = i
     for i in range(size):
         last_out[first[i]] = i
-    count = 0
     for i in range(size):
         if i > 0:
             last_out[i] = max(last_out[i], last_out[i - 1])
-        start_out[i] = count - first[i]
-        count += last_out[i] - first[i] + 1
-    start_out[size] = count
+        start_out[i] = i * size
 
 
 @kernel
@@ -191,12 +191,11 @@ def look_at_chosen(problem_work, count):
 
 
 @kernel
-def begin_at_push(problem_work, count):
+def begin_at_push(problem_work, count, size):
     """y as in push, and y0: what is left of it without the presses chosen."""
-    place, y, base = problem_work.place, problem_work.y, problem_work.base
-    for i in range(place.size):
-        if place[i] >= 0:
-            y[place[i]] = base[place[i]] = problem_work.push[i]
+    y, base = problem_work.y, problem_work.base
+    for i in range(size):
+        y[i] = base[i] = problem_work.push[problem_work.reached[i]]
     for n in range(count):
         k = problem_work.chosen[n]
         take_away(problem_work, k, problem_work.P[k, 0], problem_work.P[k, 1], problem_work.P[k, 2], base)
@@ -237,14 +236,17 @@ def newton(problem_work, count, size, rho, fine, kept):
             return made, True, kept
         if not kept:
             add_stiffness(problem_work, count, size, rho)
-            if not factorise_profile(
-                size, problem_work.first, problem_work.last, problem_work.start, problem_work.matrix
-            ):
+            if not factorise_sparse(size, problem_work.pattern.runs, problem_work.pattern.count, problem_work.matrix):
                 return made, False, False
         for i in range(size):
             problem_work.turn[i] = -problem_work.left[i]
-        solve_profile(
-            size, problem_work.first, problem_work.last, problem_work.start, problem_work.matrix, problem_work.turn
+        solve_sparse(
+            size,
+            problem_work.first,
+            problem_work.pattern.runs,
+            problem_work.pattern.count,
+            problem_work.matrix,
+            problem_work.turn,
         )
         share, before = 1.0, off
         off = try_share(problem_work, count, size, rho, 1.0)
@@ -316,8 +318,10 @@ def friction_asked(contact, stiffness, P, z, pressing, k):
 def add_stiffness(problem_work, count, size, rho):
     """Newton's matrix 1 + U^T C U."""
     start, matrix = problem_work.start, problem_work.matrix
-    for i in range(start[size]):
-        matrix[i] = 0.0
+    for i in range(size):
+        for m in range(start[i] + problem_work.first[i], start[i] + problem_work.last[i] + 1):
+            matrix[m] = 0.0
+    clear_pattern(size, problem_work.pattern.runs, problem_work.pattern.count, matrix)
     for i in range(size):
         matrix[start[i] + i] = 1.0
     for n in range(count):
@@ -375,50 +379,6 @@ def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
             for a in range(count):
                 matrix[start[at[k, a]] + column] += U[first_n + a] * n0 + U[first_x + a] * x0 + U[first_y + a] * y0
             i += 1
-
-
-@kernel
-def factorise_profile(size, first, last, start, matrix_out):
-    """L U in place, L with a unit diagonal, no exchanges; of U's diagonal the reciprocals.  False for a bad pivot.
-
-    Two rows at a time are taken away where they are equally long.
-    """
-    for i in range(size):
-        row, j = start[i], first[i]
-        while j < i:
-            one = start[j]
-            f = matrix_out[row + j] * matrix_out[one + j]
-            matrix_out[row + j] = f
-            if j + 1 < i and last[j] == last[j + 1]:
-                two = start[j + 1]
-                g = (matrix_out[row + j + 1] - f * matrix_out[one + j + 1]) * matrix_out[two + j + 1]
-                matrix_out[row + j + 1] = g
-                for m in range(j + 2, last[j] + 1):
-                    matrix_out[row + m] -= f * matrix_out[one + m] + g * matrix_out[two + m]
-                j += 2
-            else:
-                for m in range(j + 1, last[j] + 1):
-                    matrix_out[row + m] -= f * matrix_out[one + m]
-                j += 1
-        if not abs(matrix_out[row + i]) > LEAST_PIVOT:  # friction makes it unsymmetric: a pivot may be negative
-            return False
-        matrix_out[row + i] = 1.0 / matrix_out[row + i]
-    return True
-
-
-@kernel
-def solve_profile(size, first, last, start, matrix, x_out):
-    """x_out <- (L U)^-1 x_out."""
-    for i in range(size):
-        s = x_out[i]
-        for m in range(first[i], i):
-            s -= matrix[start[i] + m] * x_out[m]
-        x_out[i] = s
-    for i in range(size - 1, -1, -1):
-        s = x_out[i]
-        for m in range(i + 1, last[i] + 1):
-            s -= matrix[start[i] + m] * x_out[m]
-        x_out[i] = s * matrix[start[i] + i]
 
 
 __all__ = ["Problem", "bound_beside", "off_by", "solve_together"]

@@ -19,6 +19,7 @@ import math
 from sim.kernels.collision.broad import can_meet, sweep_boxes
 from sim.kernels.collision.features import speed_at, tangents_of
 from sim.kernels.collision.narrow import points_within
+from sim.kernels.collision.near_pairs import list_near
 from sim.kernels.collision.separation import ball_of, half_axes_of, halves_of
 from sim.kernels.forces import closing_rate, deepening, stop_depth
 from sim.kernels.jit import driver, inlined, kernel, spliced
@@ -44,11 +45,15 @@ def collect_contacts(tables, work, h):
     margin = MARGIN * length
     sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
     reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
+    list_near(meetings, work.boxes, work.reach, work.wide_boxes, work.near_pairs, work.near_count)
     drift(links.x, links.R, length, work.posed, work.drifted)
     find_unchanged(tables.links, work.freedoms.root, work.drifted, work.rooted, work.unchanged)
     count, before, known = 0, 0, work.stepped.before[0]
-    for m in range(meetings.a.size):
+    for n in range(work.near_count[0]):
+        m = work.near_pairs[n]
         i, j = meetings.a[m], meetings.b[m]
+        if links.asleep[shapes.link[i]] + links.asleep[shapes.link[j]] > 0:
+            continue
         while before < known and work.last_contacts.meeting[before] < m:
             before += 1
         reach = work.reach[i] + work.reach[j]
@@ -83,7 +88,6 @@ def collect_contacts(tables, work, h):
     for c in range(tables.columns.friction.size):
         if tables.columns.friction[c] > 0.0 and not add_friction(tables, work, c, h):
             return Status.CROWDED
-    remember_poses(links.x, links.R, work.posed)
     return Status.OK
 
 
@@ -91,7 +95,8 @@ def collect_contacts(tables, work, h):
 def collect_reached(tables, work, h):
     """Add points that the links' velocities close within h, which are not those they were gathered for.
 
-    A limb that is struck, or thrown by a stop, goes further in the step than its speed before told.  Returns a status.
+    A limb that is struck, or thrown by a stop, goes further in the step than its speed before told.  Returns a status:
+    WOKEN where it comes to what is asleep, which is marked.
     """
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     margin, contacts = MARGIN * tables.one.length[0], work.contacts
@@ -100,13 +105,21 @@ def collect_reached(tables, work, h):
     if not further(work.reach, work.reached, spare):
         return Status.OK
     sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
-    known = work.stepped.points[0]
-    for m in range(meetings.a.size):
+    list_near(meetings, work.boxes, work.reached, work.wide_boxes, work.near_pairs, work.near_count)
+    known, woken = work.stepped.points[0], 0
+    for n in range(work.near_count[0]):
+        m = work.near_pairs[n]
         i, j = meetings.a[m], meetings.b[m]
+        if links.asleep[shapes.link[i]] + links.asleep[shapes.link[j]] == 2:
+            continue
         reach = work.reached[i] + work.reached[j]
         if reach <= work.reach[i] + work.reach[j] + spare:
             continue
         if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
+            continue
+        if links.asleep[shapes.link[i]] + links.asleep[shapes.link[j]] == 1:
+            if shapes.link[i] > 0 and shapes.link[j] > 0:
+                work.rest.roused[shapes.link[i]] = work.rest.roused[shapes.link[j]] = woken = 1
             continue
         found = points_within(
             shapes, tables.hulls, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses,
@@ -123,6 +136,8 @@ def collect_reached(tables, work, h):
             if contacts.gap[k] + h * rate_of(contacts, k, 0, links.V) < 0.0:
                 work.contact_touch[k] = work.near[f]
                 work.stepped.points[0] += 1
+    if woken:
+        return Status.WOKEN
     if not add_turning(tables, work, known):
         return Status.CROWDED
     for i in range(work.reach.size):
@@ -383,6 +398,8 @@ def put_joint(tables, work, joint, c, angle, n, k):
     """
     links, blocks, contact = tables.links, tables.blocks, work.contacts
     b, block, e = link_of(links, joint), block_of(blocks, joint), (0.0, 0.0, 0.0)
+    if b > 0 and work.links.asleep[b] == 1:
+        return False
     if b > 0:
         a, at, i = links.parent[b], three(work.links.x, b), links.v[b] + c - links.column[b]
         slides = tables.freedoms.linear[i] == 1 and not angle
@@ -420,4 +437,6 @@ __all__ = [
     "put_joint",
     "put_wrench",
     "rate_of",
+    "reaches",
+    "remember_poses",
 ]  # fmt: skip

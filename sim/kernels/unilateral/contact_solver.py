@@ -8,12 +8,17 @@ Where loops hold, U is W itself, and R what v answers to the row, all constraint
 
 from __future__ import annotations
 
+import math
+
 from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import climb
 from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.system import unpack
 from sim.kernels.unilateral.augmented_lagrangian import Problem, bound_beside, bounded, off_by, solve_together
 from sim.kernels.unilateral.cones import PATIENCE, WEAKER, WEAKEST, solve_point
+from sim.kernels.unilateral.islands import find_islands, islands_of, number_freedoms, order_trees, trees_of
+from sim.kernels.unilateral.sparse_factors import Pattern, shape_pattern
+from sim.kernels.unilateral.unbounded import is_unbounded
 from sim.kernels.vectors import cross, dot, minus, three
 
 # Exact sweeps before Newton's method, and at last, where it did not find an answer.
@@ -23,6 +28,9 @@ FIRST_SWEEPS, LAST_SWEEPS = 5, 60
 NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 30.0
 AIM = 0.9  # of what is taken: others move what was solved
 PASSES = 8  # of choosing presses and solving them
+SLOWEST = 1e-6  # of the largest speeds: those of an island that its law is measured by, at least
+# Factorisations that Newton's method is expected to take, in operations of which a visit has so many beside its rows.
+NEWTON, VISIT = 8.0, 500.0
 
 
 @driver
@@ -209,6 +217,13 @@ def add_push(looped, k, P0, P1, P2, contact, support, U, R, push_out):
         push_out[support[k, i]] += s
 
 
+@inlined
+def pattern_of(work):
+    """Return the pattern of Newton's matrix."""
+    columns = work.island_columns
+    return Pattern(work.island_runs, columns[0], columns[1], columns[2], columns[3], columns[4], work.island_next)
+
+
 @spliced
 def problem_of(work):
     """Return what the laws of this step's presses are asked of."""
@@ -218,7 +233,7 @@ def problem_of(work):
         work.contact_z, work.contact_off, work.push, work.contact_tree, work.contact_chosen, work.contact_place,
         work.contact_awake, work.contact_at, work.contact_shape[0], work.contact_shape[1], work.contact_shape[2],
         work.contact_p, work.contact_best, work.push_step[0], work.push_step[1], work.push_step[2], work.push_step[3],
-        work.contact_matrix,
+        work.contact_matrix, work.contact_reached, pattern_of(work),
     )  # fmt: skip
 
 
@@ -226,43 +241,168 @@ def problem_of(work):
 def solve_presses(system, points, enough):
     """Find the impulses of all presses, each as near to its law as `enough`, a rate [m/s]; begins with work.contact_P.
 
-    Only the presses of trees where one is off its law are solved, all others pressing as they do, until none is off.
-    Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s].
+    Where loops join nothing each island is solved by itself, as near as `enough` is of the largest speeds to its own.
+    Returns the sweeps and Newton's steps made, and the largest distance from the law after them [m/s], that of an
+    island as if its speeds were the largest.
     """
     tables, _, work, _ = unpack(system)
-    problem_work = problem_of(work)
-    looped, made = tables.rows.block.size > 0, 0
-    let_sleep(problem_work)
-    worst = look_at_all(problem_work, points)
-    for turn in range(0 if looped else PASSES):
+    problem_work, island_work = problem_of(work), islands_of(work)
+    made, worst = 0, 0.0
+    if tables.rows.block.size > 0:
+        choose_all(problem_work, points)
+        return sweep_on(problem_work, True, points, enough, look_at_all(problem_work, points))
+    found = find_islands(problem_work, island_work, points)
+    choose_all(problem_work, points)
+    fastest = fastest_of(problem_work, points)
+    for n in range(found):
+        first, count = island_work.first[n], island_work.first[n + 1] - island_work.first[n]
+        choose_island(problem_work, island_work, first, count)
+        share = max(fastest_of(problem_work, count) / fastest, SLOWEST) if fastest > 0.0 else 1.0
+        steps, left = solve_island(problem_work, island_work, first, count, share * enough)
+        made, worst = made + steps, max(worst, left / share)
+    return made, worst
+
+
+@driver
+def solve_island(problem_work, island_work, first, count, enough):
+    """Find the impulses of an island, `count` presses from `first` on in island_work.press.
+
+    Only the presses of trees where one is off its law are solved, all others pressing as they do, until none is off.
+    Returns what `solve_presses` does.
+    """
+    made, worst = 0, look_at_presses(problem_work, count)
+    for n in range(count):
+        one, other = trees_of(problem_work, problem_work.chosen[n])
+        problem_work.awake[0, one] = problem_work.awake[0, other] = 0
+    for turn in range(PASSES):
         if worst <= enough or (turn > 0 and worst <= NEARLY * enough):
             return made, worst
         near = worst <= NEARLY * enough
         aim = max(enough, NEARER * worst if near else AIM * NEARLY * enough)
-        wake(problem_work, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
-        count, size = choose_off(problem_work, points)
-        for _ in range(FIRST_SWEEPS if turn == 0 else 1):
-            worst = visit_all(problem_work, looped, count, 1.0, enough)
-            made += 1
-            if worst <= aim:
-                break
+        chosen, size = choose_notable(
+            problem_work, island_work, first, count, max(enough, min(NOTABLE * enough, NEARER * worst))
+        )
+        sweeps, worst = sweep_while_cheap(problem_work, chosen, size, FIRST_SWEEPS if turn == 0 else 1, aim, enough)
+        made += sweeps
         if worst > aim:
-            steps, worst = solve_together(problem_work, count, size, near, turn > 0, aim)
+            steps, worst = solve_together(problem_work, chosen, size, near, turn > 0, aim)
             made += steps
-        worst = look_at_all(problem_work, points)
-    choose_all(problem_work, points)
-    share, before = 1.0, worst
+        choose_island(problem_work, island_work, first, count)
+        worst = look_at_presses(problem_work, count)
+    sweeps, worst = sweep_on(problem_work, False, count, enough, worst)
+    return made + sweeps, worst
+
+
+@kernel
+def sweep_while_cheap(problem_work, count, size, least, aim, enough):
+    """Sweep over the presses chosen `least` times, and on while that costs less than Newton's method to come to `aim`.
+
+    Leaves the pattern for that where it does not.  Returns the sweeps made, and the largest distance from the law met
+    [m/s].
+    """
+    before, price, made = math.inf, 0.0, 0
+    while True:
+        worst = visit_all(problem_work, False, count, 1.0, enough)
+        made += 1
+        if worst <= aim:
+            break
+        if made == least:
+            factors = shape_pattern(
+                problem_work.pattern, problem_work.chosen, count, problem_work.contact.count, problem_work.at, size
+            )
+            price = NEWTON * factors / cost_of_sweep(problem_work, count)
+        if made >= least and (made - least) % PATIENCE == 0:
+            if before < math.inf:
+                if not worst < before or PATIENCE * math.log(aim / worst) / math.log(worst / before) > price:
+                    break
+            elif price < PATIENCE:
+                break
+            before = worst
+    return made, worst
+
+
+@kernel
+def cost_of_sweep(problem_work, count):
+    """Operations of a sweep over the presses chosen."""
+    cost = 1.0
+    for n in range(count):
+        k = problem_work.chosen[n]
+        cost += VISIT + 4.0 * problem_work.contact.rows[k] * problem_work.contact.count[k]
+    return cost
+
+
+@kernel
+def sweep_on(problem_work, looped, count, enough, worst):
+    """Sweep over the presses chosen, which are off their laws by `worst` at most [m/s]; returns as `solve_presses`."""
+    share, before, made = 1.0, worst, 0
     for sweep in range(LAST_SWEEPS):
         if worst <= enough:
             break
-        worst = visit_all(problem_work, looped, points, share, enough)
+        worst = visit_all(problem_work, looped, count, share, enough)
         made += 1
         if sweep % PATIENCE == PATIENCE - 1:
             share = 1.0 if worst <= 0.5 * before else max(WEAKER * share, WEAKEST)
             before = worst
         if worst <= enough or sweep == LAST_SWEEPS - 1:
-            worst = look_at_all(problem_work, points)
+            worst = look_at_presses(problem_work, count)
     return made, worst
+
+
+@kernel
+def fastest_of(problem_work, count):
+    """Largest rate that the presses chosen have without impulses [m/s]."""
+    contact, fastest = problem_work.contact, 0.0
+    for n in range(count):
+        k = problem_work.chosen[n]
+        for r in range(3):
+            asked = contact.shift[k, r] if is_unbounded(contact, k) else 0.0  # which is no speed
+            fastest = max(fastest, abs(contact.free[k, r] - asked))
+    return fastest
+
+
+@kernel
+def look_at_presses(problem_work, count):
+    """Find how far each press chosen is from its law; returns the largest distance [m/s]."""
+    worst = 0.0
+    for n in range(count):
+        k = problem_work.chosen[n]
+        problem_work.off[k] = off_by(problem_work, problem_work.support, problem_work.push, k)
+        worst = max(worst, problem_work.off[k])
+    return worst
+
+
+@kernel
+def choose_island(problem_work, island_work, first, count):
+    """Choose all presses of an island."""
+    for n in range(count):
+        problem_work.chosen[n] = island_work.press[first + n]
+
+
+@kernel
+def choose_notable(problem_work, island_work, first, count, notable):
+    """Choose the presses of an island whose trees have, or had, one so far off its law, and number what they reach.
+
+    Returns how many presses and freedoms there are.
+    """
+    awake, at, support, chosen = problem_work.awake, problem_work.at, problem_work.support, 0
+    for n in range(first, first + count):
+        if problem_work.off[island_work.press[n]] > notable:
+            one, other = trees_of(problem_work, island_work.press[n])
+            awake[0, one] = awake[0, other] = 1
+    for n in range(first, first + count):
+        one, other = trees_of(problem_work, island_work.press[n])
+        if awake[0, one] or awake[0, other]:
+            problem_work.chosen[chosen] = island_work.press[n]
+            chosen += 1
+    size = number_freedoms(problem_work, island_work, order_trees(problem_work, island_work, chosen))
+    for n in range(chosen):
+        k, least = problem_work.chosen[n], size
+        for i in range(problem_work.contact.count[k]):
+            at[k, i] = problem_work.place[support[k, i]]
+            least = min(least, at[k, i])
+        for i in range(problem_work.contact.count[k]):
+            problem_work.first[at[k, i]] = min(problem_work.first[at[k, i]], least)
+    return chosen, size
 
 
 @kernel
@@ -273,17 +413,6 @@ def look_at_all(problem_work, points):
         problem_work.off[k] = off_by(problem_work, problem_work.support, problem_work.push, k)
         worst = max(worst, problem_work.off[k])
     return worst
-
-
-@kernel
-def trees_of(problem_work, k):
-    """Return the trees, by their first freedoms, that press k is between; one of them twice where there is one only."""
-    tree, support = problem_work.tree, problem_work.support
-    one = other = tree[support[k, 0]]
-    for i in range(1, problem_work.contact.count[k]):
-        if tree[support[k, i]] != one:
-            other = tree[support[k, i]]
-    return one, other
 
 
 @kernel
