@@ -8,15 +8,14 @@ which is that of the processor, both sides using one thread.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 import sim
-from bench.measure import Result, interleave, result
+from bench.measure import Result, result
 from bench.ours import load
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 
@@ -254,15 +253,11 @@ def measure(name: str, rounds: int) -> Iterator[Result]:
 
 def slope(name: str, rounds: int) -> Iterator[Result]:
     """Yield the exponent of our cost of a step against the number of dominoes, fitted to interleaved rounds."""
-    work: dict[str, Callable[[], int]] = {str(n): partial(_steps, Ours(TOPPLING, {"stones": n})) for n in STONES}
-    samples = interleave(work, rounds, clock=time.process_time)
-    by_round = np.array([samples[str(n)] for n in STONES])
+    sides = [Ours(TOPPLING, {"stones": n}) for n in STONES]
+    steps = round(TOPPLING.span / TOPPLING.dt)
+    for ours in sides:
+        ours.run()
+    by_round = np.array([[ours.run() / steps for ours in sides] for _ in range(rounds)]).T
     exponents = [float(np.polyfit(np.log(STONES), np.log(times), 1)[0]) for times in by_round.T]
-    each = ", ".join(f"{n}: {1e6 * float(np.median(samples[str(n)])):.3g} us" for n in STONES)
+    each = ", ".join(f"{n}: {1e6 * float(np.median(times)):.3g} us" for n, times in zip(STONES, by_round, strict=True))
     yield result(name, "exponent", exponents, note=f"a step of {1e3 * TOPPLING.dt:g} ms: {each}")
-
-
-def _steps(ours: Ours) -> int:
-    """Run the span; returns how many steps that were."""
-    ours.run()
-    return round(ours.span / ours.dt)

@@ -90,6 +90,8 @@ def note_rest(links, freedoms, length, acted, h, v, step_work):
             force += abs(last.impulse[k, r]) / last.h[k]
         for side in range(2):
             rest.pressing[rest.root[last.link[k, side]]] += force
+            if last.soft[k] > 0.0:  # which goes on giving way, the slower the longer
+                rest.way[rest.root[last.link[k, side]]] = length
     for b in range(1, rest.asleep.size):
         for i in range(rest.first[b], rest.end[b]):
             rest.way[rest.root[b]] += h * abs(v[i]) * (1.0 if freedoms.linear[i] else length)

@@ -31,6 +31,7 @@ PASSES = 8  # of choosing presses and solving them
 SLOWEST = 1e-6  # of the largest speeds: those of an island that its law is measured by, at least
 # Factorisations that Newton's method is expected to take, in operations of which a visit has so many beside its rows.
 NEWTON, VISIT = 8.0, 500.0
+MANY = 100.0  # sweeps that Newton's method has to cost where others are tried: it comes nearer to the laws than these
 
 
 @driver
@@ -315,7 +316,7 @@ def sweep_while_cheap(problem_work, count, size, least, aim, enough):
             if before < math.inf:
                 if not worst < before or PATIENCE * math.log(aim / worst) / math.log(worst / before) > price:
                     break
-            elif price < PATIENCE:
+            elif price < MANY:
                 break
             before = worst
     return made, worst
