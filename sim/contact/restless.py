@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sim.contact.stops import Point
-from sim.kernels.rows.touches import EASED
+from sim.kernels.rows.touches import CLEAR, EASED, EASY, STILL
 
 Key = tuple[int, int, int]
 
@@ -59,9 +59,16 @@ def ease(way_W: np.ndarray) -> np.ndarray:
     return out
 
 
+def share_of_friction(speed: np.ndarray) -> np.ndarray:
+    """Return which share of their friction restless points have that slide at some speeds [m/s]."""
+    held = EASY * STILL / CLEAR * np.maximum(1.0 - speed / EASY, 0.0) ** 2
+    out: np.ndarray = speed / (speed + held)
+    return out
+
+
 def is_eased(start_W: np.ndarray) -> bool:
     """Tell whether the direction in which a slide began is one of `ease`."""
     return 0.0 < float(start_W @ start_W) < 4.0 * EASED**2
 
 
-__all__ = ["Restless", "ease", "is_eased"]
+__all__ = ["Restless", "ease", "is_eased", "share_of_friction"]

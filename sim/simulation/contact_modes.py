@@ -21,7 +21,7 @@ from sim.contact.fewer_points import let_fewer_press, without_what_pulls
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.remembered import CROWD, Contacts
-from sim.contact.restless import ease
+from sim.contact.restless import ease, share_of_friction
 from sim.contact.slip_directions import (
     NOWHERE,
     SOFTLY_STILL,
@@ -79,6 +79,7 @@ BEARABLE = 1e-8  # of the accelerations: residual of the law that forces may lea
 BEARABLE_SOFTLY = 1e-4  # the same with soft points, of which modes alone are taken from the answer
 NOTHING = 1e-8  # of the accelerations: what a point that is pressed at least answers
 DEEP = 1e-6  # m: an overlap that no step leaves
+SHORTEST = 1e-300  # m/s: what has no rate has no direction either
 TURNS = 5  # of ways on which points begin to creep, at one instant; what is not straight by then slides
 JAMS = 5  # that follow each other at one instant
 SETTLING = 10  # rounds in which ways of points and the slow rates that settling takes come to agree
@@ -431,13 +432,15 @@ class ContactModes:
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
         restless = self.state.restless.among(law[:n])
-        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
+        u = kinetics.rates(v).reshape(-1, 3)[:n]
+        slow = begins | (rubs & (crept | (np.hypot(u[:, 1], u[:, 2]) <= STILL)))
+        mode = let_slip_slowly(G, mode, d, slow & ~led & ~restless)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was
             start = self.state.slip_directions.started.get(touch.key, np.zeros(3))
-            if mode[i] == SLIP and restless[i]:
-                d_W[i] = ease(d_W[i])
+            if mode[i] != OPEN and restless[i]:
+                mode[i], d_W[i] = SLIP, ease(d_W[i] if d_W[i].any() else points.t1[kinetics.points[i]])
             elif mode[i] >= SLIP and answer.given[i] and d_W[i] @ start > 0.0:
                 d_W[i] = start
         touches = [
@@ -503,6 +506,7 @@ class ContactModes:
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
         slow = np.array([SOFTLY_STILL if isinstance(one, SoftPoint) else STILL for one in law])
         begins &= np.array([not isinstance(one, SoftPoint) or one.start_W is None for one in law], bool)
+        begins &= ~self.state.restless.among(law)
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= slow)))
         which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
         creep = [k for k, touch in enumerate(touches) if touch.mode == SLOW_SLIP and not still[k]]
@@ -548,6 +552,7 @@ class ContactModes:
         if not np.isfinite(vdot).all():
             raise NotFinite
         u = kinetics.rates(v).reshape(-1, 3)
+        speed = np.hypot(u[:, 1], u[:, 2])
         modes = np.array([self.state.modes.get(touch.key, OPEN) for touch in law])
         slip_directions = self.state.slip_directions.go_on(kinetics, law, v)
         on = np.flatnonzero(slip_directions.any(axis=1))
@@ -555,6 +560,7 @@ class ContactModes:
         slide_on_softly(kinetics, law, u, self.state.slip_directions)
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
         mu, most = self._of(law, "friction"), self._of(law, "friction_at_rest")
+        self._grease(law, speed, u, mu, most)
         strongest, at_soft = self._of(law, "resistance_at_rest"), first_soft(law)
         rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
@@ -595,6 +601,17 @@ class ContactModes:
                 "accelerations. Lower their friction, or let fewer points touch"
             )
         return answer, centre
+
+    def _grease(
+        self, law: Sequence[Point], speed: np.ndarray, u_out: np.ndarray, mu_out: np.ndarray, most_out: np.ndarray
+    ) -> None:
+        """Let restless points slide on, along u (k, 3) however slow, with the friction that they have at a speed."""
+        eases = self.state.restless.among(law)
+        if eases.any():
+            length = np.hypot(u_out[eases, 1], u_out[eases, 2])
+            u_out[eases, 1:] /= np.maximum(length, SHORTEST)[:, None]  # so long that it counts as given
+            mu_out[eases] *= share_of_friction(speed[eases])
+            most_out[eases] = mu_out[eases]
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
