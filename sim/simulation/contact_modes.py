@@ -432,9 +432,7 @@ class ContactModes:
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
         led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
         restless = self.state.restless.among(law[:n])
-        u = kinetics.rates(v).reshape(-1, 3)[:n]
-        slow = begins | (rubs & (crept | (np.hypot(u[:, 1], u[:, 2]) <= STILL)))
-        mode = let_slip_slowly(G, mode, d, slow & ~led & ~restless)
+        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
         for i, touch in enumerate(closed):  # the direction goes on from where it was

@@ -196,6 +196,11 @@ def test_strings_that_go_slack_and_taut_are_verified(tmp_path):
     assert verdict.ok
     assert verdict.contacts is not None
     assert verdict.contacts.gap < 1e-9
+    with sim.load_recording(path) as recording:
+        ends = [shape for shape in recording.shapes if shape.kind in ("rope", "rope_end")]
+        assert [shape.kind for shape in ends] == ["rope", "rope_end"] * 2
+        assert all(tuple(shape.quat_wxyz) == (1.0, 0.0, 0.0, 0.0) for shape in ends)
+        assert ends[0].size[0] > 0.1 and tuple(ends[0].size[1:]) == (0.0, 0.0) and not any(ends[1].size)
 
 
 @pytest.mark.parametrize(

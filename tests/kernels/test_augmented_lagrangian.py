@@ -182,8 +182,8 @@ def test_a_press_of_any_stiffness_is_in_the_matrix() -> None:
     for stiffness in (1.0, 2.0):
         contacts = Presses(2)
         work, n = contacts.work, contacts.size
-        work.chosen[0], work.P[2, 0] = 2, 0.0
-        work.z[2] = 0.0
+        work.chosen[work.chosen == 2], work.chosen[0] = work.chosen[0], 2  # each of them once
+        work.P[2, 0], work.z[2] = 0.0, 0.0
         contacts.shape()
         plain(augmented_lagrangian.add_stiffness)(work, 1, n, stiffness * np.trace(work.G[2]))
         diagonal = [work.matrix[work.start[i] + i] for i in range(n)]
@@ -265,6 +265,7 @@ def test_presses_that_are_solved_together_follow_their_laws(seed: int, near: int
     used = np.flatnonzero(contacts.place >= 0)
     others = work.push[used] - np.einsum("kri,kr->i", contacts.own[contacts.chosen], work.P[contacts.chosen])
     still, P = work.push[0], work.P[1].copy()
+    contacts.find_pattern()
     made, worst = plain(augmented_lagrangian.solve_together)(work, count, contacts.size, near, again, 1e-10)
     assert 0 < made < 45
     assert worst <= most

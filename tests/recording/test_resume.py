@@ -21,6 +21,7 @@ import sim
 from sim.cli.main import main
 from sim.recording import Recorder
 from sim.recording import writer as writing
+from sim.recording.errors import RecordingError
 from sim.recording.format import row_names
 from sim.scene.spec import Scene
 from sim.simulation import recorded_runs, simulator
@@ -152,6 +153,19 @@ def test_a_run_that_is_to_go_on_longer_goes_on_to_the_same_bits(name: str, tmp_p
     assert_same(longer, whole)
     sim.run(scene, duration=0.37 * duration, output=whole, overwrite=True).close()
     assert_same(part, whole)  # equal runs keep equal states
+
+
+def test_a_file_that_is_there_is_replaced_where_that_is_allowed_alone(tmp_path: Path) -> None:
+    scene, duration = scene_of("joints are cut")
+    whole, part, there = tmp_path / "whole.h5", tmp_path / "part.h5", tmp_path / "there.h5"
+    sim.run(scene, duration=0.5 * duration, output=whole).close()
+    sim.run(scene, duration=0.25 * duration, output=part).close()
+    there.write_bytes(b"something else")
+    with pytest.raises(RecordingError, match=r"there\.h5 exists; choose another name or allow to overwrite it"):
+        sim.resume(part, output=there, duration=0.5 * duration)
+    assert there.read_bytes() == b"something else"
+    sim.resume(part, output=there, duration=0.5 * duration, overwrite=True).close()
+    assert_same(there, whole)
 
 
 def test_in_another_process_by_the_command_line(tmp_path: Path) -> None:

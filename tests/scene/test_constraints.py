@@ -274,6 +274,16 @@ def test_a_joint_of_both_sides_is_its_own_twin(change, what):
         assert twin.ratio == what * written.ratio
 
 
+def test_nothing_is_said_of_a_twin_whose_joint_cannot_be_read():
+    """The right hip is written by hand, without an axis: that is told, and nothing of the gear that it would be in."""
+    wrong = "joints:\n  hip_r: {type: rotational, parent: hull, child: foot_r, axis: [1, q, 3]}\n"
+    text = SIDES.replace("joints:\n", wrong)
+    with pytest.raises(SceneError) as caught:
+        scene_of(text + "\nconstraints: {it_l: {type: gear, joints: [hip_l, trunk], ratio: 2}}")
+    told = [problem.path.partition("[")[0] for problem in caught.value.problems]
+    assert told == ["joints.hip_r", "joints.hip_r.axis", "joints.hip_l"]  # there twice, and not to be read
+
+
 FREEDOMS = [
     ("rotational", "axis: [0, 1, 0]", 0),
     ("rotational", "axis: [3, 0, 4]", 0),
