@@ -176,3 +176,40 @@ def test_rollouts_sleep_as_runs_do() -> None:
         run.advance(0.1 * k)
     assert found.ok.all() and found.q[0, -1] == pytest.approx(run.flow.q, abs=1e-6)
     assert found.contacts.force[1, 6, 1, 2] == pytest.approx(6.0 * 9.81, rel=1e-4)
+
+
+QUICK = """
+schema: 1
+name: quick
+world: {gravity: [0, 0, -9.81], shapes: [{name: floor, plane: {}}]}
+bodies:
+  a: {mass: 1, shapes: [{box: {center: [0, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  b: {mass: 1, shapes: [{box: {center: [0.2, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  next: {mass: 1, shapes: [{box: {center: [0.42, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  far: {mass: 1, shapes: [{box: {center: [9, 0, 0.1], size: [0.2, 0.2, 0.2]}}]}
+  ball: {mass: 1, shapes: [{sphere: {center: [-8.1, 0, 0.3], radius: 0.1}}]}
+  late: {mass: 1, shapes: [{box: {center: [5, 0, 0.25], size: [0.2, 0.2, 0.2]}}]}  # it lands before the others sleep
+initial: {ball: {velocity: [20, 0, 1.5]}}
+contacts: {all: {between: ["*", "*"], friction: 0.5}, floor: {between: ["*", world], friction: 0.5}}
+simulate: {duration: 2, contact: stepping, dt: 10 ms}
+"""
+
+
+@pytest.mark.fast
+def test_what_is_hit_hands_the_blow_on_to_what_sleeps_within_the_same_step() -> None:
+    """The ball moves 0.2 m a step; the box behind the two that it hits is reached before that step ends, and wakes."""
+    run, other = simulator(QUICK), simulator(QUICK, sleeps=False)
+    run.advance(0.25)
+    assert asleep(run) == {"a", "b", "next", "far"} and run.position["late"][2] == pytest.approx(0.1, abs=1e-3)
+    run.advance(0.39)
+    assert asleep(run) >= {"a", "b", "next", "far"}
+    run.advance(0.4)
+    assert "far" in asleep(run) and not {"a", "b", "next"} & asleep(run) and run.velocity["next"][0] > 0.1
+    run.advance(0.6)
+    other.advance(0.6)
+    for name in ("a", "b", "next", "ball"):
+        assert run.position[name] == pytest.approx(other.position[name], abs=1e-4)
+    assert run.position["next"][0] > 0.6 and not run.velocity["far"].any()
+    run.apply_wrench("far", force_W=[40.0, 0.0, 0.0], duration=0.05)
+    run.advance(0.65)
+    assert run.velocity["far"][0] > 0.5 and asleep(run) == set()

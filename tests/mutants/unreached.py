@@ -17,6 +17,7 @@ EXPLAINED = {
     "sim/kernels/libraries.py": "makes machine code; where kernels are interpreted it does nothing",
     "sim/kernels/shortcuts.py": "stands in for parts of the compiler; where kernels are interpreted it does nothing",
     "sim/kernels/callback.py": "calls compiled laws by their addresses, or their twins where kernels are interpreted",
+    "sim/kernels/unilateral/contact_solver.py:sweep_while_cheap": "goes on in large heaps, which no quick scene has",
     "sim/kernels/answers.py:with_tables": "writes addresses; where kernels are interpreted arrays are handed on",
     "sim/kernels/system.py": "reads addresses; where kernels are interpreted the arrays themselves are handed on",
 }

@@ -34,7 +34,7 @@ from sim.kernels.kinematics import poses, velocities
 from sim.kernels.project import add_freedoms
 from sim.kernels.rows.constraints import block_frames
 from sim.kernels.scratch import SETTLED
-from sim.kernels.sleepers import leave_out, look_at_sleepers, rouse
+from sim.kernels.sleepers import leave_out, look_at_sleepers
 from sim.kernels.status import Status
 from sim.kernels.system import PUSH, SETTLE, TELL, ask, unpack, vector
 from sim.kernels.unilateral.augmented_lagrangian import bound_beside, bounded
@@ -98,9 +98,7 @@ def step_pressed(system, t, h, y, slope_out, y_out):
     q, v, acted = y[:nq], y[nq : nq + nv], control.acts[0] + control.acts[1] > 0
     status = stand(system, tables, work, t, q, v)
     if status == Status.OK and work.stepped.asleep[0] > 0:
-        if acted:
-            rouse(work, -1)
-        if acted or rouse_near(tables, work, h):
+        if rouse_near(tables, work, h):
             status = stand_again(system, tables, work, t, y, slope_out)
         leave_out(work, h)
     while status == Status.OK:
