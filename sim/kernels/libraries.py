@@ -69,9 +69,12 @@ class EnteredLibrary(JITCodeLibrary):
         return name, kind, (*codes, _entries(self._final_module))
 
     @classmethod
-    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[bytes, bytes, list[str]]]) -> EnteredLibrary:
+    def _unserialize(cls, codegen: Any, state: tuple[str, str, tuple[Any, ...]]) -> EnteredLibrary:
         """Load machine code; bitcode is read where another kernel is compiled that calls this one."""
-        name, _, (code, bitcode, entries) = state
+        name, _, codes = state
+        if len(codes) == 2:  # of a law that was compiled as numba does by itself
+            return super()._unserialize(codegen, state)
+        code, bitcode, entries = codes
         self: EnteredLibrary = codegen.create_library(name)
         self.enable_object_caching()
         self._set_compiled_object(code)
