@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numba
 import pytest
 
 from sim.kernels import jit
@@ -48,3 +49,21 @@ def test_a_loaded_kernel_is_linked_into_others(monkeypatch, tmp_path: Path, made
     (compiled,) = loaded.overloads.values()
     assert compiled.library._bitcode and compiled.library.size == len(compiled.library._bitcode)
     assert "one_more" in str(compiled.library._get_module_for_linking()) and not compiled.library._bitcode
+
+
+def six_more(x: float) -> float:
+    """Return twice x and 6."""
+    return 2.0 * x + 6.0
+
+
+def test_what_numba_kept_by_itself_is_loaded_as_that_where_kernels_are_made(monkeypatch, tmp_path: Path) -> None:
+    """As of laws, which may be compiled first when nothing else is and loaded when a kernel is."""
+    from sim.kernels import libraries
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    first = numba.njit(cache=True)(six_more)
+    assert first(2.0) == 10.0 and first.stats.cache_misses
+    again = numba.njit(cache=True)(six_more)
+    with libraries.made_as(entered=True):
+        assert again(2.0) == 10.0
+    assert again.stats.cache_hits and again(3.0) == 12.0

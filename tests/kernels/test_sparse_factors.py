@@ -60,8 +60,7 @@ def test_factors_solve_as_numpy_does(seed: int) -> None:
     flat = matrix.ravel().copy()
     plain(sparse_factors.clear_pattern)(n, runs, count, flat)
     flat.reshape(n, n)[filled.whole != 0.0] = filled.whole[filled.whole != 0.0]
-    if not plain(sparse_factors.factorise_sparse)(n, runs, count, flat):
-        pytest.skip("a pivot is nearly zero")
+    assert plain(sparse_factors.factorise_sparse)(n, runs, count, flat)
     x = filled.rng.normal(size=n)
     found = x.copy()
     plain(sparse_factors.solve_sparse)(n, first, runs, count, flat, found)
