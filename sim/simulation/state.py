@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
-VERSION = 5  # of what `State.to_plain` writes
+VERSION = 6  # of what `State.to_plain` writes
 
 
 class StateError(ValueError):

@@ -180,7 +180,8 @@ ALWAYS: dict[str, tuple[int, ...]] = {
 EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
     "stages": (11, 0), "shape": (2, 0), "newton": (1,),
-    "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "boxes": (0, 6), "stepped": (1,),
+    "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "stepped": (1,),
+    "placed": (0, 12), "boxes": (0, 6),
     "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
     "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
     "push_step": (4, 0), "contact_shape": (3, 1),
@@ -238,6 +239,7 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     assert shapes(work) == {
         "ends": (14,), "slopes": (2, 0, 0),
         "laws": (0, 8), "boxes": (0, 6), "reach": (0,), "reached": (0,), "posed": (5,), "drifted": (5,),
+        "placed": (0, 12), "stop_depth": (0,),
         "unchanged": (5,), "rooted": (12,), "end_links": (5,), "end_freedoms": (12,), "contact_touch": (10,),
         "contacts": (10,), "last_contacts": (10,), "told": (30,), "stepped": (1,), "contact_P": (10, 3),
         "contact_z": (10, 3),

@@ -12,12 +12,14 @@ from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import climb
 from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.system import unpack
-from sim.kernels.unilateral.augmented_lagrangian import Problem, bound_beside, bounded, off_by, solve_together
+from sim.kernels.unilateral.augmented_lagrangian import CLEAR, Problem, bound_beside, bounded, off_by, solve_together
 from sim.kernels.unilateral.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.vectors import cross, dot, minus, three
 
-# Exact sweeps before Newton's method, and at last, where it did not find an answer.
-FIRST_SWEEPS, LAST_SWEEPS = 5, 60
+# Exact sweeps before Newton's method, until it is settled what presses and slides: that many if they are slow, or at
+# most; and at last, where it did not find an answer.
+FIRST_SWEEPS, MOST_SWEEPS, LAST_SWEEPS = 5, 10, 60
+DEAR = 5  # sweeps that cost about as much as it
 # Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
 # comes nearer; from where a tree's presses take part.
 NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 30.0
@@ -241,10 +243,11 @@ def solve_presses(system, points, enough):
         aim = max(enough, NEARER * worst if near else AIM * NEARLY * enough)
         wake(problem_work, points, max(enough, min(NOTABLE * enough, NEARER * worst)))
         count, size = choose_off(problem_work, points)
-        for _ in range(FIRST_SWEEPS if turn == 0 else 1):
-            worst = visit_all(problem_work, looped, count, 1.0, enough)
+        for sweep in range(MOST_SWEEPS if turn == 0 else 1):
+            before, worst = worst, visit_all(problem_work, looped, count, 1.0, enough)
             made += 1
-            if worst <= aim:
+            tried = sweep + 1 >= FIRST_SWEEPS or worst <= CLEAR * aim
+            if worst <= aim or (sweep > 0 and tried and is_slow(before, worst, aim)):
                 break
         if worst > aim:
             steps, worst = solve_together(problem_work, count, size, near, turn > 0, aim)
@@ -263,6 +266,12 @@ def solve_presses(system, points, enough):
         if worst <= enough or sweep == LAST_SWEEPS - 1:
             worst = look_at_all(problem_work, points)
     return made, worst
+
+
+@kernel
+def is_slow(before, worst, aim):
+    """Tell whether as many sweeps as cost what Newton's method does, each as good as the last one, would not do."""
+    return worst * (worst / before) ** DEAR > aim
 
 
 @kernel
