@@ -365,43 +365,43 @@ def start_warm(tables, work, known, h):
 
 
 @kernel
-def warm(before, points, last_contacts_out, h, length, contact, P_out):
+def warm(before, points, last_contacts_out, h, length, contact_out, P_out):
     """Begin with the forces that the nearest point of the same pair had in the last step, and go on as these did.
 
     Each gives them once.  What they were is kept as what impulses grow from.
     """
     first = 0
     for k in range(points):
-        if contact.kept[k] >= 0:
-            share = h / contact.h[k]
-            for r in range(contact.rows[k]):
-                P_out[k, r] = share * contact.impulse[k, r]
-            contact.known[k] = 0  # what rests does not go on
+        if contact_out.kept[k] >= 0:
+            share = h / contact_out.h[k]
+            for r in range(contact_out.rows[k]):
+                P_out[k, r] = share * contact_out.impulse[k, r]
+            contact_out.known[k] = 0  # what rests does not go on
             continue
         nearest, best = (SAME_POINT * length) ** 2, -1
         while (
-            first < before and 0 <= last_contacts_out.meeting[first] < contact.meeting[k]
+            first < before and 0 <= last_contacts_out.meeting[first] < contact_out.meeting[k]
         ):  # joints, of -1, stay ahead
             first += 1
         for j in range(first, before):
-            if last_contacts_out.meeting[j] != contact.meeting[k]:
-                if contact.meeting[k] >= 0:
+            if last_contacts_out.meeting[j] != contact_out.meeting[k]:
+                if contact_out.meeting[k] >= 0:
                     break
                 continue
-            if contact.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact.key[k, 0]:
+            if contact_out.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact_out.key[k, 0]:
                 continue
-            if contact.of[k] > 0 and last_contacts_out.key[j, 1] != contact.key[k, 1]:
+            if contact_out.of[k] > 0 and last_contacts_out.key[j, 1] != contact_out.key[k, 1]:
                 continue
             away = 0.0
             for i in range(3):
-                away += (last_contacts_out.p[j, i] - contact.p[k, i]) ** 2
-            if contact.meeting[k] < 0:
+                away += (last_contacts_out.p[j, i] - contact_out.p[k, i]) ** 2
+            if contact_out.meeting[k] < 0:
                 away = 0.0
             if away < nearest and last_contacts_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
-            take_over(last_contacts_out, best, h, contact, k, P_out)
-            keep_in_law(contact, P_out, k)
+            take_over(last_contacts_out, best, h, contact_out, k, P_out)
+            keep_in_law(contact_out, P_out, k)
             last_contacts_out.count[best] = 0
 
 
