@@ -211,7 +211,7 @@ def test_how_far_a_solid_is_over_a_plane_is_its_lowest_point(seed: int) -> None:
     for j, solid in enumerate(crowd.solids[1:], start=1):
         assert placed[j] == pytest.approx(np.append(solid.x, solid.R.ravel()), abs=1e-13)
         lowest = -solid.support(-n) - n @ floor.x
-        assert plain(broad.over_plane)(crowd.shapes, 0, j, placed) == pytest.approx(lowest, abs=1e-12)
+        assert plain(broad.height_over)(crowd.shapes, 0, j, placed) == pytest.approx(lowest, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -223,7 +223,7 @@ def test_whoever_comes_to_a_plane_is_within_its_way_to_it(seed: int) -> None:
     crowd.shapes.link[0] = 0  # the world has the plane
     plain(broad.place_all)(crowd.shapes, crowd.x, crowd.R, placed)
     ways = [plain(broad.way_to_plane)(crowd.shapes, 0, j, placed, crowd.x, crowd.V, margin, dt) for j in range(1, 41)]
-    over = [plain(broad.over_plane)(crowd.shapes, 0, j, placed) for j in range(1, 41)]
+    over = [plain(broad.height_over)(crowd.shapes, 0, j, placed) for j in range(1, 41)]
     for t in np.linspace(0.0, dt, 13):
         for j, solid in enumerate(crowd.later(t)[1:]):
             lowest = -solid.support(-n) - n @ floor.x

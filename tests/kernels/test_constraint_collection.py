@@ -404,11 +404,11 @@ def test_a_stop_closes_where_its_rate_reaches_it(side: float) -> None:
     """A coordinate 0.3 from its bound, h = 0.1."""
     stops = table(STOP, 1)
     stops.side, stops.bound, stops.column = side, 0.1, 1
-    closes, q = plain(constraint_collection.closes), np.array([9.0, 0.1 - 0.3 * side])
+    is_reached, q = plain(constraint_collection.is_reached), np.array([9.0, 0.1 - 0.3 * side])
     for rate, pressed in ((3.001, True), (2.999, False), (-5.0, False)):
-        assert closes(stops, -0.3, q, np.array([9.0, rate * side]), 0, 0.1) == pressed
-    assert closes(stops, 1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
-    assert not closes(stops, -1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
+        assert is_reached(stops, -0.3, q, np.array([9.0, rate * side]), 0, 0.1) == pressed
+    assert is_reached(stops, 1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
+    assert not is_reached(stops, -1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
 
 
 @pytest.mark.parametrize("what", [ANGLE, SWING, TWIST])
@@ -420,7 +420,7 @@ def test_stops_of_balls_close_as_their_depth_grows(what: int) -> None:
     for _ in range(300):
         q, rate = np.array([9.0, *rng.normal(size=3)]), np.array([9.0, *rng.normal(size=3)])
         growth, h, depth = plain(closing_rate)(stops, q, rate, 0), 0.1, -rng.uniform(0.0, 0.2)
-        pressed = plain(constraint_collection.closes)(stops, depth, q, rate, 0, h)
+        pressed = plain(constraint_collection.is_reached)(stops, depth, q, rate, 0, h)
         assert pressed == (depth + h * growth > 0.0)
         found.add(pressed)
         faster += growth > np.linalg.norm(rate[1:]) * (1.0 + 1e-12)

@@ -104,7 +104,7 @@ class Gathering:
             log.append(("turning", first, int(w.stepped.points[0])))
             return self.full != "turning"
 
-        def closes(stops, depth, coordinate, rate, s, h):
+        def is_reached(stops, depth, coordinate, rate, s, h):
             assert (coordinate, rate, h) == ("coordinate", "rate", 2.0 * H)
             assert depth == pytest.approx(0.1 * s + 1e-4) and w.stop_depth[s] == 0.1 * s
             return s in self.near_stops
@@ -121,7 +121,7 @@ class Gathering:
         return {
             "sweep_boxes": sweep_boxes, "reaches": reaches, "drift": drift, "may_close": may_close,
             "place_all": place_all,
-            "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "closes": closes,
+            "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "is_reached": is_reached,
             "stop_depth": lambda stops, coordinate, s: 0.1 * s,
             "add_stop": add("stop"), "add_friction": add("friction"), "add_turning": add_turning,
             "soften_point": soften_point,

@@ -32,7 +32,7 @@ def place_all(shapes, link_x, link_R, placed_out):
 
 
 @kernel
-def over_plane(shapes, i, j, placed):
+def height_over(shapes, i, j, placed):
     """How far shape j is over the plane i [m]; of a mesh how far at least."""
     n = axis_of(placed, i, 2)
     h, a, e = halves_of(shapes, j), half_axes_of(shapes, j), in_shape(placed, j, n)

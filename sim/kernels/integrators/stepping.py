@@ -41,10 +41,10 @@ from sim.kernels.unilateral.augmented_lagrangian import bound_beside, bounded
 from sim.kernels.unilateral.constraint_collection import (
     add_stop,
     block_of,
-    closes,
     collect_contacts,
     collect_reached,
     goes_on,
+    is_reached,
     rate_of,
 )
 from sim.kernels.unilateral.contact_solver import (
@@ -283,7 +283,7 @@ def add_overrun(system, q, v, v_new, h):
         else:
             tree_rates(tables.links, v_new, work.rate)
     for s in range(stops.joint.size):
-        reached = closes(stops, work.stop_depth[s], work.coordinate, work.rate, s, h)
+        reached = is_reached(stops, work.stop_depth[s], work.coordinate, work.rate, s, h)
         if reached and not is_pressed(work.contacts, points, s) and not add_stop(tables, work, s, h):
             return Status.CROWDED
     if work.stepped.points[0] > points:
@@ -400,13 +400,13 @@ def warm(before, points, last_contacts_out, h, length, contact_out, P_out):
             if away < nearest and last_contacts_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
-            take_over(last_contacts_out, best, h, contact_out, k, P_out)
+            go_on_from(last_contacts_out, best, h, contact_out, k, P_out)
             keep_in_law(contact_out, P_out, k)
             last_contacts_out.count[best] = 0
 
 
 @kernel
-def take_over(last_contacts, j, h, contact_out, k, P_out):
+def go_on_from(last_contacts, j, h, contact_out, k, P_out):
     """Begin press k with the impulse of press j of the last step, in its own axes."""
     share = h / last_contacts.h[j]
     contact_out.known[k] = 1

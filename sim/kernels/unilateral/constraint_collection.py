@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.collision.broad import ball_about, boxes_meet, over_plane, place_all, sweep_boxes, way_to_plane
+from sim.kernels.collision.broad import ball_about, boxes_meet, height_over, place_all, sweep_boxes, way_to_plane
 from sim.kernels.collision.features import speed_at, tangents_of
 from sim.kernels.collision.narrow import points_within
 from sim.kernels.forces import closing_rate, deepening, stop_depth
@@ -82,7 +82,7 @@ def collect_contacts(tables, work, h):
         return Status.CROWDED
     for s in range(tables.stops.joint.size):
         depth = work.stop_depth[s] = stop_depth(tables.stops, work.coordinate, s)
-        near = closes(tables.stops, depth + MARGIN, work.coordinate, work.rate, s, 2.0 * h)  # speeds may double
+        near = is_reached(tables.stops, depth + MARGIN, work.coordinate, work.rate, s, 2.0 * h)  # speeds may double
         if near and not add_stop(tables, work, s, h):
             return Status.CROWDED
     for c in range(tables.columns.friction.size):
@@ -152,7 +152,7 @@ def may_close(shapes, work, i, j, reach, margin, h):
     if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:
         return boxes_meet(work.boxes, i, j)
     plane, other = (i, j) if shapes.kind[i] == PLANE else (j, i)
-    gap = over_plane(shapes, plane, other, placed)
+    gap = height_over(shapes, plane, other, placed)
     return gap <= reach and gap <= way_to_plane(shapes, plane, other, placed, links.x, links.V, margin, h)
 
 
@@ -352,7 +352,7 @@ def block_of(blocks, joint):
 
 
 @kernel
-def closes(stops, depth, coordinate, rate, s, h):
+def is_reached(stops, depth, coordinate, rate, s, h):
     """Tell whether stop s, so deep, is pressed within h if its depth grows as it does.
 
     Depth grows no faster than the joint turns or slides, but of a twist.
@@ -442,10 +442,10 @@ def put_joint(tables, work, joint, c, angle, n, k):
 __all__ = [
     "add_stop",
     "block_of",
-    "closes",
     "collect_contacts",
     "collect_reached",
     "goes_on",
+    "is_reached",
     "put_axis",
     "put_joint",
     "put_wrench",
