@@ -35,6 +35,15 @@ def tree_columns(links, q, v, coordinate_out, rate_out):
 
 
 @kernel
+def tree_rates(links, v, rate_out):
+    """Rates of tree joints, by column."""
+    vadr, nv, column = links.v, links.nv, links.column
+    for b in range(1, vadr.size):
+        for i in range(nv[b]):
+            rate_out[column[b] + i] = v[vadr[b] + i]
+
+
+@kernel
 def near_turn(angle, remembered):
     """Return the angle plus the whole turns that bring it nearest to the remembered one."""
     return angle + 2.0 * math.pi * round((remembered - angle) / (2.0 * math.pi))

@@ -4,9 +4,10 @@ That is structure-varying-1999, eq. (25)-(29).  Moments of inertia are squares o
 start they do work: w x I w is at right angles to the w before, not to the mean of the w before and after, and what that
 adds to the energy, h^2 |dw/dt|^2 / 2 in each step, grows without bound.  So they are those of the rates in the middle,
 
-    M (v+ - v) = h (tau - bias(q, m)),    m = (v+ + v) / 2,
+    M (v+ - v) = h (tau - bias(q, m)),    m = (v+ + v + h k) / 2,
 
-at the pose of the start; what acts besides is taken at the start.  Where turning does not change M (a lone body, one on
+at the pose of the start, k being what presses are expected to add to the rates (`sim.kernels.integrators.kicks`), zero
+without any; what acts besides is taken at the start.  Where turning does not change M (a lone body, one on
 a ball) the energy is kept to roundoff, as by the midpoint rule (Hairer, Lubich and Wanner, Geometric Numerical
 Integration, 2006, IV.2).  Else, seen from between its halves, the step is half of implicit Euler for v, a step of q and
 half of explicit Euler for v: symmetric in time, so that the error of the energy stays of order h in reversible motion
@@ -16,6 +17,8 @@ A free body that no loop holds moves about its centre of mass, wherever its orig
 """
 
 from __future__ import annotations
+
+import math
 
 from sim.kernels.accelerations import respond
 from sim.kernels.dynamics import answer_rows, rows_now
@@ -27,15 +30,16 @@ from sim.kernels.spatial import rotation_of
 from sim.kernels.spinning import floats, is_lone, spin_on
 from sim.kernels.status import Status
 from sim.kernels.system import PLACE, ask, unpack
-from sim.kernels.vectors import cross, dot, outward_axes, plus, three, times
+from sim.kernels.vectors import beyond, cross, dot, outward_axes, plus, three, times
 
-# Rounds until v+ agrees with its middle, and the last change, in units of size: what energy a step may win.
+# Rounds until v+ agrees with its middle, and what is left of it, in units of size: what energy a step may win.
 ROUNDS, ENOUGH = 60, 1e-11
+SURELY = 10.0  # of what a further round would change, by how the last ones shrank: what may be left
 
 
 @driver
-def turn_on(system, v, h, v_out):
-    """Bring v_out from v + h a to the step with inertia in its middle; needs `respond` at q, v.
+def turn_on(system, v, h, enough, v_out):
+    """Bring v_out from v + h a to the step with inertia in its middle, as nearly as `enough`; needs `respond` at q, v.
 
     Leaves velocities those of v again.  Returns a status.
     """
@@ -43,7 +47,7 @@ def turn_on(system, v, h, v_out):
     status = Status.OK
     spin_on(tables.links, tables.blocks, work.links, work.freedoms, v, h, v_out)
     if not all_lone(tables.links, tables.blocks):
-        status = take_middle(system, tables, work, v, h, v_out)
+        status = take_middle(system, tables, work, v, h, enough, v_out)
     leave_turning(tables.links, tables.blocks, work.links, work.freedoms, h, v, v_out)
     if tables.rows.block.size > 0:
         turn_half(system, h, v_out)
@@ -79,32 +83,39 @@ def leave_turning(links, blocks, link_work, freedom_work, h, v, v_out):
             k = links.v[b] + 3
             w, c = (v[k], v[k + 1], v[k + 2]), three(links.com_K, b)
             if not is_lone(links, blocks, b):  # which `spin_on` takes at the start
-                w = times(0.5, plus(w, (v_out[k], v_out[k + 1], v_out[k + 2])))
+                kick = (freedom_work.kick[k], freedom_work.kick[k + 1], freedom_work.kick[k + 2])
+                w = times(0.5, plus(w, beyond((v_out[k], v_out[k + 1], v_out[k + 2]), h, kick)))
             round_centre = outward_axes(link_work.R, b, cross(w, cross(w, c)))
             for i in range(k - 3, k):
                 v_out[i] += h * dot(three(freedom_work.axis, i), round_centre)
 
 
 @spliced
-def take_middle(system, tables, work, v, h, v_out):
-    """Iterate for v_out with inertia at the mean of v and v_out.  Returns a status."""
-    before, share, status = 1e300, 1.0, Status.OK
+def take_middle(system, tables, work, v, h, enough, v_out):
+    """Iterate for v_out with inertia at the mean of v and v_out, to which presses add.  Returns a status."""
+    before, share, status, kick = math.inf, 1.0, Status.OK, work.freedoms.kick
     for _ in range(ROUNDS):
         for k in range(v.size):
-            work.moved[k] = 0.5 * (v[k] + v_out[k])
+            work.moved[k] = 0.5 * (v[k] + v_out[k] + h * kick[k])
         look(system, tables, work, work.moved)
         hold_turning(tables.rows, work.rows)
         status = respond(system)
         change = close_in(
             tables.links, tables.blocks, tables.freedoms, tables.one.length[0], h, share, v, work.freedoms.vdot, v_out
         )  # fmt: skip
-        if status != Status.OK or change <= ENOUGH:
+        if status != Status.OK or change <= enough or converges(before, change, enough, share):
             break
         if not change < before:  # gyroscopic terms turn what is left over, each round more: take less of it
             share *= 0.5
         before = change
     look(system, tables, work, v)
     return status
+
+
+@kernel
+def converges(before, change, enough, share):
+    """Tell whether a further round would change no more than `enough`, whole ones shrinking as the last two did."""
+    return share == 1.0 and change < before < math.inf and SURELY * change * change <= enough * before
 
 
 @spliced
@@ -176,4 +187,4 @@ def move_on(links, blocks, h, v_out, q_out):
             add_freedoms(links, v_out, h, q_out)
 
 
-__all__ = ["move_on", "turn_on"]
+__all__ = ["ENOUGH", "all_lone", "converges", "move_on", "turn_on"]

@@ -7,7 +7,7 @@ import math
 from sim.kernels.accelerations import act, forward_dynamics, respond
 from sim.kernels.dynamics import apply_forces, columns, drive_power, factorise, follow, move, rows_now
 from sim.kernels.forces import keep_friction
-from sim.kernels.inertial import move_on, turn_on
+from sim.kernels.inertial import ENOUGH, move_on, turn_on
 from sim.kernels.jit import driver, entry, kernel, spliced
 from sim.kernels.kinematics import qdot
 from sim.kernels.project import bring_near, project
@@ -130,7 +130,7 @@ def leap(system, t, h, y, slope, y_out):
         y_out[i] = q[i]
     for i in range(nq, y.size):
         y_out[i] = y[i] + h * slope[i]
-    status = turn_on(system, v, h, y_out[nq : nq + nv])
+    status = turn_on(system, v, h, ENOUGH, y_out[nq : nq + nv])
     move_on(tables.links, tables.blocks, h, y_out[nq : nq + nv], y_out[:nq])
     return status
 

@@ -43,6 +43,7 @@ FREEDOM_WORK = np.dtype(
         ("back", "f8"),  # N or N m: what the inertia that is lent took in the pass before; zero but within `respond`
         # kg or kg m^2: what controllers resist changes of the rate with in a time step; zero but within `stepping`
         ("firm", "f8"),
+        ("kick", "f8"),  # m/s^2 or rad/s^2: what presses changed the rate by in the last time step, over it
     ],
     align=True,
 )  # fmt: skip
@@ -140,6 +141,9 @@ CONTACT_CONSTRAINT = np.dtype(
         ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
+        # N s: by how much it grew in its step, zero where it does not go on; 1: what it grew from is known.  While it
+        # is looked for it is that.
+        ("growth", "f8", (3,)), ("known", "i8"),
         ("lengthens", "f8"),  # m: of a spring between points, by its ends going across it within the step
         ("struck", "i8"),  # 1: bodies came together there with speed
         ("grips", "i8"),  # 1: it pressed and did not move along the surface when the step ended
@@ -359,6 +363,7 @@ class Work(NamedTuple):
     # (meetings, 8) friction, restitution, rest speed, friction at rest; stiffness and dissipation, or zero; m: radii of
     # friction against spinning and rolling
     laws: Annotated[Any, "f8", 2]
+    placed: Annotated[Any, "f8", 2]  # (shapes, 12) where they are: m, and axes of the world
     boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, of what they may reach within the step
     wide_boxes: Annotated[Any, "f8", 2]  # (shapes, 6) m, see `sim.kernels.collision.near_pairs`
     near_pairs: Annotated[Any, "i8"]  # (meetings,) pairs that may soon be near each other
@@ -371,6 +376,7 @@ class Work(NamedTuple):
         Any, "i8"
     ]  # (links,) 1: they are now for no link of its tree, whose inertia is what it was, too
     rooted: Annotated[Any, "f8"]  # (m,) `root` of freedoms when that was not so
+    stop_depth: Annotated[Any, "f8"]  # (stops,) m or rad: how deep each is pressed as the step begins
     end_links: Annotated[Any, LINK_WORK]  # (links,) poses at the end of the step
     end_freedoms: Annotated[Any, FREEDOM_WORK]  # (m,)
     contact_touch: Annotated[Any, TOUCH]  # (room,) features

@@ -22,7 +22,10 @@ ROUNDS, LAST = 8, 1e-12
 
 @spliced
 def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
-    """Bring the rates v_out of bodies that nothing else hangs on from the explicit step of h to the midpoint rule's."""
+    """Bring the rates v_out of bodies that nothing else hangs on from the explicit step of h to the midpoint rule's.
+
+    The middle is that of rates which presses kick on in this step as they did in the last one.
+    """
     for b in range(1, links.parent.size):
         if is_lone(links, blocks, b):
             k = links.v[b] + 3
@@ -30,8 +33,9 @@ def spin_on(links, blocks, link_work, freedom_work, v, h, v_out):
             turn = h * length(w)
             if turn > SLOW:
                 inertia, parts = inertia_of(links, b), min(math.ceil(turn / FAR), PARTS)
-                driven = minus(minus(after, w), times(h, free_rate(inertia, w)))
-                w = spun(inertia, w, times(1.0 / parts, driven), h / parts, parts)
+                kick = times(h, (freedom_work.kick[k], freedom_work.kick[k + 1], freedom_work.kick[k + 2]))
+                driven = plus(minus(minus(after, w), times(h, free_rate(inertia, w))), kick)
+                w = minus(spun(inertia, w, times(1.0 / parts, driven), h / parts, parts), kick)
                 v_out[k], v_out[k + 1], v_out[k + 2] = w
                 # Its origin goes round its centre of mass.
                 shift = outward_axes(link_work.R, b, cross(minus(after, w), three(links.com_K, b)))

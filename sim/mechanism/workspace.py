@@ -154,11 +154,12 @@ def stepping_work(tables: Tables, room: int, rows: int, freedoms: int) -> dict[s
     controlled = columns if len(tables.laws) + len(tables.applied) else 0
     return {
         "ends": table(COLUMN_END, columns), "slopes": np.zeros((2, controlled, controlled)),
-        "laws": np.zeros((meetings, 8)), "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
+        "laws": np.zeros((meetings, 8)), "placed": np.zeros((shapes, 12)),
+        "boxes": np.zeros((shapes, 6)), "reach": np.zeros(shapes),
         "reached": np.zeros(shapes), "wide_boxes": np.zeros((shapes, 6)),
         "near_pairs": np.zeros(meetings, np.int64), "near_count": np.zeros(1, np.int64),
         "posed": table(POSE, links), "drifted": np.zeros(links), "unchanged": np.zeros(links, np.int64),
-        "rooted": np.zeros(freedoms), "end_links": end,
+        "rooted": np.zeros(freedoms), "stop_depth": np.zeros(len(tables.stops) if room else 0), "end_links": end,
         "end_freedoms": table(FREEDOM_WORK, freedoms), "contact_touch": table(TOUCH, room),
         "contacts": table(CONTACT_CONSTRAINT, room), "last_contacts": table(CONTACT_CONSTRAINT, room),
         "rest": table(REST, links), "parked": table(CONTACT_CONSTRAINT, room),

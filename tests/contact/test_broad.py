@@ -199,3 +199,39 @@ def test_a_box_meets_a_plane_where_one_of_its_corners_can(sign: float, axis: int
             for first, second in ((0, 1), (1, 0)):
                 met = broad.can_meet(kept(shapes), first, second, at.x, at.R, at.V, box, spare, dt, np.zeros((2, 12)))
                 assert bool(met) == meets
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_how_far_a_solid_is_over_a_plane_is_its_lowest_point(seed: int) -> None:
+    crowd = Crowd(seed, 30, 1.0)
+    placed = np.full((31, 12), np.nan)
+    plain(broad.place_all)(crowd.shapes, crowd.x, crowd.R, placed)
+    floor = crowd.solids[0]
+    n = floor.R[:, 2]
+    for j, solid in enumerate(crowd.solids[1:], start=1):
+        assert placed[j] == pytest.approx(np.append(solid.x, solid.R.ravel()), abs=1e-13)
+        lowest = -solid.support(-n) - n @ floor.x
+        assert plain(broad.height_over)(crowd.shapes, 0, j, placed) == pytest.approx(lowest, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whoever_comes_to_a_plane_is_within_its_way_to_it(seed: int) -> None:
+    """And whoever leaves it is not, unless it turns."""
+    crowd, dt, margin = Crowd(seed, 40, 0.7), 0.3, 0.01
+    placed, n, floor, found = np.full((41, 12), np.nan), crowd.solids[0].R[:, 2], crowd.solids[0], set()
+    crowd.x[0], crowd.R[0], crowd.shapes = crowd.x[1], crowd.R[1], crowd.shapes.copy()
+    crowd.shapes.link[0] = 0  # the world has the plane
+    plain(broad.place_all)(crowd.shapes, crowd.x, crowd.R, placed)
+    ways = [plain(broad.way_to_plane)(crowd.shapes, 0, j, placed, crowd.x, crowd.V, margin, dt) for j in range(1, 41)]
+    over = [plain(broad.height_over)(crowd.shapes, 0, j, placed) for j in range(1, 41)]
+    for t in np.linspace(0.0, dt, 13):
+        for j, solid in enumerate(crowd.later(t)[1:]):
+            lowest = -solid.support(-n) - n @ floor.x
+            found.add(bool(lowest <= 2.0 * margin))
+            assert lowest > 2.0 * margin or over[j] <= ways[j] + 1e-12
+    assert found == {True, False}
+    crowd.V[2:, :3], crowd.V[2:, 3:] = 0.0, n
+    away = [plain(broad.way_to_plane)(crowd.shapes, 0, j, placed, crowd.x, crowd.V, margin, dt) for j in range(1, 41)]
+    assert away == pytest.approx(np.full(40, 2.0 * margin))
+    crowd.shapes.link[0] = 3
+    assert plain(broad.way_to_plane)(crowd.shapes, 0, 1, placed, crowd.x, crowd.V, margin, dt) == np.inf

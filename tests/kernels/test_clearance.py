@@ -353,23 +353,23 @@ def test_the_slope_off_the_line_is_that_of_differences(seed: int) -> None:
         return float(d[0] * v[1] - d[1] * v[0])
 
     form = (*w, *K.ravel())
-    phi = np.linspace(-4.0, 4.0, 41)
-    found = np.array([plain(cones.off_line)(*form, p) for p in phi])
+    phi = np.linspace(0.0, 2.0 * np.pi, cones.LOOKS + 1)
+    found = np.array([plain(cones.off_way)(*form, np.cos(p), np.sin(p)) for p in phi])
     assert found == pytest.approx([off(p) for p in phi], abs=1e-13)
-    slopes = [plain(cones.off_line_slope)(*form, p) for p in phi]
+    slopes = [plain(cones.off_way_slope)(*form, np.cos(p), np.sin(p)) for p in phi]
     assert slopes == pytest.approx([(off(p + 1e-6) - off(p - 1e-6)) / 2e-6 for p in phi], abs=1e-8)
-    for low, high, f_low, f_high in zip(phi, phi[1:], found, found[1:], strict=False):
+    for i, (low, high, f_low, f_high) in enumerate(zip(phi, phi[1:], found, found[1:], strict=False)):
         if f_low * f_high < 0.0:
             root = plain(cones.root_between)(*form, low, high, f_low)
             assert low <= root <= high and abs(off(root)) < 1e-14
-        turn = plain(cones.turn_between)(*K.ravel(), *w, low, high, f_low)
+        turn = plain(cones.turn_between)(*K.ravel(), *w, i + 1, f_low)
         sign = np.sign(f_low)
         inner = sign * np.array([off(p) for p in np.linspace(low, high, 2001)])
         least = int(np.argmin(inner))
         if 0 < least < 2000:
             assert turn == pytest.approx(low + least * (high - low) / 2000, abs=2e-4)
         else:
-            assert turn == high
+            assert turn == pytest.approx(high, abs=1e-15)
     assert plain(cones.root_between)(*form, 0.3, 0.4, 0.0) == 0.3
 
 

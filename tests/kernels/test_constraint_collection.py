@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim.kernels.collision import broad
+from sim.kernels.forces import closing_rate
 from sim.kernels.scratch import BLOCK_WORK, CONTACT_CONSTRAINT, FREEDOM_WORK, LINK_WORK, POSE, STEPPED, TOUCH_WORK
 from sim.kernels.shapes import BOX, CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE, TOUCH
-from sim.kernels.tables import BLOCK, FREEDOM, LINK, STOP, table
+from sim.kernels.tables import ANGLE, BLOCK, FREEDOM, LINK, STOP, SWING, TWIST, table
 from sim.kernels.unilateral import constraint_collection, turning_friction
 from tests.contact.solids import Solid, shape_table
 from tests.kernels.kinds import CYLINDRICAL, SPHERICAL, columns_of
@@ -158,8 +160,9 @@ def test_shapes_reach_as_far_as_their_speeds_carry_them() -> None:
         for kind, size in zip(sizes, dimensions, strict=True)
     ]
     shapes, x, R = shape_table(solids, rng)
-    V, reach = rng.normal(size=(7, 6)), np.full(6, np.nan)
-    plain(constraint_collection.reaches)(shapes, x, R, V, 0.25, 0.01, reach)
+    V, reach, placed = rng.normal(size=(7, 6)), np.full(6, np.nan), np.full((6, 12), np.nan)
+    plain(broad.place_all)(shapes, x, R, placed)
+    plain(constraint_collection.reaches)(shapes, placed, x, V, 0.25, 0.01, reach)
     for n, (solid, ball) in enumerate(zip(solids, sizes.values(), strict=True)):
         w, v = V[n + 1, :3], V[n + 1, 3:]
         speed = np.linalg.norm(v + np.cross(w, solid.x - x[n + 1]))
@@ -397,14 +400,28 @@ def test_joints_that_are_not_there_are_left_out_and_full_tables_are_told() -> No
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_a_stop_is_near_where_twice_the_rate_may_reach_it(side: float) -> None:
-    """A coordinate 0.3 from its bound, h = 0.05: at 2.999 it comes as near as 1e-4, the margin."""
+def test_a_stop_closes_where_its_rate_reaches_it(side: float) -> None:
+    """A coordinate 0.3 from its bound, h = 0.1."""
     stops = table(STOP, 1)
     stops.side, stops.bound, stops.column = side, 0.1, 1
-    q = np.array([9.0, 0.1 - 0.3 * side])
-    for rate, near in ((2.9991, True), (2.9989, False), (-5.0, False)):
-        assert plain(constraint_collection.near_stop)(stops, q, np.array([9.0, rate * side]), 0, 0.05) == near
-    q[1] = 0.1 - 0.9e-4 * side
-    assert plain(constraint_collection.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
-    q[1] = 0.1 - 1.1e-4 * side
-    assert not plain(constraint_collection.near_stop)(stops, q, np.array([9.0, -5.0 * side]), 0, 0.05)
+    is_reached, q = plain(constraint_collection.is_reached), np.array([9.0, 0.1 - 0.3 * side])
+    for rate, pressed in ((3.001, True), (2.999, False), (-5.0, False)):
+        assert is_reached(stops, -0.3, q, np.array([9.0, rate * side]), 0, 0.1) == pressed
+    assert is_reached(stops, 1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
+    assert not is_reached(stops, -1e-9, q, np.array([9.0, -5.0 * side]), 0, 0.1)
+
+
+@pytest.mark.parametrize("what", [ANGLE, SWING, TWIST])
+def test_stops_of_balls_close_as_their_depth_grows(what: int) -> None:
+    """Of random turns: a twist may grow faster than the joint turns, angle and swing do not."""
+    rng, stops, faster = np.random.default_rng(what), table(STOP, 1), 0
+    stops.side, stops.angle, stops.column, stops.about = 1.0, what, 1, 2
+    found = set()
+    for _ in range(300):
+        q, rate = np.array([9.0, *rng.normal(size=3)]), np.array([9.0, *rng.normal(size=3)])
+        growth, h, depth = plain(closing_rate)(stops, q, rate, 0), 0.1, -rng.uniform(0.0, 0.2)
+        pressed = plain(constraint_collection.is_reached)(stops, depth, q, rate, 0, h)
+        assert pressed == (depth + h * growth > 0.0)
+        found.add(pressed)
+        faster += growth > np.linalg.norm(rate[1:]) * (1.0 + 1e-12)
+    assert found == {True, False} and (faster > 0) == (what == TWIST)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.kernels.scratch import CONTACT_CONSTRAINT, LINK_WORK, REST, STEPPED, TOUCH_WORK
-from sim.kernels.shapes import MEETING, TOUCH
+from sim.kernels.shapes import MEETING, SPHERE, TOUCH
 from sim.kernels.status import Status
 from sim.kernels.tables import table
 from sim.kernels.unilateral import constraint_collection
@@ -33,7 +33,7 @@ class Gathering:
         self.apart = apart
         meetings = table(MEETING, 6)
         meetings.a, meetings.b = [0, 0, 1, 2, 3, 5], [1, 2, 4, 5, 6, 6]
-        self.shapes = SimpleNamespace(link=np.array([0, 0, 1, 2, 3, 4, 5]))
+        self.shapes = SimpleNamespace(link=np.array([0, 0, 1, 2, 3, 4, 5]), kind=np.full(7, SPHERE))
         self.tables = SimpleNamespace(
             shapes=self.shapes, meetings=meetings, hulls="hulls", links="tree",
             one=SimpleNamespace(length=np.array([LENGTH]), gravity_W=GRAVITY[None]),
@@ -43,7 +43,8 @@ class Gathering:
             links=table(LINK_WORK, 6), reach=np.zeros(7), reached=np.zeros(7), posed="posed", drifted=np.zeros(6),
             freedoms=SimpleNamespace(root="root"), rooted="rooted", unchanged="unchanged", stepped=table(STEPPED, 1),
             last_contacts=table(CONTACT_CONSTRAINT, 12), contacts=table(CONTACT_CONSTRAINT, 12),
-            contact_P=np.zeros((room, 3)), boxes="boxes", wide_boxes="wide", near_pairs=np.arange(6),
+            contact_P=np.zeros((room, 3)), boxes="boxes", placed="placed", stop_depth=np.zeros(3),
+            wide_boxes="wide", near_pairs=np.arange(6),
             near_count=np.array([6]), rest=table(REST, 6),
             near=table(TOUCH, 4), near_points=table(TOUCH_WORK, 4), near_poses="poses", near_cores="cores",
             laws="laws", contact_touch=table(TOUCH, 12), coordinate="coordinate", rate="rate",
@@ -60,16 +61,20 @@ class Gathering:
             assert x is w.links.x or (x == w.links.x).all()
             log.append("boxes")
 
-        def reaches(shapes, x, R, V, h, margin, reach):
-            assert shapes is self.shapes and (margin, h) == (MARGIN, H)
+        def place_all(shapes, x, R, placed):
+            assert shapes is self.shapes and placed == "placed"
+
+        def reaches(shapes, placed, x, V, h, margin, reach):
+            assert shapes is self.shapes and (placed, margin, h) == ("placed", MARGIN, H)
             reach[:] = self.reach
 
         def drift(x, R, length, posed, drifted):
             assert length == LENGTH and posed == "posed"
             drifted[:] = self.drifted
 
-        def can_meet(shapes, i, j, x, R, V, boxes, margin, h, poses):
-            assert (boxes, margin, h, poses) == ("boxes", MARGIN, H, "poses")
+        def may_close(shapes, work, i, j, reach, margin, h):
+            assert work is w and (margin, h) == (MARGIN, H)
+            assert reach == pytest.approx(self.wanted_reach(i, j), rel=1e-15)
             ends = list(zip(self.tables.meetings.a, self.tables.meetings.b, strict=True))
             self.pair = ends.index((i, j))
             log.append(("pair", self.pair))
@@ -101,8 +106,9 @@ class Gathering:
             log.append(("turning", first, int(w.stepped.points[0])))
             return self.full != "turning"
 
-        def near_stop(stops, coordinate, rate, s, h):
-            assert (coordinate, rate, h) == ("coordinate", "rate", H)
+        def is_reached(stops, depth, coordinate, rate, s, h):
+            assert (coordinate, rate, h) == ("coordinate", "rate", 2.0 * H)
+            assert depth == pytest.approx(0.1 * s + 1e-4) and w.stop_depth[s] == 0.1 * s
             return s in self.near_stops
 
         def add(name):
@@ -115,8 +121,10 @@ class Gathering:
             return added
 
         return {
-            "sweep_boxes": sweep_boxes, "reaches": reaches, "drift": drift, "can_meet": can_meet,
-            "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "near_stop": near_stop,
+            "sweep_boxes": sweep_boxes, "reaches": reaches, "drift": drift, "may_close": may_close,
+            "place_all": place_all,
+            "points_within": points_within, "put_press": put_press, "keep_press": keep_press, "is_reached": is_reached,
+            "stop_depth": lambda stops, coordinate, s: 0.1 * s,
             "add_stop": add("stop"), "add_friction": add("friction"), "add_turning": add_turning,
             "soften_point": soften_point,
             "find_unchanged": lambda *given: log.append(given[:2] + given[3:]),

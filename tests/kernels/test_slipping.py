@@ -95,10 +95,10 @@ def test_the_form_of_slip_is_what_slipping_leaves_across_it(seed: int, least: fl
         d = np.array([np.cos(phi), np.sin(phi)])
         size = np.abs(K).max() + np.abs(form[:2]).max()
         assert form[:2] + K @ d == pytest.approx(gain * z[1:], abs=1e-12 * size)
-        assert plain(cones.off_line)(*form, phi) == pytest.approx(at.cross(phi), abs=1e-12 * size)
+        assert plain(cones.off_way)(*form, *d) == pytest.approx(at.cross(phi), abs=1e-12 * size)
         step = 1e-5
         slope = (at.cross(phi + step) - at.cross(phi - step)) / (2.0 * step)
-        assert plain(cones.off_line_slope)(*form, phi) == pytest.approx(slope, abs=1e-8 * size)
+        assert plain(cones.off_way_slope)(*form, *d) == pytest.approx(slope, abs=1e-8 * size)
 
 
 @pytest.mark.parametrize("least", [0.0, 0.4])
@@ -236,7 +236,7 @@ def test_a_block_is_singular_where_a_pivot_is_below_the_floor(turn: float, small
 def form(*roots: float) -> tuple[float, ...]:
     """w and K of sin(phi - r0) sin(phi - r1) (one pair of roots, each twice round the circle), less a lift.
 
-    off_line = c wy - s wx + (kyy - kxx) s c + kyx c^2 - kxy s^2; and sin(p - a) sin(p - b) =
+    off_way = c wy - s wx + (kyy - kxx) s c + kyx c^2 - kxy s^2; and sin(p - a) sin(p - b) =
     s^2 cos a cos b - s c sin(a + b) + c^2 sin a sin b.
     """
     a, b = roots
@@ -245,18 +245,19 @@ def form(*roots: float) -> tuple[float, ...]:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_where_it_turns_between_two_angles(sign: float) -> None:
-    """sin(phi - a) sin(phi - b) is nearest to the other side amid a and b; elsewhere there is no turn to cut at."""
-    a, b = 1.0, 1.3
+    """sin(phi - a) sin(phi - b) is nearest to the other side amid a and b; between other looks there is no turn."""
+    a, b = 0.85, 1.1
     wx, wy, kxx, kxy, kyx, kyy = (sign * x for x in form(a, b))
-    turn = plain(cones.turn_between)
-    for low, high in ((0.8, 1.4), (0.9, 1.9)):
+    looks = np.linspace(0.0, 2.0 * np.pi, cones.LOOKS + 1)
+    for i in range(1, cones.LOOKS + 1):
+        low, high = looks[i - 1], looks[i]
         value = sign * np.sin(low - a) * np.sin(low - b)
-        assert plain(cones.off_line)(wx, wy, kxx, kxy, kyx, kyy, low) == pytest.approx(value, abs=1e-14)
-        assert turn(kxx, kxy, kyx, kyy, wx, wy, low, high, value) == pytest.approx(0.5 * (a + b), abs=1e-12)
-    for low, high in ((0.5, 0.9), (1.4, 1.8)):
-        value = sign * np.sin(low - a) * np.sin(low - b)
-        assert turn(kxx, kxy, kyx, kyy, wx, wy, low, high, value) == high
-    assert turn(kxx, kxy, kyx, kyy, wx, wy, 1.05, 1.25, -sign * 0.01) == 1.25  # turns away from zero
+        at_low = plain(cones.off_way)(wx, wy, kxx, kxy, kyx, kyy, np.cos(low), np.sin(low))
+        assert at_low == pytest.approx(value, abs=1e-14)
+        found = plain(cones.turn_between)(kxx, kxy, kyx, kyy, wx, wy, i, value)
+        turns = [t for t in (0.975, 0.975 + np.pi) if low < t < high]
+        assert found == pytest.approx(turns[0] if turns else high, abs=1e-12)
+    assert plain(cones.turn_between)(kxx, kxy, kyx, kyy, wx, wy, 3, -sign * 0.01) == looks[3]  # turns away from zero
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -264,7 +265,7 @@ def test_where_it_turns_between_two_angles(sign: float) -> None:
                                                    (1.0 - 1e-9, 1.2, 1.0)])  # fmt: skip
 def test_roots_between_two_angles(sign: float, low: float, high: float, root: float) -> None:
     numbers = [sign * x for x in form(1.0, 1.3)]
-    at_low = plain(cones.off_line)(*numbers, low)
+    at_low = plain(cones.off_way)(*numbers, np.cos(low), np.sin(low))
     assert plain(cones.root_between)(*numbers, low, high, at_low) == pytest.approx(root, abs=4e-15)
     assert plain(cones.root_between)(*numbers, low, high, 0.0) == low
 

@@ -48,7 +48,7 @@ ARRAYS = {
     "CARRIED": "end:6 between:6",
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
-    "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
+    "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3 growth:3",
     "TOLD": "key:2 p:3 n:3 force:3 moment:3",
     "BODY_WORK": "p_WB:3 R_WB:9 V_WB:6 com:3",
     "JOINT_WORK": "force:6 p_WJ:3 components:12",
@@ -180,7 +180,8 @@ ALWAYS: dict[str, tuple[int, ...]] = {
 EMPTY = {
     "by_q": (2, 0), "by_v": (2, 0), "real": (0, 0), "pair": (0, 0), "real_x": (3, 0), "pair_x": (3, 0),
     "stages": (11, 0), "shape": (2, 0), "newton": (1,),
-    "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "boxes": (0, 6), "stepped": (1,),
+    "steps": (20, 0), "own": (0, 0), "laws": (0, 8), "slopes": (2, 0, 0), "stepped": (1,),
+    "placed": (0, 12), "boxes": (0, 6),
     "contact_P": (0, 3), "contact_z": (0, 3), "contact_d": (0, 2), "contact_G": (0, 3, 3), "contact_support": (0, 0),
     "contact_R": (0, 0), "contact_p": (0, 3), "contact_best": (0, 3), "contact_awake": (2, 0), "contact_at": (0, 0),
     "push_step": (4, 0), "contact_shape": (3, 1), "wide_boxes": (0, 6), "near_count": (1,), "islands": (6, 0),
@@ -238,7 +239,8 @@ def test_time_steps_have_room_for_their_presses(structure: Structure) -> None:
     width = 12
     assert shapes(work) == {
         "ends": (14,), "slopes": (2, 0, 0),
-        "laws": (0, 8), "boxes": (0, 6), "reach": (0,), "reached": (0,), "wide_boxes": (0, 6),
+        "laws": (0, 8), "placed": (0, 12), "stop_depth": (0,),
+        "boxes": (0, 6), "reach": (0,), "reached": (0,), "wide_boxes": (0, 6),
         "near_pairs": (0,), "near_count": (1,), "rest": (5,), "parked": (10,), "contact_reached": (12,),
         "islands": (6, 12), "island_press": (10,), "island_first": (13,), "island_start": (13,), "island_joined": (20,),
         "island_runs": (12, 24), "island_columns": (5, 12), "island_next": (10,),

@@ -132,6 +132,8 @@ def test_columns_of_the_tree_are_coordinates_and_rotation_vectors() -> None:
     coordinate, rate = np.full(n + 2, 9.0), np.full(n + 2, 9.0)
     plain(forces.tree_columns)(tree.links, tree.q, tree.v, coordinate, rate)
     np.testing.assert_array_equal(rate, [9.0, 9.0, *tree.v])
+    plain(forces.tree_rates)(tree.links, 2.0 * tree.v, rate)
+    np.testing.assert_array_equal(rate, [9.0, 9.0, *(2.0 * tree.v)])
     assert coordinate[:2].tolist() == [9.0, 9.0]
     for link in tree.links[1:]:
         own = tree.q[link.q :][: int(link.nv + (link.quaternion >= 0))]

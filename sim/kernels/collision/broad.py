@@ -14,6 +14,7 @@ from sim.kernels.collision.separation import (
     ball_of,
     half_axes_of,
     halves_of,
+    in_shape,
     is_rope,
     place_shape,
     rope_length,
@@ -21,6 +22,38 @@ from sim.kernels.collision.separation import (
 from sim.kernels.jit import kernel, python_kernel
 from sim.kernels.shapes import PLANE
 from sim.kernels.vectors import cross, dot, length, minus, three
+
+
+@kernel
+def place_all(shapes, link_x, link_R, placed_out):
+    """Centres and axes of all shapes, (shapes, 12) as `place_shape` writes them."""
+    for i in range(shapes.kind.size):
+        place_shape(shapes, i, link_x, link_R, i, placed_out)
+
+
+@kernel
+def height_over(shapes, i, j, placed):
+    """How far shape j is over the plane i [m]; of a mesh how far at least."""
+    n = axis_of(placed, i, 2)
+    h, a, e = halves_of(shapes, j), half_axes_of(shapes, j), in_shape(placed, j, n)
+    below = h[0] * abs(e[0]) + h[1] * abs(e[1]) + h[2] * abs(e[2]) + ball_of(shapes, j)
+    below += length((a[0] * e[0], a[1] * e[1], a[2] * e[2]))
+    return dot(n, minus(three(placed, j), three(placed, i))) - below
+
+
+@kernel
+def way_to_plane(shapes, i, j, placed, link_x, link_V, margin, dt):
+    """How near shape j is to plane i at most if it comes nearer than twice the margin within dt [m], as for `can_meet`.
+
+    A plane that moves may come from anywhere.
+    """
+    if shapes.link[i] > 0:
+        return math.inf
+    link, c, n = shapes.link[j], three(placed, j), axis_of(placed, i, 2)
+    w, v = (link_V[link, 0], link_V[link, 1], link_V[link, 2]), speed_at(link_V, link_x, link, c)
+    spin, ball = length(w), ball_about(shapes, j)
+    bent = 0.5 * spin * length(cross(w, minus(c, three(link_x, link)))) * dt * dt
+    return dt * max(-dot(n, v), 0.0) + min(spin * dt * ball, 2.0 * ball) + bent + 2.0 * margin
 
 
 @python_kernel

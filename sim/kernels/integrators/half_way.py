@@ -9,8 +9,9 @@ they are h W' v / 2 before and -h W' v / 2 after an impulse, of which the mean i
 order.  So constraint rows are kept, too (`sim.kernels.inertial`).  Along the normal that is the gap at the end of
 the step, h^2 n . W' v / 2 beyond its rate.
 
-v+ is that of a first answer, v that of the start.  As much as impulses change the rates, inertia is not in their middle
-without them; where points roll it is taken there once more, with these, and impulses are found again.
+v+ is that of a first answer, v that of the start.  As much as impulses change the rates otherwise than in the step
+before (`sim.kernels.integrators.kicks`), inertia is not in their middle; where points roll it is taken there once more,
+with these, and impulses are found again.
 
 A point of which this is asked pressed in the step before, and no collision began there.  None leaves much faster than
 it came, nor slides back much faster than it slid: no energy comes from what only begins to touch.
@@ -33,7 +34,6 @@ from sim.kernels.vectors import cross, dot, length, minus, outward_axes, plus, t
 # rad: turn of the two bodies in a step below which nothing moves on, and beyond which half way tells little.
 STILL, FAR = 1e-6, 0.5
 SAME_WAY = 0.5  # cosine of how far a normal may turn
-ROLLS = 1e-3  # rad: turn of the two bodies from which the answer is found once more
 MOST = 2.0  # of its rate before: that of a point after the step
 
 
@@ -66,11 +66,12 @@ def touches_on(points, h, before, last_contacts, contact, V):
 
 @kernel
 def shift_half_way(points, h, before, last_contacts, step_work):
-    """Ask the law of rates half way at points that touched in the step before; tells whether one rolls.
+    """Ask the law of rates half way at points that touched in the step before.
 
-    step_work.contact_p: rates where the step begins, of the velocities with which it goes half way.
+    step_work.contact_p: rates where the step begins, of the velocities with which it goes half way.  Returns how far
+    the bodies of such a point turn at most [rad].
     """
-    first, contact, rolls = 0, step_work.contacts, False
+    first, contact, most = 0, step_work.contacts, 0.0
     for k in range(points):
         m = contact.meeting[k]
         if (
@@ -85,8 +86,8 @@ def shift_half_way(points, h, before, last_contacts, step_work):
             first += 1
         if goes_on_pressing(last_contacts, first, before, contact, k):
             shift_one(contact, step_work.contact_touch, step_work.contact_p, step_work.end_links, k)
-            rolls = rolls or turn_in_step(step_work.end_links.V, contact, k, h) > ROLLS
-    return rolls
+            most = max(most, turn_in_step(step_work.end_links.V, contact, k, h))
+    return most
 
 
 @inlined
@@ -145,7 +146,7 @@ def take_middle_again(system, v, v_end, h, v_out):
     status, sign = Status.OK, -1.0
     for turn in range(2):
         for i in range(v.size):
-            work.moved[i] = 0.5 * (v[i] + (v_out[i] if turn == 0 else v_end[i]))
+            work.moved[i] = 0.5 * (v[i] + (v_out[i] + h * work.freedoms.kick[i] if turn == 0 else v_end[i]))
         move_at(system, tables, work, work.moved)
         hold_turning(tables.rows, work.rows)
         status = respond(system)

@@ -13,13 +13,12 @@ controllers, formulas, forces between points.
 
 from __future__ import annotations
 
-from sim.kernels.collision.broad import boxes_meet, can_meet, sweep_boxes
-from sim.kernels.collision.near_pairs import list_near
+from sim.kernels.collision.broad import boxes_meet, can_meet, place_all
 from sim.kernels.jit import driver, inlined, kernel
 from sim.kernels.kinematics import velocities
 from sim.kernels.sleepers import forget_rows, is_asleep, rouse
 from sim.kernels.spinning import inertia_of, product
-from sim.kernels.unilateral.constraint_collection import MARGIN, reaches
+from sim.kernels.unilateral.constraint_collection import MARGIN, has_solids, list_pairs, reaches
 from sim.kernels.vectors import cross, dot, inward_axes, plus, three
 
 # s; share of the mechanism's length; share of the sum of forces [1].
@@ -31,9 +30,11 @@ def rouse_near(tables, work, h):
     """Wake what something that moves may touch within h [s]; needs `move`.  Tells whether anything woke."""
     shapes, meetings, links, rest = tables.shapes, tables.meetings, work.links, work.rest
     margin, woke = MARGIN * tables.one.length[0], False
-    sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
-    reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
-    list_near(meetings, work.boxes, work.reach, work.wide_boxes, work.near_pairs, work.near_count)
+    if not has_solids(shapes, meetings):
+        return False
+    place_all(shapes, links.x, links.R, work.placed)
+    reaches(shapes, work.placed, links.x, links.V, h, margin, work.reach)
+    list_pairs(shapes, meetings, work, margin, h, work.reach)
     for n in range(work.near_count[0]):
         i, j = meetings.a[work.near_pairs[n]], meetings.b[work.near_pairs[n]]
         if is_between(rest, shapes.link[i], shapes.link[j]) and can_meet(

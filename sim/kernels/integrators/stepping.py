@@ -22,10 +22,12 @@ import math
 from sim.kernels.collision.features import place_touch
 from sim.kernels.dynamics import apply_forces, columns, factorise, follow, move
 from sim.kernels.elimination.articulated import outward
-from sim.kernels.forces import closing_rate, stop_depth
-from sim.kernels.inertial import move_on, turn_on
+from sim.kernels.forces import tree_rates
+from sim.kernels.inertial import ENOUGH as TURNED
+from sim.kernels.inertial import all_lone, move_on, turn_on
 from sim.kernels.integrators.end_forces import acts_at_end, let_go, take_at_end
 from sim.kernels.integrators.half_way import look_half_way, shift_half_way, take_middle_again, touches_on
+from sim.kernels.integrators.kicks import expect_kick, keep_kick, was_otherwise
 from sim.kernels.integrators.resting import let_rest, rouse_marked, rouse_near
 from sim.kernels.integrators.step_ledger import OWN, SLIDES, book_ends, comes, lost_in, note_struck, rolls_on
 from sim.kernels.integrators.whirling import WHIRL, fly, turns_at_most
@@ -44,6 +46,7 @@ from sim.kernels.unilateral.constraint_collection import (
     collect_contacts,
     collect_reached,
     goes_on,
+    is_reached,
     rate_of,
     remember_poses,
 )
@@ -66,12 +69,18 @@ from sim.kernels.vectors import dot, three
 ENOUGH = 1e-7
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
 SAME_POINT = 0.5
+# Of an impulse: change within a step that is not one that goes on; and of its growth, what is forgotten in each step,
+# as forces that change nothing would go on for ever.
+SUDDEN, FADES = 0.5, 0.1
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
 # Of the mobility of a point: of its normal, below which that is roundoff and nothing moves the bodies apart.
 UNMOVED = 1e-12
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
+# Of the turn from which a step is flown in parts: from where it surely is, and how near inertia is then to its middle,
+# which only tells what presses; in units of size.
+SURELY, FLOWN = 1.5, 1e-6
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 
@@ -96,10 +105,10 @@ def step_pressed(system, t, h, y, slope_out, y_out):
     tables, control, work, _ = unpack(system)
     nq, nv = tables.one.nq[0], tables.one.nv[0]
     q, v, acted = y[:nq], y[nq : nq + nv], control.acts[0] + control.acts[1] > 0
-    status = stand(system, tables, work, t, q, v)
+    status = stand(system, tables, control, work, t, q, v)
     if status == Status.OK and work.stepped.asleep[0] > 0:
         if rouse_near(tables, work, h):
-            status = stand_again(system, tables, work, t, y, slope_out)
+            status = stand_again(system, tables, control, work, t, y, slope_out)
         leave_out(work, h)
     while status == Status.OK:
         for i in range(nq):
@@ -111,7 +120,7 @@ def step_pressed(system, t, h, y, slope_out, y_out):
             break
         let_go(work.freedoms)
         rouse_marked(work)
-        status = stand_again(system, tables, work, t, y, slope_out)
+        status = stand_again(system, tables, control, work, t, y, slope_out)
         leave_out(work, h)
     if status == Status.OK:
         remember_poses(work.links.x, work.links.R, work.posed)
@@ -130,19 +139,19 @@ def step_pressed(system, t, h, y, slope_out, y_out):
 
 
 @spliced
-def stand_again(system, tables, work, t, y, slope_out):
+def stand_again(system, tables, control, work, t, y, slope_out):
     """Find all that holds at the start of the step anew, as something woke, and its slope.  Returns a status."""
     look_at_sleepers(work)
-    status = stand(system, tables, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
+    status = stand(system, tables, control, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
     if status == Status.OK:
         status = ask(work.answers, SETTLE, system, t, y, slope_out)
     if status == Status.OK:
-        status = stand(system, tables, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
+        status = stand(system, tables, control, work, t, y[: tables.one.nq[0]], y[tables.one.nq[0] : y.size - 2])
     return status
 
 
 @spliced
-def stand(system, tables, work, t, q, v):
+def stand(system, tables, control, work, t, q, v):
     """Bring `work` to the start of the step, unless it stands there.  Returns a status."""
     status = Status.OK
     if work.one.intact[0] != SETTLED:
@@ -151,7 +160,7 @@ def stand(system, tables, work, t, q, v):
         apply_forces(system, t, q, v)
         status = factorise(system, 0)
     work.one.intact[0] = 0
-    if status == Status.OK:
+    if status == Status.OK and not (tables.one.acts[0] or control.acts[0]):  # else forces have them
         columns(system, q, v)
     return status
 
@@ -175,6 +184,7 @@ def change_rates(system, t, h, q, v, y_out):
     """
     tables, _, work, _ = unpack(system)
     v_out, at_end = y_out[q.size : q.size + v.size], acts_at_end(tables)
+    expect_kick(work.stepped.before[0] > 0, work.freedoms)
     if at_end:
         status = take_at_end(system, t, q, v, h, v_out)
         if status != Status.OK:
@@ -183,9 +193,10 @@ def change_rates(system, t, h, q, v, y_out):
     if status == Status.OK and at_end and not add_unbounded(tables, work, h):
         status = Status.CROWDED
     if status == Status.OK:
-        status = turn_on(system, v, h, v_out)
+        whirls = turns_at_most(tables.links, tables.blocks, tables.freedoms, h, v_out) > SURELY * WHIRL
+        status = turn_on(system, v, h, FLOWN if whirls else TURNED, v_out)
     if status == Status.OK:
-        keep_middle(v, v_out, work.end_freedoms)
+        keep_middle(v, v_out, h, work.freedoms, work.end_freedoms)
         status = step_contacts(system, q, v, h, v_out)
     if status != Status.OK:
         return status
@@ -201,7 +212,7 @@ def change_rates(system, t, h, q, v, y_out):
 def step_contacts(system, q, v, h, v_out):
     """Add to v_out what all presses change; what is reached by that change only presses, too.  Returns a status."""
     tables, _, work, _ = unpack(system)
-    known, v_new, rolls = 0, work.moved, False
+    known, v_new, turn, collided = 0, work.moved, 0.0, False
     for i in range(v.size):
         v_new[i] = v_out[i]
     for _ in range(ROUNDS):
@@ -213,7 +224,7 @@ def step_contacts(system, q, v, h, v_out):
             )
             if half:
                 look_half_way(tables, work, q, v, h)
-            rolls = state_targets(tables, work, known, half, v, v_out, h) or rolls
+            turn = max(turn, state_targets(tables, work, known, half, v, v_out, h))
             choose_friction(work.laws, work.last_contacts, work.stepped.before[0], known, points, work.contacts)
             start_warm(tables, work, known, h)
             solve_contacts(system, points)
@@ -228,8 +239,15 @@ def step_contacts(system, q, v, h, v_out):
             return status
         if work.stepped.points[0] == known:
             break
-    if rolls and not collides(work, known):
-        return step_again(system, q, v, h, v_out)
+    collided = known > 0 and collides(work, known)
+    # What flies in parts has its inertia from there.
+    done = collided or turns_at_most(tables.links, tables.blocks, tables.freedoms, h, v_new) > WHIRL
+    lone, length = all_lone(tables.links, tables.blocks), tables.one.length[0]
+    if not done and was_otherwise(turn, lone, length, h, tables.freedoms, work.freedoms, v_out, v_new):
+        status = step_again(system, q, v, h, v_out)
+        if status != Status.OK:
+            return status
+    keep_kick(collided, h, v_out, v_new, work.freedoms)
     for i in range(v.size):
         v_out[i] = v_new[i]
     return Status.OK
@@ -237,7 +255,7 @@ def step_contacts(system, q, v, h, v_out):
 
 @driver
 def step_again(system, q, v, h, v_out):
-    """Bring v_out, rates without impulses, to those that points and inertia half way ask for.
+    """Bring v_out, rates without impulses, and work.moved, those with them, to what points and inertia half way ask.
 
     Needs an answer, v_out with what impulses change.  Returns a status.
     """
@@ -248,21 +266,21 @@ def step_again(system, q, v, h, v_out):
     status = take_middle_again(system, v, v_end, h, v_out)
     if status != Status.OK:
         return status
-    keep_middle(v, v_end, work.end_freedoms)
+    keep_middle(v, v_end, 0.0, work.freedoms, work.end_freedoms)
     look_half_way(tables, work, q, v_end, h)
     state_targets(tables, work, 0, True, v_end, v_out, h)
     solve_contacts(system, points)
     respond_to_push(system)
     for i in range(v.size):
-        v_out[i] += work.freedoms.vdot[i]
+        work.moved[i] = v_out[i] + work.freedoms.vdot[i]
     return status
 
 
 @kernel
-def keep_middle(v, v_end, freedom_work):
-    """Keep the rates that inertia was taken at."""
+def keep_middle(v, v_end, h, freedom_work, end_freedoms_out):
+    """Keep the rates that inertia was taken at: between v and v_end, to which presses add within h."""
     for i in range(v.size):
-        freedom_work.vdot[i] = 0.5 * (v[i] + v_end[i])
+        end_freedoms_out.vdot[i] = 0.5 * (v[i] + v_end[i] + h * freedom_work.kick[i])
 
 
 @spliced
@@ -291,10 +309,12 @@ def add_overrun(system, q, v, v_new, h):
     if stops.joint.size > 0:
         if tables.blocks.rows.size > 0:
             block_frames(tables.blocks, work.links, work.blocks)
-        columns(system, q, v_new)
+            columns(system, q, v_new)
+        else:
+            tree_rates(tables.links, v_new, work.rate)
     for s in range(stops.joint.size):
-        depth = stop_depth(stops, work.coordinate, s) + h * closing_rate(stops, work.coordinate, work.rate, s)
-        if depth > 0.0 and not is_pressed(work.contacts, points, s) and not add_stop(tables, work, s, h):
+        reached = is_reached(stops, work.stop_depth[s], work.coordinate, work.rate, s, h)
+        if reached and not is_pressed(work.contacts, points, s) and not add_stop(tables, work, s, h):
             return Status.CROWDED
     if work.stepped.points[0] > points:
         velocities(tables.links, tables.freedoms, v, work.links, work.freedoms)
@@ -314,7 +334,8 @@ def is_pressed(contact, points, s):
 def state_targets(tables, work, first, half, v_half, v_free, h):
     """Rates of presses from `first` on before the step and without impulses, and from these what the laws speak of.
 
-    half: whether bodies stand half way; v_half: rates with which they went.  Tells whether one rolls.
+    half: whether bodies stand half way; v_half: rates with which they went.  Returns how far bodies turn at most of a
+    point that was asked there [rad].
     """
     points, contact = work.stepped.points[0], work.contacts
     for k in range(first, points):
@@ -333,11 +354,13 @@ def state_targets(tables, work, first, half, v_half, v_free, h):
             shift_unbounded(tables, work.ends, contact, work.contact_G, k, h)
         elif contact.soft[k] == 0.0:
             shift_open(contact, k, h)
-    rolls = half and shift_half_way(points, h, work.stepped.before[0], work.last_contacts, work)
+    turn = 0.0
+    if half:
+        turn = shift_half_way(points, h, work.stepped.before[0], work.last_contacts, work)
     for k in range(first, points):
         for r in range(3):
             contact.free[k, r] += contact.shift[k, r]
-    return rolls
+    return turn
 
 
 @kernel
@@ -366,48 +389,66 @@ def start_warm(tables, work, known, h):
     stepped, P = work.stepped, work.contact_P
     for k in range(known, stepped.points[0]):
         P[k, 0] = P[k, 1] = P[k, 2] = 0.0
+        work.contacts.known[k] = 0
     if known == 0:
         warm(stepped.before[0], stepped.points[0], work.last_contacts, h, tables.one.length[0], work.contacts, P)
 
 
 @kernel
-def warm(before, points, last_contacts_out, h, length, contact, P_out):
-    """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
+def warm(before, points, last_contacts_out, h, length, contact_out, P_out):
+    """Begin with the forces that the nearest point of the same pair had in the last step, and go on as these did.
+
+    Each gives them once.  What they were is kept as what impulses grow from.
+    """
     first = 0
     for k in range(points):
-        if contact.kept[k] >= 0:
-            for r in range(contact.rows[k]):
-                P_out[k, r] = contact.impulse[k, r] * h / contact.h[k]
+        if contact_out.kept[k] >= 0:
+            share = h / contact_out.h[k]
+            for r in range(contact_out.rows[k]):
+                P_out[k, r] = share * contact_out.impulse[k, r]
+            contact_out.known[k] = 0  # what rests does not go on
             continue
         nearest, best = (SAME_POINT * length) ** 2, -1
         while (
-            first < before and 0 <= last_contacts_out.meeting[first] < contact.meeting[k]
+            first < before and 0 <= last_contacts_out.meeting[first] < contact_out.meeting[k]
         ):  # joints, of -1, stay ahead
             first += 1
         for j in range(first, before):
-            if last_contacts_out.meeting[j] != contact.meeting[k]:
-                if contact.meeting[k] >= 0:
+            if last_contacts_out.meeting[j] != contact_out.meeting[k]:
+                if contact_out.meeting[k] >= 0:
                     break
                 continue
-            if contact.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact.key[k, 0]:
+            if contact_out.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact_out.key[k, 0]:
                 continue
-            if contact.of[k] > 0 and last_contacts_out.key[j, 1] != contact.key[k, 1]:
+            if contact_out.of[k] > 0 and last_contacts_out.key[j, 1] != contact_out.key[k, 1]:
                 continue
             away = 0.0
             for i in range(3):
-                away += (last_contacts_out.p[j, i] - contact.p[k, i]) ** 2
-            if contact.meeting[k] < 0:
+                away += (last_contacts_out.p[j, i] - contact_out.p[k, i]) ** 2
+            if contact_out.meeting[k] < 0:
                 away = 0.0
             if away < nearest and last_contacts_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
-            for r in range(contact.rows[k]):
-                for s in range(last_contacts_out.rows[best]):
-                    for i in range(3):
-                        share = contact.axes[k, 3 * r + i] * last_contacts_out.axes[best, 3 * s + i]
-                        P_out[k, r] += share * last_contacts_out.impulse[best, s] * h / last_contacts_out.h[best]
-            keep_in_law(contact, P_out, k)
+            go_on_from(last_contacts_out, best, h, contact_out, k, P_out)
+            keep_in_law(contact_out, P_out, k)
             last_contacts_out.count[best] = 0
+
+
+@kernel
+def go_on_from(last_contacts, j, h, contact_out, k, P_out):
+    """Begin press k with the impulse of press j of the last step, in its own axes."""
+    share = h / last_contacts.h[j]
+    contact_out.known[k] = 1
+    for r in range(contact_out.rows[k]):
+        old = more = 0.0
+        for s in range(last_contacts.rows[j]):
+            along = 0.0
+            for i in range(3):
+                along += contact_out.axes[k, 3 * r + i] * last_contacts.axes[j, 3 * s + i]
+            old += share * along * last_contacts.impulse[j, s]
+            more += share * share * along * last_contacts.growth[j, s]
+        contact_out.growth[k, r], P_out[k, r] = old + FADES * more, old + more
 
 
 @kernel
@@ -554,10 +595,23 @@ def remember(work, points, h):
     stepped.steps[0] += 1
     note_grips(points, work.contact_P, work.contact_z, work.contact_G, now)
     for k in range(points):
+        keep_growth(now, work.contact_P, k)
         for i in range(3):
             now.impulse[k, i] = work.contact_P[k, i]
         now.h[k] = h
         before[k] = now[k]
+
+
+@kernel
+def keep_growth(contact_out, P, k):
+    """Keep by how much the impulse of press k grew, if it goes on: not of a collision, nor of what changed by half."""
+    size = grown = 0.0
+    for r in range(contact_out.rows[k]):
+        size += P[k, r] ** 2
+        grown += (P[k, r] - contact_out.growth[k, r]) ** 2
+    goes_on = contact_out.known[k] == 1 and contact_out.struck[k] == 0 and grown < SUDDEN**2 * size
+    for r in range(contact_out.rows[k]):
+        contact_out.growth[k, r] = P[k, r] - contact_out.growth[k, r] if goes_on else 0.0
 
 
 @spliced

@@ -19,7 +19,7 @@ import math
 from sim.kernels.accelerations import respond
 from sim.kernels.elimination.articulated import articulate
 from sim.kernels.inertia import link_inertias
-from sim.kernels.inertial import move_on
+from sim.kernels.inertial import converges, move_on
 from sim.kernels.integrators.end_forces import let_go
 from sim.kernels.integrators.half_way import leave_centres
 from sim.kernels.jit import driver, kernel, spliced
@@ -31,7 +31,7 @@ from sim.kernels.system import unpack
 
 # rad: turn of a joint in a step from which it is flown in parts, and in a part; parts at most.
 WHIRL, PART, MOST = 0.015, 0.03, 64
-ROUNDS, ENOUGH = 12, 1e-9  # of the middle of a part, and the last change [of the rates]
+ROUNDS, ENOUGH = 12, 1e-9  # of the middle of a part, and what is left of it [of the rates]
 
 
 @kernel
@@ -58,6 +58,8 @@ def fly(system, turn, h, q_out, v_out):
     drop_forces(work)
     velocities(links, freedoms, middle, work.links, work.freedoms)
     status = respond(system)
+    for i in range(v_out.size):
+        work.end_freedoms.y[i] = work.freedoms.vdot[i]
     leave_centres(links, tables.blocks, work.links, middle, work.freedoms)
     lone_q, lone_v = work.stage[: q_out.size], work.push
     for i in range(q_out.size):
@@ -89,8 +91,11 @@ def drop_forces(step_work):
 
 @spliced
 def fly_part(system, tables, work, h, q_out, v_out):
-    """Fly one part of h.  Returns a status."""
-    links, freedoms, middle = tables.links, tables.freedoms, work.moved
+    """Fly one part of h.  Returns a status.
+
+    It begins with the accelerations of the part before, in work.end_freedoms.y, and leaves its own.
+    """
+    links, freedoms, middle, known = tables.links, tables.freedoms, work.moved, work.end_freedoms.y
     add_freedoms(links, v_out, 0.5 * h, q_out)
     poses(links, freedoms, q_out, work.links, work.freedoms)
     link_inertias(links, work.links)
@@ -98,7 +103,8 @@ def fly_part(system, tables, work, h, q_out, v_out):
     if articulate(links, freedoms, work.links, work.freedoms) >= 0:
         status = Status.MASS_SINGULAR
     for i in range(v_out.size):
-        middle[i] = v_out[i]
+        middle[i] = v_out[i] + 0.5 * h * known[i]
+    before = math.inf
     for _ in range(ROUNDS):
         if status != Status.OK:
             break
@@ -106,11 +112,13 @@ def fly_part(system, tables, work, h, q_out, v_out):
         status = respond(system)
         change = largest = 0.0
         for i in range(v_out.size):
-            new = v_out[i] + 0.5 * h * work.freedoms.vdot[i]
+            known[i] = work.freedoms.vdot[i]
+            new = v_out[i] + 0.5 * h * known[i]
             change, largest = max(change, abs(new - middle[i])), max(largest, abs(new))
             middle[i] = new
-        if change <= ENOUGH * largest:
+        if change <= ENOUGH * largest or converges(before, change, ENOUGH * largest, 1.0):
             break
+        before = change
     for i in range(v_out.size):
         v_out[i] = 2.0 * middle[i] - v_out[i]
     add_freedoms(links, v_out, 0.5 * h, q_out)

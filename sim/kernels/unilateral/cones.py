@@ -25,11 +25,13 @@ from sim.kernels.jit import kernel, python_kernel
 SINGULAR = 1e-9
 # Directions at which the slip condition is looked at for changes of sign; it has four roots at most.
 LOOKS = 16
+LOOK_COS = tuple(math.cos(2.0 * math.pi * i / LOOKS) for i in range(LOOKS + 1))
+LOOK_SIN = tuple(math.sin(2.0 * math.pi * i / LOOKS) for i in range(LOOKS + 1))
 # Sweeps after which the residual must have halved; else points go only part of their way, WEAKER than before, for a
 # while: two points that answer each other with stick and slip go back and forth for ever.
 PATIENCE, WEAKER, WEAKEST = 10, 0.8, 0.3
-# Steps to one root: bisection alone would need 50.
-REFINING = 60
+# Steps to one root: bisection alone would need 50; and the last one, after which Newton's next is roundoff.
+REFINING, ROOT = 60, 1e-12
 # Newton's steps from the last direction of slip, and the turn [rad] after which the next one ends at roundoff.
 NEARBY, SETTLED = 12, 1e-8
 
@@ -242,15 +244,16 @@ def slip(point, far, P_out, k):
     none = 1.0
     turn = 2.0 * math.pi / LOOKS
     old = 0.0
-    f_old = off_line(wx, wy, kxx, kxy, kyx, kyy, old)
+    f_old = off_way(wx, wy, kxx, kxy, kyx, kyy, 1.0, 0.0)
     for i in range(1, LOOKS + 1):
         new = i * turn
-        f_new = off_line(wx, wy, kxx, kxy, kyx, kyy, new)
+        f_new = off_way(wx, wy, kxx, kxy, kyx, kyy, LOOK_COS[i], LOOK_SIN[i])
         # Two roots may hide between two looks of one sign: cut there where f turns toward zero and back.
-        middle = new
+        middle, f_middle = new, f_new
         if f_old * f_new > 0.0:
-            middle = turn_between(kxx, kxy, kyx, kyy, wx, wy, old, new, f_old)
-        f_middle = off_line(wx, wy, kxx, kxy, kyx, kyy, middle)
+            middle = turn_between(kxx, kxy, kyx, kyy, wx, wy, i, f_old)
+            if middle < new:
+                f_middle = off_way(wx, wy, kxx, kxy, kyx, kyy, math.cos(middle), math.sin(middle))
         for half in range(2):
             low, high = (old, middle) if half == 0 else (middle, new)
             f_low, f_high = (f_old, f_middle) if half == 0 else (f_middle, f_new)
@@ -321,31 +324,33 @@ def slip_nearby(point, P_out, k):
 
 
 @kernel
-def off_line(wx, wy, kxx, kxy, kyx, kyy, phi):
-    """Return d x (w + K d) for the direction d of angle phi."""
-    c, s = math.cos(phi), math.sin(phi)
+def off_way(wx, wy, kxx, kxy, kyx, kyy, c, s):
+    """Return d x (w + K d) for the direction d = (c, s)."""
     return c * (wy + kyx * c + kyy * s) - s * (wx + kxx * c + kxy * s)
 
 
 @kernel
-def off_line_slope(wx, wy, kxx, kxy, kyx, kyy, phi):
-    """Return the derivative of `off_line` by phi."""
-    c, s = math.cos(phi), math.sin(phi)
+def off_way_slope(wx, wy, kxx, kxy, kyx, kyy, c, s):
+    """Return how that grows as d turns."""
     return -(s * wy + c * wx) + (kyx + kxy) * -2.0 * c * s + (kyy - kxx) * (c * c - s * s)
 
 
 @kernel
-def turn_between(kxx, kxy, kyx, kyy, wx, wy, low, high, f_low):
-    """Return where, between two angles, `off_line` is nearest to zero if it turns there; else the upper one."""
+def turn_between(kxx, kxy, kyx, kyy, wx, wy, i, f_low):
+    """Return where, between look i - 1 and look i, `off_way` is nearest to zero if it turns there; else the upper one.
+
+    In angles of these.
+    """
     sign = 1.0 if f_low > 0.0 else -1.0
-    if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, low) >= 0.0:
+    low, high = (i - 1) * 2.0 * math.pi / LOOKS, i * 2.0 * math.pi / LOOKS
+    if sign * off_way_slope(wx, wy, kxx, kxy, kyx, kyy, LOOK_COS[i - 1], LOOK_SIN[i - 1]) >= 0.0:
         return high
-    if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, high) <= 0.0:
+    if sign * off_way_slope(wx, wy, kxx, kxy, kyx, kyy, LOOK_COS[i], LOOK_SIN[i]) <= 0.0:
         return high
     end = high
     for _ in range(REFINING):
         middle = 0.5 * (low + high)
-        if sign * off_line_slope(wx, wy, kxx, kxy, kyx, kyy, middle) < 0.0:
+        if sign * off_way_slope(wx, wy, kxx, kxy, kyx, kyy, math.cos(middle), math.sin(middle)) < 0.0:
             low = middle
         else:
             high = middle
@@ -354,23 +359,24 @@ def turn_between(kxx, kxy, kyx, kyy, wx, wy, low, high, f_low):
 
 @kernel
 def root_between(wx, wy, kxx, kxy, kyx, kyy, low, high, f_low):
-    """Return the root of `off_line` between two angles of different signs: Newton kept in the bracket."""
+    """Return the root of `off_way` between two angles of different signs: Newton kept in the bracket."""
     if f_low == 0.0:
         return low
     phi = 0.5 * (low + high)
     for _ in range(REFINING):
-        f = off_line(wx, wy, kxx, kxy, kyx, kyy, phi)
+        c, s = math.cos(phi), math.sin(phi)
+        f = off_way(wx, wy, kxx, kxy, kyx, kyy, c, s)
         if f == 0.0:
             return phi
         if f * f_low > 0.0:
             low = phi
         else:
             high = phi
-        slope = off_line_slope(wx, wy, kxx, kxy, kyx, kyy, phi)
+        slope = off_way_slope(wx, wy, kxx, kxy, kyx, kyy, c, s)
         new = 0.5 * (low + high)
         if slope != 0.0 and low < phi - f / slope < high:
             new = phi - f / slope
-        if abs(new - phi) <= 1e-16 * (1.0 + abs(phi)):
+        if abs(new - phi) <= ROOT * (1.0 + abs(phi)):
             return new
         phi = new
     return phi

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import math
 
-from sim.kernels.collision.broad import can_meet, sweep_boxes
+from sim.kernels.collision.broad import ball_about, boxes_meet, height_over, place_all, sweep_boxes, way_to_plane
 from sim.kernels.collision.features import speed_at, tangents_of
 from sim.kernels.collision.narrow import points_within
-from sim.kernels.collision.near_pairs import list_near
-from sim.kernels.collision.separation import ball_of, half_axes_of, halves_of
+from sim.kernels.collision.near_pairs import list_all, list_near
 from sim.kernels.forces import closing_rate, deepening, stop_depth
 from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.rows.constraints import direction
 from sim.kernels.shapes import PLANE
 from sim.kernels.status import Status
+from sim.kernels.tables import TWIST
 from sim.kernels.unilateral.turning_friction import add_turning
 from sim.kernels.vectors import beyond, cross, dot, inward_axes, length, minus, outward_axes, plus, three, times
 
@@ -43,9 +43,9 @@ def collect_contacts(tables, work, h):
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     length = tables.one.length[0]
     margin = MARGIN * length
-    sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
-    reaches(shapes, links.x, links.R, links.V, h, margin, work.reach)
-    list_near(meetings, work.boxes, work.reach, work.wide_boxes, work.near_pairs, work.near_count)
+    place_all(shapes, links.x, links.R, work.placed)
+    reaches(shapes, work.placed, links.x, links.V, h, margin, work.reach)
+    list_pairs(shapes, meetings, work, margin, h, work.reach)
     drift(links.x, links.R, length, work.posed, work.drifted)
     find_unchanged(tables.links, work.freedoms.root, work.drifted, work.rooted, work.unchanged)
     count, before, known = 0, 0, work.stepped.before[0]
@@ -65,7 +65,7 @@ def collect_contacts(tables, work, h):
                 soften_point(work.laws, h, work.contacts, count)
                 count, before = count + 1, before + 1
             continue
-        if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
+        if not may_close(shapes, work, i, j, reach, margin, h):
             continue
         found = points_within(
             shapes, tables.hulls, i, j, links.x, links.R, reach, work.near, work.near_points, work.near_poses,
@@ -83,7 +83,9 @@ def collect_contacts(tables, work, h):
     if not add_turning(tables, work, 0):
         return Status.CROWDED
     for s in range(tables.stops.joint.size):
-        if near_stop(tables.stops, work.coordinate, work.rate, s, h) and not add_stop(tables, work, s, h):
+        depth = work.stop_depth[s] = stop_depth(tables.stops, work.coordinate, s)
+        near = is_reached(tables.stops, depth + MARGIN, work.coordinate, work.rate, s, 2.0 * h)  # speeds may double
+        if near and not add_stop(tables, work, s, h):
             return Status.CROWDED
     for c in range(tables.columns.friction.size):
         if tables.columns.friction[c] > 0.0 and not add_friction(tables, work, c, h):
@@ -100,12 +102,11 @@ def collect_reached(tables, work, h):
     """
     shapes, meetings, links = tables.shapes, tables.meetings, work.links
     margin, contacts = MARGIN * tables.one.length[0], work.contacts
-    reaches(shapes, links.x, links.R, links.V, h, margin, work.reached)
+    reaches(shapes, work.placed, links.x, links.V, h, margin, work.reached)
     spare = margin + h * h * length(three(tables.one.gravity_W, 0))
     if not further(work.reach, work.reached, spare):
         return Status.OK
-    sweep_boxes(shapes, links.x, links.R, links.V, margin, h, work.boxes, work.near_poses)
-    list_near(meetings, work.boxes, work.reached, work.wide_boxes, work.near_pairs, work.near_count)
+    list_pairs(shapes, meetings, work, margin, h, work.reached)
     known, woken = work.stepped.points[0], 0
     for n in range(work.near_count[0]):
         m = work.near_pairs[n]
@@ -115,7 +116,7 @@ def collect_reached(tables, work, h):
         reach = work.reached[i] + work.reached[j]
         if reach <= work.reach[i] + work.reach[j] + spare:
             continue
-        if not can_meet(shapes, i, j, links.x, links.R, links.V, work.boxes, margin, h, work.near_poses):
+        if not may_close(shapes, work, i, j, reach, margin, h):
             continue
         if links.asleep[shapes.link[i]] + links.asleep[shapes.link[j]] == 1:
             if shapes.link[i] > 0 and shapes.link[j] > 0:
@@ -143,6 +144,36 @@ def collect_reached(tables, work, h):
     for i in range(work.reach.size):
         work.reach[i] = max(work.reach[i], work.reached[i])
     return Status.OK
+
+
+@kernel
+def has_solids(shapes, meetings):
+    """Tell whether shapes may meet of which none is a plane."""
+    for m in range(meetings.a.size):
+        if shapes.kind[meetings.a[m]] != PLANE and shapes.kind[meetings.b[m]] != PLANE:
+            return True
+    return False
+
+
+@spliced
+def list_pairs(shapes, meetings, work, margin, h, reach):
+    """Fill work.near_pairs with pairs that can meet within h, and work.boxes where not only planes are met."""
+    if has_solids(shapes, meetings):
+        sweep_boxes(shapes, work.links.x, work.links.R, work.links.V, margin, h, work.boxes, work.near_poses)
+        list_near(meetings, work.boxes, reach, work.wide_boxes, work.near_pairs, work.near_count)
+    else:
+        list_all(work.near_pairs, work.near_count)
+
+
+@spliced
+def may_close(shapes, work, i, j, reach, margin, h):
+    """Tell whether two shapes may touch within h, of which points may go so far; needs `place_all`, and boxes."""
+    links, placed = work.links, work.placed
+    if shapes.kind[i] != PLANE and shapes.kind[j] != PLANE:
+        return boxes_meet(work.boxes, i, j)
+    plane, other = (i, j) if shapes.kind[i] == PLANE else (j, i)
+    gap = height_over(shapes, plane, other, placed)
+    return gap <= reach and gap <= way_to_plane(shapes, plane, other, placed, links.x, links.V, margin, h)
 
 
 @kernel
@@ -257,17 +288,13 @@ def carried(p, x, R, posed, link):
 
 
 @spliced
-def reaches(shapes, x, R, V, h, margin, reach_out):
+def reaches(shapes, placed, x, V, h, margin, reach_out):
     """How far any point of each shape may move within h, from its speeds."""
     for i in range(shapes.kind.size):
         link = shapes.link[i]
         w = length((V[link, 0], V[link, 1], V[link, 2]))
-        centre = plus(three(x, link), outward_axes(R, link, three(shapes.p_KS, i)))
-        a = half_axes_of(shapes, i)
-        ball = length(halves_of(shapes, i)) + max(a[0], a[1], a[2]) + ball_of(shapes, i)
-        if shapes.kind[i] == PLANE:
-            ball = 0.0
-        reach_out[i] = h * (length(speed_at(V, x, link, centre)) + w * ball) + margin
+        ball = ball_about(shapes, i) if shapes.kind[i] != PLANE else 0.0
+        reach_out[i] = h * (length(speed_at(V, x, link, three(placed, i))) + w * ball) + margin
 
 
 @kernel
@@ -345,11 +372,18 @@ def block_of(blocks, joint):
 
 
 @kernel
-def near_stop(stops, coordinate, rate, s, h):
-    """Tell whether stop s may be reached within h; speeds may double on the way."""
-    return (
-        stop_depth(stops, coordinate, s) + 2.0 * h * max(closing_rate(stops, coordinate, rate, s), 0.0) + MARGIN > 0.0
-    )
+def is_reached(stops, depth, coordinate, rate, s, h):
+    """Tell whether stop s, so deep, is pressed within h if its depth grows as it does.
+
+    Depth grows no faster than the joint turns or slides, but of a twist.
+    """
+    c = stops.column[s]
+    fastest = abs(rate[c])
+    if stops.angle[s] != 0:
+        fastest = math.inf if stops.angle[s] == TWIST else length((rate[c], rate[c + 1], rate[c + 2]))
+    if not depth + h * fastest > 0.0:
+        return False
+    return depth + h * max(closing_rate(stops, coordinate, rate, s), 0.0) > 0.0
 
 
 @spliced
@@ -433,6 +467,7 @@ __all__ = [
     "collect_contacts",
     "collect_reached",
     "goes_on",
+    "is_reached",
     "put_axis",
     "put_joint",
     "put_wrench",
