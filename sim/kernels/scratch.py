@@ -141,9 +141,6 @@ CONTACT_CONSTRAINT = np.dtype(
         ("before", "f8", (3,)),  # m/s: rates at the start
         ("shift", "f8", (3,)),  # m/s: of the rates, what the law asks for, with the other sign
         ("impulse", "f8", (3,)), ("h", "f8"),  # N s along n, t1, t2; s: its step
-        # N s: by how much it grew in its step, zero where it does not go on; 1: what it grew from is known.  While it
-        # is looked for it is that.
-        ("growth", "f8", (3,)), ("known", "i8"),
         ("lengthens", "f8"),  # m: of a spring between points, by its ends going across it within the step
         ("struck", "i8"),  # 1: bodies came together there with speed
         ("grips", "i8"),  # 1: it pressed and did not move along the surface when the step ended

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sim.mechanism.model import Model
     from sim.mechanism.touch import Touch
 
-VERSION = 6  # of what `State.to_plain` writes
+VERSION = 7  # of what `State.to_plain` writes
 
 
 class StateError(ValueError):

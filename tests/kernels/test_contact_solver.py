@@ -378,9 +378,3 @@ def test_what_keeps_its_law_is_not_solved_and_what_does_not_is_visited_twice(mon
         made, worst = crowd.solve(monkeypatch, 1e-9)
         assert made == sweeps and worst < 1e-9 and crowd.off() < 1e-9
         assert crowd.solve(monkeypatch, 1e-9)[0] == 0
-
-
-def test_sweeps_end_where_five_more_would_not_do() -> None:
-    slow = plain(contact_solver.is_slow)
-    assert not slow(1.0, 0.1, 1.001e-6, 5) and slow(1.0, 0.1, 0.999e-6, 5)
-    assert slow(1.0, 2.0, 1.0, 5) and not slow(1.0, 0.0, 0.0, 5)

@@ -126,36 +126,6 @@ def test_a_step_begins_with_the_forces_of_the_nearest_points_of_the_last() -> No
     assert warm.old.count.tolist() == [0, 0, 0, 0, 3, 0]
 
 
-def test_a_step_goes_on_as_forces_grew_in_the_last_one() -> None:
-    """By that growth over the square of the step, as forces are over the step; what they grow from is kept."""
-    plain_warm, warm = Warm(), Warm()
-    old = plain_warm.begin()
-    warm.old.growth = 0.05 * np.random.default_rng(4).normal(size=(6, 3))
-    found = warm.begin()
-    for k, j in ((0, 0), (1, 2), (2, 1), (3, 3), (5, 5)):
-        growth = warm.new.axes[k].reshape(3, 3) @ (warm.old.growth[j] @ warm.old.axes[j].reshape(3, 3))
-        rows = warm.new.rows[k]
-        assert found[k][:rows] == pytest.approx((old[k] + (H / warm.old.h[j]) ** 2 * growth)[:rows], abs=1e-13)
-        kept = (old[k] + 0.1 * (H / warm.old.h[j]) ** 2 * growth)[:rows]  # so that a tenth of it is forgotten
-        assert warm.new.growth[k][:rows] == pytest.approx(kept, abs=1e-13) and warm.new.known[k] == 1
-    assert not found[4].any() and warm.new.known[4] == 0
-
-
-def test_growth_is_kept_where_it_goes_on() -> None:
-    """Not of what begins, nor of a collision, nor by more than half of the impulse."""
-    contact, P = contacts(5, 3), np.random.default_rng(8).uniform(1.0, 2.0, (5, 3))
-    size = np.linalg.norm(P, axis=1)
-    share = np.array([0.3, 0.3, 0.3, 0.49, 0.51])
-    way = np.random.default_rng(9).normal(size=(5, 3))
-    way /= np.linalg.norm(way, axis=1)[:, None]
-    contact.rows, contact.known, contact.struck = 3, [1, 0, 1, 1, 1], [0, 0, 1, 0, 0]
-    contact.growth = P - (share * size)[:, None] * way
-    for k in range(5):
-        plain(kernels.keep_growth)(contact, P, k)
-    wanted = (share * size)[:, None] * way * np.array([1, 0, 0, 1, 0])[:, None]
-    assert contact.growth == pytest.approx(wanted, abs=1e-14)
-
-
 def test_points_too_far_away_or_not_asked_for_begin_with_nothing() -> None:
     for k, far in ((0, 0), (0, 1), (3, 2)):
         warm = Warm()

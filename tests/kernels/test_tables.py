@@ -48,7 +48,7 @@ ARRAYS = {
     "CARRIED": "end:6 between:6",
     "ROW_WORK": "row:6 mate:6 want:3 k:6",
     "TOUCH_WORK": "p:3 p_dot:3 n:3 n_dot:3 t1:3 t1_dot:3 t2:3 t2_dot:3 u:3 slip:3 start:3 force:3",
-    "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3 growth:3",
+    "CONTACT_CONSTRAINT": "key:2 link:2 free:3 p:3 axes:9 K:3x12 before:3 shift:3 impulse:3",
     "TOLD": "key:2 p:3 n:3 force:3 moment:3",
     "BODY_WORK": "p_WB:3 R_WB:9 V_WB:6 com:3",
     "JOINT_WORK": "force:6 p_WJ:3 components:12",

@@ -69,9 +69,6 @@ from sim.kernels.vectors import dot, three
 ENOUGH = 1e-7
 # Of the mechanism's length: how far a point of contact may have moved since the last step to begin with its forces.
 SAME_POINT = 0.5
-# Of an impulse: change within a step that is not one that goes on; and of its growth, what is forgotten in each step,
-# as forces that change nothing would go on for ever.
-SUDDEN, FADES = 0.5, 0.1
 # Of an overlap: how much is taken back in a step, and what is left [m], and in how many sweeps that is found.
 # Less left: gaps of bodies at rest come and go with what sweeps leave, and ask for other forces each time.
 TAKEN_BACK, LEFT, MOVING_SWEEPS = 0.2, 1e-7, 10
@@ -389,66 +386,48 @@ def start_warm(tables, work, known, h):
     stepped, P = work.stepped, work.contact_P
     for k in range(known, stepped.points[0]):
         P[k, 0] = P[k, 1] = P[k, 2] = 0.0
-        work.contacts.known[k] = 0
     if known == 0:
         warm(stepped.before[0], stepped.points[0], work.last_contacts, h, tables.one.length[0], work.contacts, P)
 
 
 @kernel
-def warm(before, points, last_contacts_out, h, length, contact_out, P_out):
-    """Begin with the forces that the nearest point of the same pair had in the last step, and go on as these did.
-
-    Each gives them once.  What they were is kept as what impulses grow from.
-    """
+def warm(before, points, last_contacts_out, h, length, contact, P_out):
+    """Begin with the forces that the nearest point of the same pair had in the last step; each gives them once."""
     first = 0
     for k in range(points):
-        if contact_out.kept[k] >= 0:
-            share = h / contact_out.h[k]
-            for r in range(contact_out.rows[k]):
-                P_out[k, r] = share * contact_out.impulse[k, r]
-            contact_out.known[k] = 0  # what rests does not go on
+        if contact.kept[k] >= 0:
+            for r in range(contact.rows[k]):
+                P_out[k, r] = contact.impulse[k, r] * h / contact.h[k]
             continue
         nearest, best = (SAME_POINT * length) ** 2, -1
         while (
-            first < before and 0 <= last_contacts_out.meeting[first] < contact_out.meeting[k]
+            first < before and 0 <= last_contacts_out.meeting[first] < contact.meeting[k]
         ):  # joints, of -1, stay ahead
             first += 1
         for j in range(first, before):
-            if last_contacts_out.meeting[j] != contact_out.meeting[k]:
-                if contact_out.meeting[k] >= 0:
+            if last_contacts_out.meeting[j] != contact.meeting[k]:
+                if contact.meeting[k] >= 0:
                     break
                 continue
-            if contact_out.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact_out.key[k, 0]:
+            if contact.meeting[k] < 0 and last_contacts_out.key[j, 0] != contact.key[k, 0]:
                 continue
-            if contact_out.of[k] > 0 and last_contacts_out.key[j, 1] != contact_out.key[k, 1]:
+            if contact.of[k] > 0 and last_contacts_out.key[j, 1] != contact.key[k, 1]:
                 continue
             away = 0.0
             for i in range(3):
-                away += (last_contacts_out.p[j, i] - contact_out.p[k, i]) ** 2
-            if contact_out.meeting[k] < 0:
+                away += (last_contacts_out.p[j, i] - contact.p[k, i]) ** 2
+            if contact.meeting[k] < 0:
                 away = 0.0
             if away < nearest and last_contacts_out.count[j] > 0:
                 nearest, best = away, j
         if best >= 0:
-            go_on_from(last_contacts_out, best, h, contact_out, k, P_out)
-            keep_in_law(contact_out, P_out, k)
+            for r in range(contact.rows[k]):
+                for s in range(last_contacts_out.rows[best]):
+                    for i in range(3):
+                        share = contact.axes[k, 3 * r + i] * last_contacts_out.axes[best, 3 * s + i]
+                        P_out[k, r] += share * last_contacts_out.impulse[best, s] * h / last_contacts_out.h[best]
+            keep_in_law(contact, P_out, k)
             last_contacts_out.count[best] = 0
-
-
-@kernel
-def go_on_from(last_contacts, j, h, contact_out, k, P_out):
-    """Begin press k with the impulse of press j of the last step, in its own axes."""
-    share = h / last_contacts.h[j]
-    contact_out.known[k] = 1
-    for r in range(contact_out.rows[k]):
-        old = more = 0.0
-        for s in range(last_contacts.rows[j]):
-            along = 0.0
-            for i in range(3):
-                along += contact_out.axes[k, 3 * r + i] * last_contacts.axes[j, 3 * s + i]
-            old += share * along * last_contacts.impulse[j, s]
-            more += share * share * along * last_contacts.growth[j, s]
-        contact_out.growth[k, r], P_out[k, r] = old + FADES * more, old + more
 
 
 @kernel
@@ -595,23 +574,10 @@ def remember(work, points, h):
     stepped.steps[0] += 1
     note_grips(points, work.contact_P, work.contact_z, work.contact_G, now)
     for k in range(points):
-        keep_growth(now, work.contact_P, k)
         for i in range(3):
             now.impulse[k, i] = work.contact_P[k, i]
         now.h[k] = h
         before[k] = now[k]
-
-
-@kernel
-def keep_growth(contact_out, P, k):
-    """Keep by how much the impulse of press k grew, if it goes on: not of a collision, nor of what changed by half."""
-    size = grown = 0.0
-    for r in range(contact_out.rows[k]):
-        size += P[k, r] ** 2
-        grown += (P[k, r] - contact_out.growth[k, r]) ** 2
-    goes_on = contact_out.known[k] == 1 and contact_out.struck[k] == 0 and grown < SUDDEN**2 * size
-    for r in range(contact_out.rows[k]):
-        contact_out.growth[k, r] = P[k, r] - contact_out.growth[k, r] if goes_on else 0.0
 
 
 @spliced

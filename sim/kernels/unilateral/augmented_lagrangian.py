@@ -30,7 +30,6 @@ FIRST, FIRM, SOFTEST, STIFFEST, GROWTH, SLOW = 15.0, 1e3, 0.1, 1e6, 5.0, 0.5
 # Rounds of multipliers at most; Newton's steps in each, and halvings of one.
 ROUNDS, STEPS, HALVINGS = 12, 12, 6
 KEEP = 0.3  # of what was left: a step that leaves less is followed by one with the same factors
-CLEAR = 30.0  # of the asked accuracy: what is left where it is mostly settled what presses and slides
 ASTRAY = 10.0  # of the best: what is left where the next try begins with the best instead
 # Where a round ends: of what the law was left by before it, and of the asked accuracy.
 NEARER, FINER = 0.5, 0.05
@@ -120,7 +119,8 @@ def solve_together(problem_work, count, size, near, again, enough):
 
     Returns Newton's steps made, and the largest distance from the law of these presses [m/s].
     """
-    growth, made, quickest = GROWTH, 0, 0.0
+    rho, growth, made = FIRM if near or again else FIRST, GROWTH, 0
+    quickest = 0.0
     for n in range(count):
         k = problem_work.chosen[n]
         quickest = max(quickest, problem_work.G[k, 0, 0] + problem_work.G[k, 1, 1] + problem_work.G[k, 2, 2])
@@ -129,7 +129,6 @@ def solve_together(problem_work, count, size, near, again, enough):
     begin_at_push(problem_work, count, size)
     worst = look_at_chosen(problem_work, count)
     copy_chosen(problem_work, count, problem_work.P, problem_work.best)
-    rho = FIRM if near or again or worst <= CLEAR * enough else FIRST
     best, held, kept = worst, True, False
     for _ in range(ROUNDS):
         before = worst
@@ -382,4 +381,4 @@ def add_press(problem_work, k, nn, xn, yn, xx, xy, yy):
             i += 1
 
 
-__all__ = ["CLEAR", "Problem", "bound_beside", "off_by", "solve_together"]
+__all__ = ["Problem", "bound_beside", "off_by", "solve_together"]

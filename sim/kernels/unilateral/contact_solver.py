@@ -14,17 +14,15 @@ from sim.kernels.dynamics import go_inward, solve_loops
 from sim.kernels.elimination.articulated import climb
 from sim.kernels.jit import driver, inlined, kernel, spliced
 from sim.kernels.system import unpack
-from sim.kernels.unilateral.augmented_lagrangian import CLEAR, Problem, bound_beside, bounded, off_by, solve_together
+from sim.kernels.unilateral.augmented_lagrangian import Problem, bound_beside, bounded, off_by, solve_together
 from sim.kernels.unilateral.cones import PATIENCE, WEAKER, WEAKEST, solve_point
 from sim.kernels.unilateral.islands import find_islands, islands_of, number_freedoms, order_trees, trees_of
 from sim.kernels.unilateral.sparse_factors import Pattern, shape_pattern
 from sim.kernels.unilateral.unbounded import is_unbounded
 from sim.kernels.vectors import cross, dot, minus, three
 
-# Exact sweeps before Newton's method, until it is settled what presses and slides: that many if they are slow, or at
-# most; and at last, where it did not find an answer.
-FIRST_SWEEPS, MOST_SWEEPS, LAST_SWEEPS = 5, 10, 60
-DEAR = 5  # sweeps that cost about as much as it
+# Exact sweeps before Newton's method, and at last, where it did not find an answer.
+FIRST_SWEEPS, LAST_SWEEPS = 5, 60
 # Of the asked accuracy: what is taken if it is a tenth of what there was before, as the next step begins with it and
 # comes nearer; from where a tree's presses take part.
 NEARLY, NEARER, NOTABLE = 1000.0, 0.1, 30.0
@@ -285,7 +283,7 @@ def solve_island(problem_work, island_work, first, count, enough):
         chosen, size = choose_notable(
             problem_work, island_work, first, count, max(enough, min(NOTABLE * enough, NEARER * worst))
         )
-        sweeps, worst = sweep_while_cheap(problem_work, chosen, size, MOST_SWEEPS if turn == 0 else 1, aim, enough)
+        sweeps, worst = sweep_while_cheap(problem_work, chosen, size, FIRST_SWEEPS if turn == 0 else 1, aim, enough)
         made += sweeps
         if worst > aim:
             steps, worst = solve_together(problem_work, chosen, size, near, turn > 0, aim)
@@ -297,38 +295,31 @@ def solve_island(problem_work, island_work, first, count, enough):
 
 
 @kernel
-def sweep_while_cheap(problem_work, count, size, most, aim, enough):
-    """Sweep over the presses chosen until it is settled what presses, and on while Newton's method costs more.
+def sweep_while_cheap(problem_work, count, size, least, aim, enough):
+    """Sweep over the presses chosen `least` times, and on while that costs less than Newton's method to come to `aim`.
 
-    Where that is cheap it is `most` sweeps at most.  Leaves the pattern for that method where the sweeps do not come to
-    `aim`.  Returns the sweeps made, and the largest distance from the law met [m/s].
+    Leaves the pattern for that where it does not.  Returns the sweeps made, and the largest distance from the law met
+    [m/s].
     """
-    first, last, least, price, made = math.inf, math.inf, min(FIRST_SWEEPS, most), -1.0, 0
+    before, price, made = math.inf, 0.0, 0
     while True:
         worst = visit_all(problem_work, False, count, 1.0, enough)
         made += 1
         if worst <= aim:
             break
-        if price < 0.0 and (made >= least or worst <= CLEAR * aim):
+        if made == least:
             factors = shape_pattern(
                 problem_work.pattern, problem_work.chosen, count, problem_work.contact.count, problem_work.at, size
             )
             price = NEWTON * factors / cost_of_sweep(problem_work, count)
-        if 0.0 <= price < MANY:
-            if made >= most or is_slow(last, worst, aim, DEAR):
+        if made >= least and (made - least) % PATIENCE == 0:
+            if before < math.inf:
+                if not worst < before or PATIENCE * math.log(aim / worst) / math.log(worst / before) > price:
+                    break
+            elif price < MANY:
                 break
-        elif price >= MANY and made >= least and (made - least) % PATIENCE == 0:
-            if is_slow(first, worst, aim, price / PATIENCE):
-                break
-            first = worst
-        last = worst
+            before = worst
     return made, worst
-
-
-@kernel
-def is_slow(before, worst, aim, more):
-    """Tell whether `more` steps, each as good as from `before` to `worst`, would not come to `aim`."""
-    return worst * (worst / before) ** more > aim
 
 
 @kernel
