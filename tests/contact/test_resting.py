@@ -158,6 +158,18 @@ def test_what_creeps_down_a_slope_stays_awake() -> None:
         assert ("far" in asleep(run)) == sleeps
 
 
+@pytest.mark.parametrize(("dissipation", "sleeps"), [(1.0, True), (1000.0, False)])
+def test_what_lies_on_soft_ground_sleeps_where_that_gives_way_soon(dissipation: float, sleeps: bool) -> None:
+    """The last is down by 3 mm, so that it comes to rest by a power of 1000 s/m times that, 3 s."""
+    text = STACK.replace("velocity: [2.1, 0, 3.9]", "velocity: [0, 0, 0]")
+    soft = f"soft: {{stiffness: 10 kN/m, dissipation: {dissipation} s/m}}"
+    run = simulator(text.replace('["*", world], friction: 0.5', f'["*", world], friction: 0.5, {soft}'))
+    run.advance(2.5)
+    assert ("far" in asleep(run)) == sleeps
+    if sleeps:
+        assert run.flow.work.rules.force[1] == pytest.approx([0.0, 0.0, 6.5 * 9.81], rel=1e-4, abs=1e-2)
+
+
 def test_a_caller_that_pushes_wakes_what_sleeps() -> None:
     run = simulator(STACK.replace("velocity: [2.1, 0, 3.9]", "velocity: [0, 0, 0]"))
     run.advance(1.0)

@@ -229,13 +229,13 @@ def test_a_stack_stands() -> None:
 def test_a_limp_figure_falls_and_comes_to_rest() -> None:
     simulator = stepping(shipped("figure_falls"), 2e-3)
     simulator.advance(2e-3)
-    energies, lowest = [], 0.0
-    while simulator.t < 3.0:
+    energies = []
+    while simulator.t < 4.0:
         simulator.advance(simulator.t + 0.02)
         energy = simulator.energy
         energies.append(energy["kinetic"] + energy["potential"])
-    contacts = simulator.flow.work.contacts[: simulator.flow.work.stepped.points[0]]
-    lowest = float(contacts.gap[contacts.soft == 0.0].min())
+    presses = simulator.flow.pressed()
+    lowest = float(presses.gap[presses.soft == 0.0].min())
     assert np.max(np.diff(energies)) < 2e-3 * energies[0]
     assert energies[-1] < 0.2 * energies[0]  # it lies
     assert simulator.energy["kinetic"] < 1e-9

@@ -91,7 +91,7 @@ def note_rest(links, freedoms, length, acted, h, v, step_work):
             force += abs(last.impulse[k, r]) / last.h[k]
         for side in range(2):
             rest.pressing[rest.root[last.link[k, side]]] += force
-            if last.soft[k] > 0.0:  # which goes on giving way, the slower the longer
+            if last.soft[k] > 0.0 and not settles(last, k):
                 rest.way[rest.root[last.link[k, side]]] = length
     for b in range(1, rest.asleep.size):
         for i in range(rest.first[b], rest.end[b]):
@@ -107,6 +107,15 @@ def note_rest(links, freedoms, length, acted, h, v, step_work):
                 rest.time[b] += h
                 drowsy += 1 if rest.time[b] >= WINDOW else 0
     return drowsy
+
+
+@inlined
+def settles(last, k):
+    """Tell whether press k, which is soft, gives way so soon that what goes on after WINDOW is less than what went on.
+
+    1 / (h k soft) is its T of `sim.kernels.unilateral.constraint_collection`, by whose power it comes to rest.
+    """
+    return last.h[k] * last.stiffness[k] * last.soft[k] * WINDOW >= 1.0
 
 
 @inlined
