@@ -95,13 +95,13 @@ def test_a_soft_stop_dissipates_as_in_event_mode() -> None:
 
 
 def test_a_soft_stop_is_left_to_rest_at_its_depth() -> None:
-    """Under a weight it ends where it carries it, and no longer moves."""
+    """Under a weight it ends where it carries it, and no longer moves: it sleeps a few nanometres before it is there."""
     text = SLIDER.format(c=0.8).replace("gravity: [0, 0, 0]", "gravity: [5.886, 7.848, 0]")  # 9.81 along the rail
     simulator = stepped(text, 4e-3)
     simulator.advance(5.0)
     assert simulator.coordinate["rail"] == pytest.approx(0.1 + 2 * G0 / 2000, abs=1e-8)
     assert simulator.rate["rail"] == pytest.approx(0.0, abs=1e-7)
-    assert simulator.stop_torque["rail"] == pytest.approx(-2 * G0, abs=1e-5)
+    assert simulator.stop_torque["rail"] == pytest.approx(-2 * G0, abs=1e-4)
 
 
 BALL = """
