@@ -95,7 +95,7 @@ def test_a_soft_stop_dissipates_as_in_event_mode() -> None:
 
 
 def test_a_soft_stop_is_left_to_rest_at_its_depth() -> None:
-    """Under a weight it ends where it carries it, and no longer moves: it sleeps a few nanometres before it is there."""
+    """Under a weight it ends where it carries it, and no longer moves: it sleeps a few nm before that."""
     text = SLIDER.format(c=0.8).replace("gravity: [0, 0, 0]", "gravity: [5.886, 7.848, 0]")  # 9.81 along the rail
     simulator = stepped(text, 4e-3)
     simulator.advance(5.0)
