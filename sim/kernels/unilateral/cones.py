@@ -30,8 +30,8 @@ LOOK_SIN = tuple(math.sin(2.0 * math.pi * i / LOOKS) for i in range(LOOKS + 1))
 # Sweeps after which the residual must have halved; else points go only part of their way, WEAKER than before, for a
 # while: two points that answer each other with stick and slip go back and forth for ever.
 PATIENCE, WEAKER, WEAKEST = 10, 0.8, 0.3
-# Steps to one root: bisection alone would need 50; and the last one, after which Newton's next is roundoff.
-REFINING, ROOT = 60, 1e-12
+# Steps to one root: bisection alone would need 50; and the last one, which is roundoff.
+REFINING, ROOT = 60, 1e-15
 # Newton's steps from the last direction of slip, and the turn [rad] after which the next one ends at roundoff.
 NEARBY, SETTLED = 12, 1e-8
 
