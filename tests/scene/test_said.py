@@ -361,6 +361,13 @@ def test_values_from_outside_are_in_the_unit_of_the_parameter(given, value):
     assert scene.parameters == {"a": pytest.approx(value), "b": pytest.approx(2 * value)}
 
 
+def test_a_value_for_what_follows_from_an_unknown_parameter_is_not_told_twice():
+    """Nobody knows of which unit it would be, nor whether it is in the range."""
+    found = problems("parameters: {a: 1 + oops, b: 2 m * a, c: {value: 2 m * a, range: [1 m, 4 m]}}\n",
+                     set={"b": "3 s", "c": "9 m"})  # fmt: skip
+    assert [problem.what for problem in found] == ["no parameter or unit named 'oops'"]
+
+
 def test_what_is_no_path_or_no_mapping_is_refused():
     with pytest.raises(ValueError) as caught:
         load(3)  # type: ignore[arg-type]

@@ -228,6 +228,7 @@ def test_a_picture_is_as_high_as_it_is_bright(kind, tmp_path):
         ("ramp: {length: 1, width: 1}", "", "neither 'height' nor 'angle'"),
         ("ramp: {length: 1, width: 1, height: 1, angle: 10 deg}", ".angle", "'height' and 'angle' at once"),
         ("ramp: {length: 1, width: 1, height: 1e-8}", "", "no solid"),
+        ("ramp: {length: 1, width: 1 kg, height: 1}", ".width", "expected a length (m)"),
         ("stairs: {number: 1.5, rise: 1, run: 1, width: 1}", ".number", "expected a whole number"),
         ("stairs: {number: 1001, rise: 1, run: 1, width: 1}", ".number", "expected at most 1000"),
         ("heightfield: {size: [1, 1]}", "", "neither 'file' nor 'heights'"),
