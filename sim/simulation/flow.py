@@ -689,6 +689,10 @@ class Flow:
         return min((push.end for push in self.pushes), default=math.inf)
 
     def _refresh_wrenches(self) -> None:
+        acts = self.control.acts
+        if not self.pushes and not acts[1]:  # nor did any act before
+            acts[0] = int(np.any(self.control.held))
+            return
         self.pushes = [push for push in self.pushes if push.end > self.t]
         wrench = self.control.wrench
         before = wrench.copy()
@@ -699,7 +703,7 @@ class Flow:
             wrench[push.body, 3:] += push.force_W
             wrench[push.body, :3] += push.torque_W
             arms[push.body] += np.outer(push.p, push.force_W).ravel()
-        self.control.acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
-        self.control.acts[1] = int(bool(self.pushes))
+        acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
+        acts[1] = int(bool(self.pushes))
         if not np.array_equal(before, wrench):
             self.restart()

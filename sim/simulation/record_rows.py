@@ -108,9 +108,9 @@ class Rows:
         acts = np.flatnonzero(np.any(P != 0.0, axis=1))
         solids, of = self.model.solids, [touches[k] for k in acts.tolist()]
         second = np.array([structure.link_of[solids[self.model.pairs[one.pair].second].body] for one in of], int)
-        turned = np.array([one.features.link[1] for one in of], int) != second
+        turned = np.array([one.ends[1] for one in of], int) != second
         sign = np.where(turned, -1.0, 1.0)[:, None]
-        key = np.array([one.features.key for one in of], np.int64).reshape(len(of), 2)
+        key = np.array([one.key[1:] for one in of], np.int64).reshape(len(of), 2)
         key[turned] = key[turned, ::-1]
         axes = (points.n[acts], points.t1[acts], points.t2[acts])
         return {

@@ -577,7 +577,8 @@ def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point
     if s - r <= margin:
         n, s = across_segments(core_work)
     if s - r <= margin:
-        n, s = higher(n, s, *best_of_kinks(shapes, hulls, i, j, pose_work, core_work))
+        other, height = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
+        n, s = higher(n, s, other, height)
     if s - r > margin:
         return 0, s - r, n
     pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
@@ -600,7 +601,8 @@ def across_segments(core):
     of_a = out_of(core, 0, c)
     of_b = out_of(core, 1, of_a)
     n, s = across_way(core, of_b)
-    return higher(n, s, *across_way(core, out_of(core, 0, minus(c, minus(of_a, of_b)))))
+    other, height = across_way(core, out_of(core, 0, minus(c, minus(of_a, of_b))))
+    return higher(n, s, other, height)
 
 
 @kernel
