@@ -24,6 +24,7 @@ from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
+from sim.mechanism.record_bytes import bytes_of
 from sim.mechanism.structure import Structure, build, share_forces
 from sim.mechanism.touch import Touch
 from sim.mechanism.workspace import extent, in_one_piece, make_work
@@ -73,7 +74,7 @@ class Scratch:
             self.memory[:] = self.first
             self.tables = tables
         if len(tables.touches):
-            self.work.touches[:] = tables.touches
+            bytes_of(self.work.touches)[:] = bytes_of(tables.touches)
             self.work.points.start[:] = tables.touches.slip_W
 
 
