@@ -25,7 +25,7 @@ from sim.mechanism.frames import Frames
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
 from sim.mechanism.record_bytes import bytes_of
-from sim.mechanism.structure import Structure, build, share_forces
+from sim.mechanism.structure import Structure, build, rows_of_touches, share_forces
 from sim.mechanism.touch import Touch
 from sim.mechanism.workspace import extent, in_one_piece, make_work
 
@@ -157,7 +157,10 @@ def _write(structure: Structure) -> None:
             closed[name] = column
         closed["slip_W"] = [touch.slip_W for touch in touches]
     if touches or bounds:
-        share_forces(touches, bounds, len(tables.programs) - len(bounds), tables, _writable(tables.rows))
+        if "of_touches" not in structure.known:
+            structure.known["of_touches"] = rows_of_touches(tables)
+        of_touches = structure.known["of_touches"]
+        share_forces(touches, bounds, len(tables.programs) - len(bounds), of_touches, _writable(tables.rows))
     if bounds:
         constants = tables.constants
         constants.flags.writeable = True

@@ -173,8 +173,8 @@ class ContactModes:
         self._stored = None
         bare = self._without(flow, now, rules)
         closed, gaps, smooth, soft, bare = self._soften(flow, bare, rules, *self.found.closed(flow.system, rules))
-        stops, more = at_stops(bare.mechanism)
-        rough = with_friction(bare.mechanism)
+        stops, more = at_stops(bare.mechanism) if self._asks_where else ([], [])
+        rough = with_friction(bare.mechanism) if self._asks_where else []
         law: list[Point] = [*closed, *stops, *soft, *rough]
         flow.rub(np.zeros(len(self.model.columns)))
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()

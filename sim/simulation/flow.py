@@ -196,6 +196,8 @@ class Flow:
 
     def _engage(self) -> None:
         """Find which soft stops are touched; time steps find that themselves."""
+        if not len(self.model.stops):
+            return
         tree, coordinates = self.structure.tree, self.work.coordinate.tobytes()
         if tree is self._engaged[0] and coordinates == self._engaged[1]:
             self.control.engaged[:] = self._engaged[2]
