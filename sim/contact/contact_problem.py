@@ -20,6 +20,7 @@ import numpy as np
 from sim.kernels.unilateral.stating import SMALLEST, state_problem
 
 NUMBERS = ("G", "free", "shift", "mu", "least")
+SHAPED = ("G", "free", "shift", "least", "sliding", "closed", "patch")
 
 
 class Mode(IntEnum):
@@ -68,13 +69,9 @@ class ContactProblem:
 
     def __post_init__(self) -> None:
         k = len(self.mu)
-        wanted = {
-            "G": (3 * k, 3 * k), "free": (3 * k,), "shift": (k,), "least": (k,), "sliding": (k, 2), "closed": (k,),
-            "patch": (k,),
-        }  # fmt: skip
-        for name, shape in wanted.items():
-            if getattr(self, name).shape != shape:
-                raise ValueError(f"{name}: found shape {getattr(self, name).shape}, expected {shape} for {k} points")
+        shapes = tuple(getattr(self, name).shape for name in SHAPED)
+        if shapes != ((3 * k, 3 * k), (3 * k,), (k,), (k,), (k, 2), (k,), (k,)):
+            self._refuse_shapes()
         numbers = tuple(np.ascontiguousarray(getattr(self, name), float) for name in NUMBERS)
         found = np.empty((k, 3)), np.empty(k), np.empty(k, np.int64)
         rate = state_problem(numbers, np.ascontiguousarray(self.sliding, float), float(self.scale), *found)
@@ -82,6 +79,13 @@ class ContactProblem:
             self._refuse()
         for name, value in zip((*NUMBERS, "free3", "trace", "flags", "rate"), (*numbers, *found, rate), strict=True):
             object.__setattr__(self, name, value)
+
+    def _refuse_shapes(self) -> None:
+        """Say which shapes do not go with the number of points."""
+        k = len(self.mu)
+        for name, shape in zip(SHAPED, ((3 * k, 3 * k), (3 * k,), (k,), (k,), (k, 2), (k,), (k,)), strict=True):
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"{name}: found shape {getattr(self, name).shape}, expected {shape} for {k} points")
 
     def _refuse(self) -> None:
         """Say which numbers are none that a problem can have."""

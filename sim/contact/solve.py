@@ -181,19 +181,18 @@ def told(
     merit: float,
 ) -> ContactSolution:  # fmt: skip
     """Return impulses P (k, 3) that leave the law by `merit`, and what a search for them took."""
-    z, chosen = problem.rates(P), sharing.chosen
+    plain, chosen = problem.rates(P), sharing.chosen
     status, painleve = ContactStatus.SOLVED, np.zeros(problem.points, bool)
     if merit > SOLVED:
         painleve = digging_in(problem)
         if not painleve.any():  # no single one: all that slide do it together
             painleve = problem.given & problem.closed
         status = ContactStatus.PAINLEVE if painleve.any() else ContactStatus.RESIDUAL
-    plain = z.copy()
     plain[:, 0] -= problem.shift
     return ContactSolution(
         status=status, P=P, z=plain, mode=mode, d=d, iterations=search.iterations, sweeps=search.sweeps,
         cycling=search.cycling, problem=problem,
-        chosen=chosen, indeterminate=chosen & (mode == Mode.SLIP), motion_unique=sharing.motion_unique,
+        chosen=chosen, indeterminate=chosen & (mode == int(Mode.SLIP)), motion_unique=sharing.motion_unique,
         painleve=painleve, unit=problem.rate / problem.trace, rate=problem.rate, given=problem.given,
     )  # fmt: skip
 

@@ -46,11 +46,11 @@ def collide(
 
     resting : (k,) mask of points that stuck until now; most : (k,) their coefficients at rest
     """
-    in_motion, rests = collision.mu, resting & (most > collision.mu)
+    moves, rests = collision, resting & (most > collision.mu)
     while True:
-        collision = replace(collision, mu=np.where(rests, most, in_motion))
+        collision = replace(moves, mu=np.where(rests, most, moves.mu)) if rests.any() else moves
         answer = solve(collision)
-        gives = rests & (answer.last.mode == Mode.SLIP)
+        gives = rests & (answer.last.mode == int(Mode.SLIP))
         if not gives.any():
             return collision, answer
         rests = rests & ~gives

@@ -25,8 +25,8 @@ GUARD_PROGRAM, GUARD_STOP, GUARD_FRICTION, GUARD_HOLD = range(4)
 GUARD_GAP, GUARD_PULL, GUARD_CONE, GUARD_SLIP, GUARD_SLOW_SLIP, GUARD_PART = range(4, 10)
 DISARMED, ARMED, WAITING_TO_LEAVE = 0, 1, 2
 # What is known of a guard within a span of time: its ends tell all; not yet; nothing, as it reads forces; it stays
-# below zero, so that its value need not be known.
-CLEAR, WITHIN, SAMPLED, FAR = range(4)
+# below zero, so that its value need not be known; of two shapes that touch, its ends tell all.
+CLEAR, WITHIN, SAMPLED, FAR, TOUCHING = range(5)
 # What goes with a question about a span: its length [s]; the fraction of it that is the place of reference; how many
 # conditions that waited are armed again there.  Then the verdicts.
 SPAN_SECONDS, SPAN_AT, SPAN_ARMED = range(3)

@@ -13,6 +13,7 @@ from sim.kernels.shapes import TOUCH
 from sim.kernels.system import System, address
 from sim.kernels.tables import ROLLING, table
 from sim.mechanism.mechanism import Mechanism
+from sim.mechanism.record_bytes import copied
 from sim.mechanism.ropes import is_rope
 from sim.mechanism.touch import Touch
 
@@ -86,13 +87,14 @@ class Found:
             self._counts = np.zeros(len(rules), np.int64)
         out, gaps, place = list[Touch](), self._points.gap[:total].tolist(), 0
         keys, ends = self._touches.key[:total].tolist(), self._touches.link[:total].tolist()
+        features = copied(self._touches[:total])
         for (number, rule), count in zip(rules.items(), self._counts.tolist(), strict=True):
             if not count:
                 continue
             # In this order those that stay are the same structure's.
             order = sorted(range(place, place + count), key=lambda k: keys[k])
             for k in order:
-                touch = Touch(number, rule, self._touches[k].copy())
+                touch = Touch(number, rule, features[k])
                 vars(touch).update(key=(number, *keys[k]), ends=tuple(ends[k]))
                 out.append(touch)
             gaps[place : place + count] = [gaps[k] for k in order]

@@ -24,7 +24,8 @@ from sim.mechanism.active_bound import ActiveBound
 from sim.mechanism.frames import Frames
 from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.model import Model
-from sim.mechanism.structure import Structure, build, share_forces
+from sim.mechanism.record_bytes import bytes_of
+from sim.mechanism.structure import Structure, build, rows_of_touches, share_forces
 from sim.mechanism.touch import Touch
 from sim.mechanism.workspace import extent, in_one_piece, make_work
 
@@ -73,7 +74,7 @@ class Scratch:
             self.memory[:] = self.first
             self.tables = tables
         if len(tables.touches):
-            self.work.touches[:] = tables.touches
+            bytes_of(self.work.touches)[:] = bytes_of(tables.touches)
             self.work.points.start[:] = tables.touches.slip_W
 
 
@@ -156,7 +157,10 @@ def _write(structure: Structure) -> None:
             closed[name] = column
         closed["slip_W"] = [touch.slip_W for touch in touches]
     if touches or bounds:
-        share_forces(touches, bounds, len(tables.programs) - len(bounds), tables, _writable(tables.rows))
+        if "of_touches" not in structure.known:
+            structure.known["of_touches"] = rows_of_touches(tables)
+        of_touches = structure.known["of_touches"]
+        share_forces(touches, bounds, len(tables.programs) - len(bounds), of_touches, _writable(tables.rows))
     if bounds:
         constants = tables.constants
         constants.flags.writeable = True

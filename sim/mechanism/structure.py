@@ -227,7 +227,7 @@ def build(
         bodies=len(links), columns=len(model.columns), joints=len(model.joints), contacts=len(model.scene.contacts),
         waiting=_waiting(links, fronts, below, len(rows)) if one.along[0] else None,
     )  # fmt: skip
-    share_forces(touches, bounds, first_hold, tables, rows)
+    share_forces(touches, bounds, first_hold, rows_of_touches(tables), rows)
     return Structure(carrier, tree, _frozen(tables), sizes, tuple(touches), meetings, tuple(bounds))
 
 
@@ -379,20 +379,31 @@ def _meetings(model: Model, link_of: np.ndarray, meetings: Mapping[int, int]) ->
 
 
 def share_forces(
-    touches: Sequence[Touch], bounds: Sequence[ActiveBound], first: int, tables: Tables, rows: Any
-) -> None:
+    touches: Sequence[Touch], bounds: Sequence[ActiveBound], first: int, of_touches: Sequence[tuple[int, int, int]],
+    rows: Any,
+) -> None:  # fmt: skip
     """Give rows what they are to share of forces that are not unique: those of closed points, of what is held.
 
-    first : program of the first freedom that is held, whose rows have bounds, too; rows : those of the tables, writable
+    first : program of the first freedom that is held, whose rows have bounds, too; of_touches : `rows_of_touches`
+    rows : those of the tables, writable
     """
-    share, code = rows["share"], rows["code"].tolist()
-    of_blocks = (tables.blocks[name].tolist() for name in ("touch", "row", "rows"))
-    for touch, row, count in zip(*of_blocks, strict=True) if touches else ():
-        for r in range(row, row + count) if touch >= 0 else ():
-            share[r] = touches[touch].share[code[r]]
+    share = rows["share"]
+    for r, touch, code in of_touches:
+        share[r] = touches[touch].share[code]
     for r in np.flatnonzero(rows["motion"] >= first).tolist() if bounds else ():
         hold = bounds[int(rows["motion"][r]) - first]
         rows["low"][r], rows["high"][r], share[r] = hold.low, hold.high, hold.torque / rows["scale"][r]
+
+
+def rows_of_touches(tables: Tables) -> list[tuple[int, int, int]]:
+    """Return the rows of points of contact, each with its point and its code."""
+    code = tables.rows["code"].tolist()
+    of_blocks = (tables.blocks[name].tolist() for name in ("touch", "row", "rows"))
+    return [
+        (r, touch, code[r])
+        for touch, row, count in zip(*of_blocks, strict=True)
+        for r in (range(row, row + count) if touch >= 0 else ())
+    ]
 
 
 def _rows_of_touch(mode: int) -> list[Row]:

@@ -242,9 +242,9 @@ class Recorder:
     def flush(self) -> None:
         """Bring everything to the file: values first, the count of complete rows after them."""
         with self._sentences():
+            self._write_block()
             if len(self._epochs) > self._epochs_laid and self._may_copy():
                 self._grow(self._capacity)
-            self._write_block()
             self._write_states()
             self._write_events()
             self._write_contacts()
@@ -269,11 +269,16 @@ class Recorder:
         if finished:
             self._for_longer = state
             return
+        before = self._open()
+        if not self._state.fits(before.slots, state) and self.count <= self._capacity:
+            self._state.last = state  # where flushing lays a new file it has room for it, and holds it
         self.flush()
         self._kept = self._flushed
         with self._sentences():
             if self._complete_rows() < self.count:
                 self._state.last = state  # raw states wait for a larger file, and the state with them
+            elif self._file is not before and self._state.last is state:
+                pass
             elif self._state.fits(self._open().slots, state):
                 self._state.put(self._open(), state)
             else:

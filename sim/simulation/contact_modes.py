@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ from sim.contact.contact_problem import ContactProblem, acceleration, first
 from sim.contact.fewer_points import let_fewer_press, without_what_pulls
 from sim.contact.impact import Collision, jam, newton, poisson, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
+from sim.contact.point_laws import PointLaws
 from sim.contact.remembered import CROWD, Contacts
 from sim.contact.restless import ease, share_of_friction
 from sim.contact.slip_directions import (
@@ -95,12 +97,16 @@ class ContactModes:
         self.model = model
         self.state = Contacts([rule.active for rule in model.scene.contacts])
         self.structures, self.found = KeptStructures(), Found()
-        self._frictions: dict[tuple[int, int], tuple[float, float]] = {}
+        self.laws = PointLaws(model)
         self._pulling = frozenset[tuple[int, int, int]]()  # points that pull where they were decided on a moment ago
-        self._firmness = 1.0  # of the decision that is made: a factor of all friction of points
         self._met: tuple[Tree, tuple[bool, ...], dict[int, int]] | None = None
         self._stored: float | None = None  # J, of soft points before all was let go
         self.slow = max(AT_REST, float(np.sqrt(2.0 * LOWEST * np.linalg.norm(model.gravity_W))))
+
+    @cached_property
+    def _asks_where(self) -> bool:
+        """Whether decisions ask where freedoms are: some have stops or friction."""
+        return len(self.model.stops) > 0 or bool(np.any(self.model.columns.friction))
 
     def name(self, touch: Point) -> str:
         """Return the names of the two bodies of a point, of a rope its own, or the joint at its stop."""
@@ -134,7 +140,7 @@ class ContactModes:
         What time steps add to inertia, too: impulses meet the bodies as they are.
         """
         if flow.structure.touches or flow.structure.bounds or flow.model.step:
-            self._stored = _stored_now(flow)
+            self._stored = self._stored_now(flow)
             flow.have_steps_of(0.0)
             flow.take(_with(flow.instant(), (), flow.structure.meetings), flow.v.copy())
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
@@ -147,7 +153,7 @@ class ContactModes:
         firmness : factor of friction where forces grow without end, with which they have no answer
         """
         out, now = Outcome(), flow.instant(looked_at=flow.time_stepping)
-        self._firmness = firmness
+        self.laws.begin(firmness)
         leaving, self._pulling = self.state.leaving | self._begun(flow), self._pull_again(flow)
         self.state.restless.note(self.state.ended, flow.t)
         self.state.leaving = self.state.ended = frozenset()
@@ -163,12 +169,12 @@ class ContactModes:
                 "events do not know: take `contact: stepping`"
             )
             return out
-        before_all = _stored_now(flow) if self._stored is None else self._stored
+        before_all = self._stored_now(flow) if self._stored is None else self._stored
         self._stored = None
         bare = self._without(flow, now, rules)
         closed, gaps, smooth, soft, bare = self._soften(flow, bare, rules, *self.found.closed(flow.system, rules))
-        stops, more = at_stops(bare.mechanism)
-        rough = with_friction(bare.mechanism)
+        stops, more = at_stops(bare.mechanism) if self._asks_where else ([], [])
+        rough = with_friction(bare.mechanism) if self._asks_where else []
         law: list[Point] = [*closed, *stops, *soft, *rough]
         flow.rub(np.zeros(len(self.model.columns)))
         self.state.idle, self.state.idle_stops = frozenset(), frozenset()
@@ -181,14 +187,14 @@ class ContactModes:
             if smooth:
                 self._go_on(flow.t, smooth, out)
                 self._take(flow, bare, [one.held for one in smooth], [], rules, bare.v, 1)
-            out.keep_books(before_all, _stored_now(flow))
+            out.keep_books(before_all, self._stored_now(flow))
             return out
         held = everywhere(bare.mechanism, [*stops, *rough])
         points = [*(touch.but(mode=STICK) for touch in closed), *(one.as_(SOFT_STICK) for one in soft)]
         full = self._kept(bare, tuple(points), rules, held)
         full.mechanism = self.structures.look(full.structure, flow.control, flow.t, full.q, full.v)
         kinetics = Kinetics(full.mechanism, [*stops, *soft, *rough])
-        v = self._collide(kinetics.first(hard), law[:hard], full.v, flow.t, out)
+        v = self._collide(kinetics.first(hard), law if hard == len(law) else law[:hard], full.v, flow.t, out)
         for _ in range(SETTLING):  # forces follow the velocities that settling has changed, until they agree
             answer, centre, v = self._forces(flow, bare, full, kinetics, law, v, out, leaving)
             if out.failure:
@@ -208,7 +214,7 @@ class ContactModes:
         closed = [touch for touch in touches if isinstance(touch, Touch) and touch.mode != OPEN]
         closed += [one.held for one in (*smooth, *touches) if isinstance(one, SoftPoint)]
         refused = self._take(flow, bare, closed, bounded, rules, v, len(rough) + 1)
-        out.keep_books(before_all, _stored_now(flow))
+        out.keep_books(before_all, self._stored_now(flow))
         if refused:
             out.failure = refused
             return out
@@ -228,8 +234,8 @@ class ContactModes:
             return found, gaps, [], [], bare
         near = [touch for touch, soft in zip(found, gives, strict=True) if soft]
         while True:
-            smooth = [touch for touch in near if not self._friction(touch)[0] > 0.0]
-            rough = [touch for touch in near if self._friction(touch)[0] > 0.0]
+            smooth = [touch for touch in near if not self.laws.friction(touch)[0] > 0.0]
+            rough = [touch for touch in near if self.laws.friction(touch)[0] > 0.0]
             bare = self._kept(bare, tuple(replace(touch, mode=SOFT) for touch in (*smooth, *rough)), rules)
             flow.take(bare, bare.v)
             bare = self._looked_at(flow, bare)
@@ -244,11 +250,17 @@ class ContactModes:
         count = len(smooth)
         return [t for t, _ in rigid], [g for _, g in rigid], points[:count], points[count:], bare
 
+    def _stored_now(self, flow: Flow) -> float:
+        """Return the energy that soft points hold, as last looked at [J]."""
+        if not any(rule.soft is not None for rule in self.model.scene.contacts):
+            return 0.0
+        return stored(flow.structure.tables.touches, flow.work.points)
+
     def _soft(self, touch: Touch) -> SoftPoint:
         """Return a soft point that touches; one without friction slides."""
         said = self.model.scene.contacts[touch.rule].soft
         assert said is not None
-        return SoftPoint(touch, said.stiffness, *self._friction(touch), mode=SLIP)
+        return SoftPoint(touch, said.stiffness, *self.laws.friction(touch), mode=SLIP)
 
     def _begun(self, flow: Flow) -> frozenset[tuple[int, int, int]]:
         """Return the points that left their cones just now: where another does so at once, they do not stick again."""
@@ -273,7 +285,7 @@ class ContactModes:
         idle = {
             touch.pair for touch, rate in zip(touches, u_n, strict=True) if touch.mode == OPEN and rate <= self.slow
         }
-        self.state.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle)
+        self.state.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle) if idle else frozenset()
         self.state.idle_stops = frozenset(
             (one.column, one.side) for one in touches if isinstance(one, Bounded) and one.pair in idle
         )
@@ -324,9 +336,11 @@ class ContactModes:
 
     def _looked_at(self, flow: Flow, now: Instant) -> Instant:
         """Return an instant that the flow has taken over, with its mechanism as it is."""
-        here = flow.mechanism
-        work = here.work._replace(coordinate=here.work.coordinate.copy())  # which structures share
-        return replace(now, mechanism=Mechanism(now.model, now.structure, work, flow.control, flow.t))
+        mechanism = flow.mechanism
+        if self._asks_where:
+            work = mechanism.work._replace(coordinate=mechanism.work.coordinate.copy())  # which structures share
+            mechanism = Mechanism(now.model, now.structure, work, flow.control, flow.t)
+        return replace(now, mechanism=mechanism)
 
     def _prepare_steps(self, flow: Flow, now: Instant, rules: dict[int, int]) -> str:
         """Let time steps know which pairs may touch, and how; stops and friction of joints they find themselves.
@@ -422,7 +436,8 @@ class ContactModes:
             mode[leaves] = SLIP
             d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
         points = kinetics.mechanism.work.points
-        rubs = (mode == SLIP) & (self._of(law[:n], "friction") > 0.0)
+        mu, restless = self._of(law, "friction")[:n], self.state.restless.among(law[:n])
+        rubs = (mode == SLIP) & (mu > 0.0)
         begins = rubs & ~answer.given[:n]
         G, crept = kinetics.G[: 3 * n, : 3 * n], self.state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
         vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
@@ -430,8 +445,7 @@ class ContactModes:
             asked = vague | (mode == STICK)
             d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
         d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
-        led = self._of(law[:n], "friction") * P[:, 0] < LEADS * answer.unit[:n]
-        restless = self.state.restless.among(law[:n])
+        led = mu * P[:, 0] < LEADS * answer.unit[:n]
         mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
         # Forces of least norm go on as that; with friction that follows them, each motion has its own.
         nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
@@ -557,8 +571,7 @@ class ContactModes:
         u[on, 1:] = slip_directions[on]
         slide_on_softly(kinetics, law, u, self.state.slip_directions)
         a, resistance = kinetics.accelerations(vdot), self._of(law, "resistance")
-        mu, most = self._of(law, "friction"), self._of(law, "friction_at_rest")
-        self._grease(law, speed, u, mu, most)
+        mu, most = self._grease(law, speed, u, self._of(law, "friction"), self._of(law, "friction_at_rest"))
         strongest, at_soft = self._of(law, "resistance_at_rest"), first_soft(law)
         rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
         problem = acceleration(
@@ -575,6 +588,8 @@ class ContactModes:
         while True:
             strong = np.where(rests, most, mu), np.where(rests, strongest, resistance)
             answer, centre = _balance(replace(problem, mu=strong[0], least=strong[1]) if rests.any() else problem)
+            if not rests.any():
+                break
             gives = giving_way(rests, answer, centre, left)
             gives |= giving(soft_of(law), rests, answer, at_soft, left)
             if not gives.any():
@@ -582,10 +597,10 @@ class ContactModes:
             rests = rests & ~gives
         for k, one in enumerate(soft_of(law), start=at_soft):
             law[k] = replace(one, rests=bool(rests[k]))
-        if self._firmness == 1.0 and (problem.given & (answer.P[:, 0] > GREAT * answer.unit)).any():
-            self._firmness = FIRMER
+        if self.laws.firmness == 1.0 and (problem.given & (answer.P[:, 0] > GREAT * answer.unit)).any():
+            self.laws.begin(FIRMER)
             return self._hold(flow, kinetics, law, v, out, leaving)
-        if self._firmness > 1.0 and answer.indeterminate.any():
+        if self.laws.firmness > 1.0 and answer.indeterminate.any():
             answer, centre = _balance(let_fewer_press(replace(problem, mu=np.where(rests, most, mu)), answer))
         self.state.iterations = answer.iterations
         if status != Status.OK:
@@ -601,15 +616,20 @@ class ContactModes:
         return answer, centre
 
     def _grease(
-        self, law: Sequence[Point], speed: np.ndarray, u_out: np.ndarray, mu_out: np.ndarray, most_out: np.ndarray
-    ) -> None:
-        """Let restless points slide on, along u (k, 3) however slow, with the friction that they have at a speed."""
+        self, law: Sequence[Point], speed: np.ndarray, u_out: np.ndarray, mu: np.ndarray, most: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Let restless points slide on, along u (k, 3) however slow, with the friction that they have at a speed.
+
+        Returns the coefficients of all points, in motion and at rest.
+        """
         eases = self.state.restless.among(law)
-        if eases.any():
-            length = np.hypot(u_out[eases, 1], u_out[eases, 2])
-            u_out[eases, 1:] /= np.maximum(length, SHORTEST)[:, None]  # so long that it counts as given
-            mu_out[eases] *= share_of_friction(speed[eases])
-            most_out[eases] = mu_out[eases]
+        if not eases.any():
+            return mu, most
+        mu, most, length = mu.copy(), most.copy(), np.hypot(u_out[eases, 1], u_out[eases, 2])
+        u_out[eases, 1:] /= np.maximum(length, SHORTEST)[:, None]  # so long that it counts as given
+        mu[eases] *= share_of_friction(speed[eases])
+        most[eases] = mu[eases]
+        return mu, most
 
     def _go_on(self, t: float, law: Sequence[Point], out: Outcome) -> None:
         """Note a decision; where too many follow each other in too short a time, say so."""
@@ -625,23 +645,8 @@ class ContactModes:
             )
 
     def _of(self, law: Sequence[Point], what: str) -> np.ndarray:
-        """Return what a law says of each point; friction in joints, and of soft points, resists without P."""
-        if what in ("resistance", "resistance_at_rest"):
-            return np.array([0.0 if isinstance(touch, Touch) else getattr(touch, what) for touch in law])
-        if what in ("friction", "friction_at_rest"):  # what resists in a joint, or softly, has a bound of its own
-            rests = int(what == "friction_at_rest")
-            mu = [self._friction(touch)[rests] if isinstance(touch, Touch) else 0.0 for touch in law]
-            return self._firmness * np.array(mu)
-        rules = self.model.scene.contacts
-        says = [rules[touch.rule] if isinstance(touch, Touch) else touch for touch in law]
-        return np.array([getattr(one, what) for one in says], float)
-
-    def _friction(self, touch: Touch) -> tuple[float, float]:
-        """Return Coulomb's coefficients of a point, in motion and at rest."""
-        known, pair = self._frictions, (touch.pair, touch.rule)
-        if pair not in known:
-            known[pair] = self.model.friction(*pair), self.model.friction_at_rest(*pair)
-        return known[pair]
+        """Return what a law says of each point (k,); see `PointLaws.of`."""
+        return self.laws.of(law, what)
 
     def _meetings(self, now: Instant) -> dict[int, int]:
         """Return the pairs that may touch now, each with its rule: the same while joints and rules are."""
@@ -699,19 +704,14 @@ def _with(
     return replace(now, structure=structure, mechanism=mechanism)
 
 
-def _stored_now(flow: Flow) -> float:
-    """Return the energy that soft points hold, as last looked at [J]."""
-    return stored(flow.structure.tables.touches, flow.work.points)
-
-
 def _pairs(law: Sequence[Point]) -> np.ndarray:
     return np.array([touch.pair for touch in law])
 
 
 def _shortest_hop(u_n: np.ndarray, a_n: np.ndarray) -> float:
     """Return how long the first of the points that leave will stay away, as far as can be told [s]."""
-    leaves = (u_n > AT_REST) & (a_n < 0.0)
-    return float(np.min(2.0 * u_n[leaves] / -a_n[leaves], initial=np.inf))
+    both = zip(u_n.tolist(), a_n.tolist(), strict=False)
+    return min((2.0 * u / -a for u, a in both if u > AT_REST and a < 0.0), default=np.inf)
 
 
 def _brought_to_rest(G: np.ndarray, u: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -196,6 +196,8 @@ class Flow:
 
     def _engage(self) -> None:
         """Find which soft stops are touched; time steps find that themselves."""
+        if not len(self.model.stops):
+            return
         tree, coordinates = self.structure.tree, self.work.coordinate.tobytes()
         if tree is self._engaged[0] and coordinates == self._engaged[1]:
             self.control.engaged[:] = self._engaged[2]
@@ -586,6 +588,11 @@ class Flow:
             count[NEXT_SAMPLE] += 1
 
     @property
+    def full(self) -> bool:
+        """Tell whether there is no room for another row."""
+        return bool(self.stepper.count[FILLED] >= len(self.rows.buffer))
+
+    @property
     def filled(self) -> bool:
         """Tell whether rows were filled that nobody has taken."""
         return bool(self.stepper.count[FILLED])
@@ -689,6 +696,10 @@ class Flow:
         return min((push.end for push in self.pushes), default=math.inf)
 
     def _refresh_wrenches(self) -> None:
+        acts = self.control.acts
+        if not self.pushes and not acts[1]:  # nor did any act before
+            acts[0] = int(np.any(self.control.held))
+            return
         self.pushes = [push for push in self.pushes if push.end > self.t]
         wrench = self.control.wrench
         before = wrench.copy()
@@ -699,7 +710,7 @@ class Flow:
             wrench[push.body, 3:] += push.force_W
             wrench[push.body, :3] += push.torque_W
             arms[push.body] += np.outer(push.p, push.force_W).ravel()
-        self.control.acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
-        self.control.acts[1] = int(bool(self.pushes))
+        acts[0] = int(bool(self.pushes) or bool(np.any(self.control.held)))
+        acts[1] = int(bool(self.pushes))
         if not np.array_equal(before, wrench):
             self.restart()

@@ -13,6 +13,7 @@ from sim.kernels.stepper import Stepper
 from sim.kernels.system import System
 from sim.kernels.tables import Tables, table
 from sim.kernels.watched import GUARD
+from sim.mechanism.record_bytes import bytes_of
 from sim.mechanism.structure import Structure
 from sim.mechanism.workspace import extent, in_one_piece, make_stepper, make_work
 
@@ -50,10 +51,10 @@ class LaidOut:
     def as_new(self, tables: Tables) -> None:
         """Leave nothing of what was computed; points of contact begin where the tables have them."""
         self.memory[:] = self.first
-        self.guards[:] = 0
+        bytes_of(self.guards)[:] = 0
         closed = tables.touches
         if len(closed):
-            self.work.touches[:] = closed
+            bytes_of(self.work.touches)[:] = bytes_of(closed)
             self.work.points.start[:] = closed.slip_W
 
 

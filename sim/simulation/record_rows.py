@@ -105,18 +105,18 @@ class Rows:
 
         points : where they are, with their axes; told of the pair's first and second shape, as rows tell of forces
         """
-        acts = np.flatnonzero(np.any(P != 0.0, axis=1))
-        solids, of = self.model.solids, [touches[k] for k in acts.tolist()]
-        second = np.array([structure.link_of[solids[self.model.pairs[one.pair].second].body] for one in of], int)
-        turned = np.array([one.features.link[1] for one in of], int) != second
-        sign = np.where(turned, -1.0, 1.0)[:, None]
-        key = np.array([one.features.key for one in of], np.int64).reshape(len(of), 2)
-        key[turned] = key[turned, ::-1]
-        axes = (points.n[acts], points.t1[acts], points.t2[acts])
+        acts = [k for k, one in enumerate(P.tolist()) if any(one)]
+        of, key, sign = [touches[k] for k in acts], list[tuple[int, int]](), list[float]()
+        for one in of:
+            first, second = one.key[1:]
+            turned = one.ends[1] != structure.link_of[self.model.solids[self.model.pairs[one.pair].second].body]
+            key.append((second, first) if turned else (first, second))
+            sign.append(-1.0 if turned else 1.0)
+        n, t1, t2 = (np.array(sign)[:, None] * axis[acts] for axis in (points.n, points.t1, points.t2))
         return {
-            "pair": np.array([one.pair for one in of], int), "key": key, "point": points.p[acts].copy(),
-            "normal": sign * axes[0],
-            "impulse": sign * sum(P[acts, k : k + 1] * axis for k, axis in enumerate(axes)),
+            "pair": np.array([one.pair for one in of], int), "key": np.array(key, np.int64).reshape(len(of), 2),
+            "point": points.p[acts], "normal": n,
+            "impulse": P[acts, :1] * n + P[acts, 1:2] * t1 + P[acts, 2:] * t2,
         }  # fmt: skip
 
     def contacts(self, rows: np.ndarray, structure: Structure) -> dict[str, np.ndarray]:

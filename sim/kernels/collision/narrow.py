@@ -563,8 +563,8 @@ def points_across(pair, n, s, size, margin, points):
 def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point_work, pose_work, core_work):
     """`touching_points` of shapes that are no further apart than `margin`; else no points, and a bound of the distance.
 
-    Most are told apart along the line between their centres or a direction where two kinks meet, which is then the
-    normal; the distance itself costs ten times as much.
+    Most are told apart along the line between their centres, or what of it leads out of both, or a direction where two
+    kinks meet, which is then the normal; the distance itself costs ten times as much.
     """
     if shapes.kind[i] == PLANE or shapes.kind[j] == PLANE or is_rope(shapes, i, j):
         return touching_points(
@@ -575,7 +575,10 @@ def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point
     r, size = put_cores(shapes, i, j, pose_work, core_work)
     n, s = across_centres(core_work)
     if s - r <= margin:
-        n, s = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
+        n, s = across_segments(core_work)
+    if s - r <= margin:
+        other, height = best_of_kinks(shapes, hulls, i, j, pose_work, core_work)
+        n, s = higher(n, s, other, height)
     if s - r > margin:
         return 0, s - r, n
     pair, points = Pair(shapes, hulls, i, j, link_x, link_R, pose_work), Points(touch_work, point_work)
@@ -585,11 +588,47 @@ def points_nearby(shapes, hulls, i, j, link_x, link_R, margin, touch_work, point
 @kernel
 def across_centres(core):
     """Direction from one centre to the other and s there: of a mesh, of a box that holds it."""
+    return across_way(core, three(core, 0))
+
+
+@kernel
+def across_segments(core):
+    """A direction that leads out of the segments of both shapes, and s there: from near points of one to the other's.
+
+    That of two is taken of which the last is across what is long in a shape: first in b, then in a.
+    """
     c = three(core, 0)
+    of_a = out_of(core, 0, c)
+    of_b = out_of(core, 1, of_a)
+    n, s = across_way(core, of_b)
+    other, height = across_way(core, out_of(core, 0, minus(c, minus(of_a, of_b))))
+    return higher(n, s, other, height)
+
+
+@kernel
+def higher(n, s, other, height):
+    """Return that of two directions of which s is higher, and s there; the second of two alike."""
+    return (n, s) if s > height else (other, height)
+
+
+@kernel
+def across_way(core, c):
+    """Direction of c, and s there."""
     if dot(c, c) == 0.0:
         return (0.0, 0.0, 0.0), -math.inf
     n = unit(c)
     return n, width_across(core, n, 0.0)
+
+
+@kernel
+def out_of(core, side, c):
+    """What of c leads out of the segments of one shape, which are at right angles."""
+    for k in range(1 + 3 * side, 4 + 3 * side):
+        e = three(core, k)
+        square = dot(e, e)
+        if square > 0.0:
+            c = beyond(c, -min(max(dot(c, e) / square, -1.0), 1.0), e)
+    return c
 
 
 @kernel

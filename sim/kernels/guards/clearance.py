@@ -34,7 +34,7 @@ from sim.kernels.status import Status
 from sim.kernels.system import unpack, vector
 from sim.kernels.unilateral.contact_system import MARGIN, has_one_point, is_closed_pair, open_gap_of
 from sim.kernels.vectors import cross, dot, length, minus, outward_axes, three, unit
-from sim.kernels.watched import CLEAR, FAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.watched import CLEAR, FAR, GUARD_GAP, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, TOUCHING, WITHIN
 
 # How deep [m] two shapes may go into each other and part again without being seen.  Smaller: shapes that roll or slide
 # along each other at no distance are looked at in ever shorter spans.  Larger: grazing collisions are missed.
@@ -91,13 +91,13 @@ def keep_apart_in(m, allowed, meetings, shapes, hulls, stretch, moving, touches,
         return FAR
     if is_closed_pair(touches, m):  # whose points may leave their features: values tell
         if verdict == CLEAR or has_one_point(shapes, i, j):
-            return CLEAR
+            return TOUCHING
         gap = open_gap_of(
             m, meetings, shapes, hulls, link_work, touches, near.touch_work, near.point_work, pose_work, near.core_work
         )
         n = closed_normal(touches, m, R)
         fall = rolling_speed(shapes, i, j, n, c_a, c_b, stretch, moving, pose_work)
-        return CLEAR if gap - ahead * fall > -allowed - GRAZING else WITHIN
+        return TOUCHING if gap - ahead * fall > -allowed - GRAZING else WITHIN
     meet = common_link(moving.links, a, b)
     if is_rope(shapes, i, j):
         return verdict_of_gap(slack_of_rope(far, a, b, c_a, c_b, meet, stretch, moving, ahead * fastest), allowed)

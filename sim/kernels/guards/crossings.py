@@ -12,7 +12,7 @@ from sim.kernels.integrators.integrate import interpolate
 from sim.kernels.jit import driver, kernel, spliced
 from sim.kernels.stepper import LOOKS, STEP, T
 from sim.kernels.system import CLEARANCE, GLANCE, LOOK, PROJECT, ask
-from sim.kernels.watched import FAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.watched import FAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, TOUCHING, WITHIN
 
 # A guard that starts nearer to zero than this has just fired, and may do so again before the first sample; halvings
 # of the time to that sample in which it is looked for.
@@ -73,6 +73,8 @@ def first_crossing(answers, system, stepper):
         stepper.open[LEVELS, g] = WITHIN
     within, sampled = unclear(answers, system, stepper, 0.0, 1.0, 2.0, LEVELS)
     pieces = PIECES if sampled > 0 else 1
+    if pieces > 1:
+        settle_touching(answers, system, stepper)
     low = 0.0
     for piece in range(1, pieces + 1):
         high = piece / pieces
@@ -158,6 +160,26 @@ def search(answers, system, stepper, low, high):
     if guard < 0:
         copy_numbers(ahead[LEVELS + 2], new)
     return found, guard
+
+
+@spliced
+def settle_touching(answers, system, stepper):
+    """Let guards of shapes that touch be far in this step where both its ends have them below zero.
+
+    What else of these shapes is near is costly to find, and so is asked for once, not at the end of each piece.
+    """
+    old, end, verdict = stepper.guard_old, stepper.guard_mid, stepper.open[LEVELS]
+    asked = False
+    for g in range(old.size):
+        end[g] = old[g]
+        if verdict[g] == TOUCHING and old[g] < -NEAR:
+            end[g], asked = math.nan, True
+    if asked:
+        copy_numbers(stepper.y_new, stepper.y_work)
+        ask(answers, GLANCE, system, stepper.clock[T] + stepper.clock[STEP], stepper.y_work, end)
+        for g in range(old.size):
+            if verdict[g] == TOUCHING and old[g] < -NEAR and end[g] < -NEAR:
+                verdict[g], old[g] = FAR, end[g]
 
 
 @spliced

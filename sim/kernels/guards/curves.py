@@ -61,15 +61,16 @@ def cut(low, high, degree, first, n, span_out):
 
     Both ends are cut off by convex combinations, so that bounds stay bounds.
     """
-    end = first + (degree + 1) * n
     for r in range(1, degree + 1 if high < 1.0 else 0):
-        for i in range(end - 1, first + r * n - 1, -1):
-            span_out[i] = (1.0 - high) * span_out[i - n] + high * span_out[i]
+        for k in range(degree, r - 1, -1):
+            for i in range(first + k * n, first + (k + 1) * n):
+                span_out[i] = (1.0 - high) * span_out[i - n] + high * span_out[i]
     # Coefficients are now those of the part before `high`: what is left is to cut off what comes before `low`.
     u = low / high
     for r in range(1, degree + 1 if low > 0.0 else 0):
-        for i in range(first, end - r * n):
-            span_out[i] = (1.0 - u) * span_out[i] + u * span_out[i + n]
+        for k in range(degree + 1 - r):
+            for i in range(first + k * n, first + (k + 1) * n):
+                span_out[i] = (1.0 - u) * span_out[i] + u * span_out[i + n]
 
 
 @kernel
