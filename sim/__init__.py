@@ -15,6 +15,8 @@ _PUBLIC = {
     "compile": "sim.mechanism.compiler",
     "check": "sim.analysis.report",
     "info": "sim.analysis.report",
+    "chain": "sim.analysis.chains",
+    "Chain": "sim.closed_chains.chain",
     "Simulator": "sim.simulation.simulator",
     "SimulationError": "sim.simulation.simulator",
     "State": "sim.simulation.state",
@@ -38,6 +40,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "Chain",
     "Controller",
     "Ensemble",
     "LinearError",
@@ -52,6 +55,7 @@ __all__ = [
     "Simulator",
     "State",
     "StateError",
+    "chain",
     "check",
     "compile",
     "info",

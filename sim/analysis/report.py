@@ -24,7 +24,9 @@ from sim.assembly.redundancy import (
     singular_note,
 )
 from sim.assembly.start import massless, shown, start
+from sim.closed_chains.chain import Chain
 from sim.closed_chains.matrices import column_names, generalised, generalised_in_position
+from sim.closed_chains.told import quantities
 from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile
 from sim.mechanism.joint_motion import stop_value
@@ -187,7 +189,7 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
     return said, loops_of(mechanism, here, nearby)
 
 
-def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> dict[str, Any]:
+def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None, matrices: bool = False) -> dict[str, Any]:
     """Return what the papers ask of a mechanism: counts, loops, generalised coordinates, bodies, joints.
 
     Parameters
@@ -195,6 +197,8 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
     scene : Scene or path
     at : float, optional
         Time [s] at which to look; without it the drawing, or the start where constraints have thresholds.
+    matrices : bool
+        Tell the numbers of M, J_C, H, W and all else that `Chain` has, not only their sizes.
 
     Raises
     ------
@@ -222,7 +226,8 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         mechanism, q, v = Mechanism.of(model, flow.structure, flow.control, flow.t), flow.q.copy(), flow.v.copy()
         mechanism.update(q, v)
     said = counts(mechanism, q, v)
-    structure = mechanism.structure
+    structure, large = mechanism.structure, is_large(mechanism)
+    chain = None if large and not matrices else Chain(mechanism, q, v)
     return {
         "scene": scene.name, "about": scene.about, "time": at or 0.0, **said,
         "bodies": len(scene.bodies), "mass": float(model.bodies.mass.sum()),
@@ -230,7 +235,9 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         "coordinates": structure.sizes.q, "rates": structure.sizes.v,
         "energy": mechanism.energy(),
         "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
-        **({} if is_large(mechanism) else {"forces": forces_of(mechanism)}),
+        **({} if large else {"forces": forces_of(mechanism)}),
+        **({"columns": list(chain.names)} if chain and matrices else {}),
+        **({"dynamics": quantities(chain, values=matrices)} if chain else {}),
     }  # fmt: skip
 
 

@@ -126,5 +126,15 @@ def column_names(mechanism: Mechanism) -> list[str]:
         c = model.columns_of(joint)
         names[v] = model.column_names[c]
     for joint in structure.loops:
-        names += list(model.column_names[model.columns_of(joint)])
+        names += list(model.column_names[model.columns_of(joint)]) if joint not in model.constraints else []
     return names
+
+
+def columns_of(mechanism: Mechanism) -> np.ndarray:
+    """Return (N_J,) the model's column of each column of J_C."""
+    model, structure = mechanism.model, mechanism.structure
+    order = np.zeros(structure.sizes.v, int)
+    for joint in map(int, structure.carrier[1:]):
+        order[structure.v_of(model, joint)] = np.r_[model.columns_of(joint)]
+    loops = [np.r_[model.columns_of(joint)] for joint in structure.loops if joint not in model.constraints]
+    return np.concatenate([order, *loops]).astype(int)
