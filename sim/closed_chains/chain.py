@@ -145,7 +145,8 @@ class Chain:
     def _gravity(self) -> np.ndarray:
         return np.asarray(self._mechanism.structure.tables.one.gravity_W[0])
 
-    def _of_body(self, body: str, point: np.ndarray | None) -> Place:
+    def place(self, body: str, point: np.ndarray | None = None) -> Place:
+        """Return the link and the place of a point of a body; see `jacobian`."""
         mechanism = self._mechanism
         model, work = mechanism.model, mechanism.work
         if body in model.body_names:
@@ -190,7 +191,7 @@ class Chain:
 
     def position(self, body: str, point: np.ndarray | None = None) -> np.ndarray:
         """Return where a point is (3,) [m, world axes]; see `jacobian`."""
-        return self._of_body(body, point).p_W
+        return self.place(body, point).p_W
 
     def jacobian(self, body: str, point: np.ndarray | None = None) -> np.ndarray:
         """Return J (6, nv) of a body at a point: J v is its angular velocity and the velocity of the point, world axes.
@@ -198,11 +199,11 @@ class Chain:
         body : name of a body, or of a point of one as ``body.point``
         point : (3,) m, in the body's axes, from its origin or from that point; the same when not given
         """
-        return self._jacobian(self._of_body(body, point))
+        return self._jacobian(self.place(body, point))
 
     def jacobian_drift(self, body: str, point: np.ndarray | None = None) -> np.ndarray:
         """Return J' v (6,): angular acceleration and acceleration of the point at v' = 0, world axes."""
-        return self._drift(self._of_body(body, point))
+        return self._drift(self.place(body, point))
 
     def joint_position(self, joint: str, side: str = "child") -> np.ndarray:
         """Return where a joint's frame is (3,) [m, world axes]; see `joint_jacobian`."""
@@ -244,20 +245,33 @@ class Chain:
     def _spatial(self) -> np.ndarray:
         return spatial_inertias(self._mechanism.work.links.I)
 
-    def _on_freedoms(self, wrenches: np.ndarray) -> np.ndarray:
+    def on_freedoms(self, wrenches: np.ndarray) -> np.ndarray:
         """Return (nv,) what wrenches (links, 6) about the links' origins are on the freedoms."""
         return np.einsum("bik,bi->k", self._link_jacobians, wrenches)
 
     @cached_property
     def bias(self) -> np.ndarray:
         """Coriolis, centrifugal and gyroscopic terms (nv,) [N m, N]: the tree's torques at v' = 0 without gravity."""
-        return self._on_freedoms(self._link_wrenches)
+        return self.on_freedoms(self._link_wrenches)
 
     @cached_property
     def gravity(self) -> np.ndarray:
         """What holds the tree against gravity (nv,) [N m, N]: the gradient of its potential energy."""
+        return -self.on_freedoms(self._weights)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """(links, 6) weights about links' origins."""
         I = self._mechanism.work.links.I  # noqa: E741
-        return -self._on_freedoms(np.hstack([crossed(I[:, 1:4], self._gravity), I[:, :1] * self._gravity]))
+        return np.hstack([crossed(I[:, 1:4], self._gravity), I[:, :1] * self._gravity])
+
+    def link_wrenches(self, acceleration: np.ndarray) -> np.ndarray:
+        """Return (links, 6) what links need beside their weight for v' (nv,): moment about the origin and force.
+
+        Link n carries the body whose ``link_of`` in the structure it is; link 0 is the world.
+        """
+        moved = self._link_jacobians @ acceleration
+        return self._link_wrenches + np.einsum("bij,bj->bi", self._spatial, moved) - self._weights
 
     @cached_property
     def passive(self) -> np.ndarray:
@@ -265,10 +279,21 @@ class Chain:
 
         Of forces that act at points, as the run had them, where the chain was taken of one; else they are left out.
         """
-        out = joint_torques(self._mechanism)[self.columns]
-        if self._wrenches is not None:
-            out[: len(self.v)] += self._on_freedoms(pushes(self._mechanism, self._wrenches))
+        out = self.passive_joints.copy()
+        out[: len(self.v)] += self.on_freedoms(self.pushed)
         return out
+
+    @cached_property
+    def passive_joints(self) -> np.ndarray:
+        """The same of springs and dampers of joints, and about them, alone (N_J,)."""
+        return joint_torques(self._mechanism)[self.columns]
+
+    @cached_property
+    def pushed(self) -> np.ndarray:
+        """What the scene's forces do at points (links, 6): moments about links' origins and forces, world axes."""
+        if self._wrenches is None:
+            return np.zeros((len(self._mechanism.work.links), 6))
+        return pushes(self._mechanism, self._wrenches)
 
     # --- the papers' coordinates ----------------------------------------------------------------
 
