@@ -15,6 +15,10 @@ _PUBLIC = {
     "compile": "sim.mechanism.compiler",
     "check": "sim.analysis.report",
     "info": "sim.analysis.report",
+    "chain": "sim.analysis.chains",
+    "Chain": "sim.closed_chains.chain",
+    "inverse_dynamics": "sim.closed_chains.inverse",
+    "InverseDynamics": "sim.closed_chains.inverse",
     "Simulator": "sim.simulation.simulator",
     "SimulationError": "sim.simulation.simulator",
     "State": "sim.simulation.state",
@@ -38,8 +42,10 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "Chain",
     "Controller",
     "Ensemble",
+    "InverseDynamics",
     "LinearError",
     "Linearization",
     "Problem",
@@ -52,9 +58,11 @@ __all__ = [
     "Simulator",
     "State",
     "StateError",
+    "chain",
     "check",
     "compile",
     "info",
+    "inverse_dynamics",
     "linearize",
     "load",
     "load_recording",

@@ -24,9 +24,10 @@ from sim.assembly.redundancy import (
     singular_note,
 )
 from sim.assembly.start import massless, shown, start
-from sim.closed_chains.generalised import Generalised, generalise
+from sim.closed_chains.chain import Chain
+from sim.closed_chains.matrices import column_names, generalised, generalised_in_position
+from sim.closed_chains.told import quantities
 from sim.kernels.project import add_freedoms
-from sim.kernels.tables import RATES_ONLY
 from sim.mechanism.compiler import compile
 from sim.mechanism.joint_motion import stop_value
 from sim.mechanism.mechanism import Mechanism
@@ -55,132 +56,11 @@ class Report:
         return not any(problem.severity == "error" for problem in self.problems)
 
 
-def papers_matrix(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return J_C (6 N_L, N_J) of closed-chains-1999 eq. (12), J_C' theta_J', and weights of its columns.
-
-    The tree's freedoms come first, then those of the loop joints (virtual links).  Six rows a loop:
-    the motion of the child's frame M against the parent, less what the loop joint itself allows.  Constraints
-    have their own rows.
-    """
-    model, structure, work = mechanism.model, mechanism.structure, mechanism.work
-    tables, length = structure.tables, model.length
-    nv = structure.sizes.v
-    loops = len(structure.loops)
-    own = [0 if j in model.constraints else model.type_of(j).freedoms for j in structure.loops]
-    bound = [j in model.constraints for j in structure.loops]
-    rows = np.cumsum([0, *(int(tables.blocks.rows[n]) if bound[n] else 6 for n in range(loops))])
-    J = np.zeros((rows[-1], nv + sum(own)))
-    J_dot_v = np.zeros(rows[-1])
-    column = nv
-    for n in range(loops):
-        r = slice(rows[n], rows[n + 1])
-        if bound[n]:  # has its own rows, and no freedoms that are counted
-            k = slice(int(tables.blocks.row[n]), int(tables.blocks.row[n] + tables.blocks.rows[n]))
-            J[r, :nv], J_dot_v[r] = mechanism.jacobian()[k], -work.rows.gamma[k]
-            continue
-        J[r, :nv], J_dot_v[r] = _six_rows(mechanism, n)
-        codes, pitch = model.type_of(structure.loops[n]).free, model.pitch_of(structure.loops[n])
-        for i, code in enumerate(codes):
-            e = mechanism.direction(code, n)
-            rate = work.rate[int(tables.blocks.column[n]) + i]
-            motion = np.concatenate([e, np.zeros(3)]) if code < 3 else np.concatenate([pitch * e, length * e])
-            J[r, column + i] = -motion
-            J_dot_v[r] -= _axis_drift(mechanism, n, code, e, rate, pitch)
-        column += len(codes)
-    M = mechanism.inertia()
-    weight = np.ones(J.shape[1])
-    weight[:nv] = 1.0 / np.sqrt(np.diag(M)) if nv else 1.0
-    weight[nv:] = np.median(weight[:nv]) if nv else 1.0
-    return J, J_dot_v, weight
-
-
-def _six_rows(mechanism: Mechanism, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Motion of M of loop n against its parent, world axes: (6, nv) and its drift (6,), rotations times length."""
-    work, length = mechanism.work, mechanism.model.length
-    block = mechanism.structure.tables.blocks[n]
-    J = mechanism.loop_motion(n)
-    J[3:] *= length
-    p = work.blocks.p_WM[n]
-    a, b = int(block.a), int(block.b)
-    A, V, x = work.links.A, work.links.V, work.links.x
-
-    def point(link: int) -> np.ndarray:
-        arm = p - x[link]
-        w = V[link, :3]
-        return A[link, 3:] + np.cross(A[link, :3], arm) + np.cross(w, np.cross(w, arm))
-
-    # d/dt of (v_b(M) - v_a(M)) as a world vector, where a's point moves along with M
-    w_a, v_rel = V[a, :3], work.blocks.u[n]
-    linear = point(b) - point(a) - np.cross(w_a, v_rel)
-    return J, np.concatenate([linear, length * (A[b, :3] - A[a, :3])])
-
-
-def _axis_drift(mechanism: Mechanism, n: int, code: int, e: np.ndarray, rate: float, pitch: float) -> np.ndarray:
-    """Time derivative of a loop joint's motion axis times its rate (6,)."""
-    work, length = mechanism.work, mechanism.model.length
-    block = mechanism.structure.tables.blocks[n]
-    w = work.links.V[int(block.b if code > 6 else block.a), :3]
-    turn = np.cross(w, e) * rate
-    return np.concatenate([turn, np.zeros(3)]) if code < 3 else np.concatenate([pitch * turn, length * turn])
-
-
-def generalised(mechanism: Mechanism, preferred: np.ndarray | None = None) -> Generalised:
-    """Return the papers' quantities at the state that the mechanism was last looked at.
-
-    Driven freedoms become generalised coordinates where they can: they are the prescribed ones.
-    """
-    J, drift, weight = papers_matrix(mechanism)
-    if preferred is None and mechanism.driven().any():
-        preferred = np.flatnonzero(~driven_columns(mechanism))
-    return generalise(J, drift, weight, mechanism.structure.sizes.v, preferred)
-
-
-def generalised_in_position(mechanism: Mechanism, speeds: Generalised) -> Generalised:
-    """Return the same without the rows that bind rates only: what positions are free.
-
-    What is independent among the speeds remains so where it can.
-    """
-    J, drift, weight = papers_matrix(mechanism)
-    tables = mechanism.structure.tables
-    places = []
-    for n, joint in enumerate(mechanism.structure.loops):
-        first, count = int(tables.blocks.row[n]), int(tables.blocks.rows[n])
-        bound = tables.rows.locked[first : first + count] != RATES_ONLY
-        places.append(bound if joint in mechanism.model.constraints else np.ones(6, bool))
-    kept = np.concatenate(places)
-    return generalise(J[kept], drift[kept], weight, mechanism.structure.sizes.v, speeds.dependent)
-
-
-def driven_columns(mechanism: Mechanism) -> np.ndarray:
-    """Return the mask of columns of J_C whose freedoms are driven."""
-    model, structure = mechanism.model, mechanism.structure
-    motion = np.zeros(structure.sizes.v, int) - 1
-    for joint in structure.carrier[1:]:
-        motion[structure.v_of(model, int(joint))] = model.columns.motion[model.columns_of(int(joint))]
-    loops = [joint for joint in structure.loops if joint not in model.constraints]
-    of_loops = [model.columns.motion[model.columns_of(joint)] for joint in loops]
-    return np.concatenate([motion, *of_loops]) >= 0
-
-
 def _rank(A: np.ndarray, least: float = RANK) -> int:
     if not A.size:
         return 0
     s = np.linalg.svd(A, compute_uv=False)
     return int((s > least * s[0]).sum()) if s[0] > 0 else 0
-
-
-def column_names(mechanism: Mechanism) -> list[str]:
-    """Return the names of the columns of J_C: the tree's freedoms, then the loop joints'."""
-    model, structure = mechanism.model, mechanism.structure
-    names = [""] * structure.sizes.v
-    for body in range(1, len(model.bodies)):
-        joint = int(structure.carrier[body])
-        v = structure.v_of(model, joint)
-        c = model.columns_of(joint)
-        names[v] = model.column_names[c]
-    for joint in structure.loops:
-        names += list(model.column_names[model.columns_of(joint)])
-    return names
 
 
 def shaky_freedoms(mechanism: Mechanism, q: np.ndarray) -> list[np.ndarray]:
@@ -309,7 +189,7 @@ def ranks(mechanism: Mechanism, q: np.ndarray) -> tuple[dict[str, int], list[Loo
     return said, loops_of(mechanism, here, nearby)
 
 
-def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> dict[str, Any]:
+def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None, matrices: bool = False) -> dict[str, Any]:
     """Return what the papers ask of a mechanism: counts, loops, generalised coordinates, bodies, joints.
 
     Parameters
@@ -317,6 +197,8 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
     scene : Scene or path
     at : float, optional
         Time [s] at which to look; without it the drawing, or the start where constraints have thresholds.
+    matrices : bool
+        Tell the numbers of M, J_C, H, W and all else that `Chain` has, not only their sizes.
 
     Raises
     ------
@@ -344,7 +226,8 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         mechanism, q, v = Mechanism.of(model, flow.structure, flow.control, flow.t), flow.q.copy(), flow.v.copy()
         mechanism.update(q, v)
     said = counts(mechanism, q, v)
-    structure = mechanism.structure
+    structure, large = mechanism.structure, is_large(mechanism)
+    chain = None if large and not matrices else Chain(mechanism, q, v)
     return {
         "scene": scene.name, "about": scene.about, "time": at or 0.0, **said,
         "bodies": len(scene.bodies), "mass": float(model.bodies.mass.sum()),
@@ -352,7 +235,9 @@ def info(scene: Scene | str | os.PathLike[str], *, at: float | None = None) -> d
         "coordinates": structure.sizes.q, "rates": structure.sizes.v,
         "energy": mechanism.energy(),
         "pointers": {name: getattr(structure, name).tolist() for name in ("parent", "child", "brother", "real")},
-        **({} if is_large(mechanism) else {"forces": forces_of(mechanism)}),
+        **({} if large else {"forces": forces_of(mechanism)}),
+        **({"columns": list(chain.names)} if chain and matrices else {}),
+        **({"dynamics": quantities(chain, values=matrices)} if chain else {}),
     }  # fmt: skip
 
 
@@ -507,4 +392,4 @@ def _pose_yaml(moved: dict[str, tuple[np.ndarray, np.ndarray]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-__all__ = ["Report", "check", "generalised", "info"]
+__all__ = ["Report", "check", "info"]

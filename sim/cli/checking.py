@@ -84,18 +84,21 @@ def _print(name: str, problems: list[Any], report: Any) -> None:
 
 
 def info(
-    path: str, settings: tuple[str, ...] = (), *, at: str | None = None, trust: bool = False, as_json: bool = False
-) -> int:
+    path: str, settings: tuple[str, ...] = (), *, at: str | None = None, matrices: bool = False, trust: bool = False,
+    as_json: bool = False,
+) -> int:  # fmt: skip
     """Print the papers' quantities of a scene at the drawing or at a time, and return the exit code."""
     import sim
     from sim.kernels import jit
 
+    if matrices and not as_json:
+        raise options.Refusal("--matrices: numbers of matrices are told with --json alone; add it")
     if at is None:
         jit.interpret()
     scene = sim.load(path, set=options.assignments(settings), trust=trust)
     seconds = None if at is None else options.seconds(at, "--at")
     with waiting(as_json or at is None, "simulating"):
-        found = aside(sim.info, scene, at=seconds)
+        found = aside(sim.info, scene, at=seconds, matrices=matrices)
     if as_json:
         print_json(found)
         return OK

@@ -120,15 +120,18 @@ def info(
     scene: SceneArgument,
     settings: SetOption = None,
     at: Annotated[str | None, typer.Option(metavar="TIME", help="At this time instead of the drawing.")] = None,
+    matrices: Annotated[
+        bool, typer.Option("--matrices", help="With --json: the numbers of M, J_C, H, W, A, b and others, too.")
+    ] = False,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> int:
-    """Count freedoms, constraints and loops, and name the generalised coordinates."""
+    """Count freedoms, constraints and loops, name generalised coordinates, and tell the quantities of the dynamics."""
 
     def command() -> int:
         from sim.cli import checking
 
-        return checking.info(scene, tuple(settings or ()), at=at, trust=trust, as_json=as_json)
+        return checking.info(scene, tuple(settings or ()), at=at, matrices=matrices, trust=trust, as_json=as_json)
 
     return guarded(command, as_json=as_json)
 

@@ -8,6 +8,7 @@ theta_J are the rates of all N_J joints, tree and loop; J_C has six rows for eac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,26 @@ class Generalised:
     W: np.ndarray
     J_dot_v: np.ndarray
     condition: float
+
+    @cached_property
+    def all_joints(self) -> np.ndarray:
+        """(N_J, N_F) theta_J' by theta_G': rows of H, and units in the places of theta_G; W is its beginning."""
+        return all_joints(self.H, self.dependent, self.independent)
+
+    @cached_property
+    def drift(self) -> np.ndarray:
+        """theta_J'' at theta_G'' = 0 (N_J,): H' theta_G' = -J_S^-1 J_C' theta_J' (22) in the places of theta_S."""
+        out = np.zeros(self.J_C.shape[1])
+        if self.rank:
+            out[self.dependent] = -np.linalg.lstsq(self.J_C[:, self.dependent], self.J_dot_v, rcond=None)[0]
+        return out
+
+
+def all_joints(H: np.ndarray, dependent: np.ndarray, independent: np.ndarray) -> np.ndarray:
+    """Return (N_J, N_F) with rows of H and units, figures 5 and 6."""
+    out = np.zeros((len(dependent) + len(independent), len(independent)))
+    out[independent], out[dependent] = np.eye(len(independent)), H
+    return out
 
 
 def choose(J_C: np.ndarray, scale: np.ndarray, preferred: np.ndarray | None = None) -> tuple[np.ndarray, int]:
@@ -73,40 +94,6 @@ def generalise(
     independent = np.setdiff1d(np.arange(J_C.shape[1]), dependent)
     J_S, J_G = J_C[:, dependent], J_C[:, independent]
     H = -np.linalg.lstsq(J_S, J_G, rcond=None)[0] if rank else np.zeros((0, len(independent)))
-    whole = np.zeros((J_C.shape[1], len(independent)))
-    whole[independent] = np.eye(len(independent))
-    whole[dependent] = H
+    W = all_joints(H, dependent, independent)[:tree]
     condition = float(np.linalg.cond(J_S)) if rank else 1.0
-    return Generalised(J_C, rank, dependent, independent, H, whole[:tree], J_dot_v, condition)
-
-
-def forward_dynamics(g: Generalised, M: np.ndarray, bias: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations of all joints by generalised coordinates, closed-chains-1999 section 3.2.
-
-    Parameters
-    ----------
-    M : (N_O, N_O) inertia matrix of the tree; (N_J, N_J) where loop joints have armatures
-    bias : joint torques at zero acceleration (eq. (23) before projection), as long as M
-    tau : (N_J,) torques on all joints, tree first
-
-    Returns
-    -------
-    theta_J'' : (N_J,)
-
-    Notes
-    -----
-    tau_G = S^T tau_A (8), b = W^T (M Hdot theta_G' + bias) by step (2), A = W^T M W column by column of
-    step (3), theta_G'' by (24), theta_S'' by (19).
-    """
-    n = g.J_C.shape[1]
-    drift = np.zeros(n)  # H' theta_G', eq. (22)
-    if g.rank:
-        drift[g.dependent] = -np.linalg.lstsq(g.J_C[:, g.dependent], g.J_dot_v, rcond=None)[0]
-    whole = np.zeros((n, len(g.independent)))
-    whole[g.independent] = np.eye(len(g.independent))
-    whole[g.dependent] = g.H
-    tau_G = whole.T @ tau
-    W = whole[: len(M)]
-    b = W.T @ (M @ drift[: len(M)] + bias)
-    A = W.T @ M @ W
-    return whole @ np.linalg.solve(A, tau_G - b) + drift
+    return Generalised(J_C, rank, dependent, independent, H, W, J_dot_v, condition)

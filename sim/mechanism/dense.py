@@ -48,7 +48,7 @@ def inertia_of(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> 
     for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
         rows = 6 * len(J)
         n = J.shape[2]
-        M[of_own, of_own] += J.reshape(rows, n).T @ (_spatial(link_work.I[own]) @ J).reshape(rows, n)
+        M[of_own, of_own] += J.reshape(rows, n).T @ (spatial_inertias(link_work.I[own]) @ J).reshape(rows, n)
     return M
 
 
@@ -56,11 +56,11 @@ def terms_of(links: Any, freedoms: Any, link_work: Any, freedom_work: Any) -> np
     """Return (nv,) the magnitudes of what the diagonal of M is the sum of: what its roundoff is measured by."""
     out = np.array(freedoms["armature"])
     for own, of_own, J in _trees(links, freedoms, link_work, freedom_work):
-        out[of_own] += np.einsum("bik,bij,bjk->k", np.abs(J), np.abs(_spatial(link_work.I[own])), np.abs(J))
+        out[of_own] += np.einsum("bik,bij,bjk->k", np.abs(J), np.abs(spatial_inertias(link_work.I[own])), np.abs(J))
     return out
 
 
-def _spatial(I: np.ndarray) -> np.ndarray:  # noqa: E741
+def spatial_inertias(I: np.ndarray) -> np.ndarray:  # noqa: E741
     """Return (links, 6, 6) inertias about the links' origins."""
     m, h, xx, yy, zz, xy, xz, yz = np.split(I, [1, 4, 5, 6, 7, 8, 9], axis=1)
     out = np.zeros((len(I), 6, 6))

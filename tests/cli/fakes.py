@@ -79,8 +79,8 @@ class Engine:
     def check(self, scene: Any) -> Report:
         return self.report
 
-    def info(self, scene: Any, *, at: float | None = None) -> dict[str, Any]:
-        self.asked = {"at": at}
+    def info(self, scene: Any, *, at: float | None = None, matrices: bool = False) -> dict[str, Any]:
+        self.asked = {"at": at, **({"matrices": True} if matrices else {})}
         return self.information
 
 

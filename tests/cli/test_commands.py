@@ -127,6 +127,10 @@ def test_info(engine, capsys):
     assert main(["info", "high_bar"]) == 0
     out = capsys.readouterr().out
     assert "joint coordinates" in out and "24" in out and "a, b" in out
+    assert main(["info", "high_bar", "--json", "--matrices"]) == 0 and engine.asked == {"at": None, "matrices": True}
+    capsys.readouterr()
+    assert main(["info", "high_bar", "--matrices"]) == 2
+    assert "--matrices: numbers of matrices are told with --json alone" in capsys.readouterr().err
 
 
 def test_lists(engine, capsys):

@@ -14,7 +14,7 @@ import sim
 from sim.assembly.loop_closure import close_positions
 from sim.closed_chains.generalised import choose, generalise
 from sim.kernels.project import add_freedoms
-from tests.closed_chains.papers import Both, both_ways, columns
+from tests.closed_chains.papers import Both, both_ways
 from tests.dynamics.engine import simulator_for, simulator_of
 from tests.dynamics.test_against_reference import with_torques
 from tests.support import reference as ref
@@ -130,7 +130,7 @@ def test_H_is_the_slope_of_the_closed_mechanism(seed: int) -> None:
         add_freedoms(structure.tables.links, g.W @ theta_G, side * step, q)
         assert close_positions(mechanism, q, still > 0)
         mechanism.update(q, still)
-        ends.append(mechanism.work.coordinate[columns(mechanism)].copy())
+        ends.append(mechanism.work.coordinate[both.chain.columns].copy())
     slope = (ends[0] - ends[1]) / (2 * step)
     # Closing moved the independent coordinates a little, too: H maps what they really did.
     error = np.abs(g.H @ slope[g.independent] - slope[g.dependent]).max()

@@ -17,10 +17,10 @@ from sim.analysis.report import (
     _note_drives,
     _pose_yaml,
     _rank,
-    papers_matrix,
     shaky_freedoms,
 )
 from sim.assembly.start import start
+from sim.closed_chains.matrices import papers_matrix
 from sim.joints import JOINT_TYPES
 from sim.kernels.project import add_freedoms
 from sim.mechanism.compiler import compile

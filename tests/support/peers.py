@@ -188,6 +188,11 @@ class PinocchioTree:
         self.frames: list[int] = []
         for i in range(len(mechanism.bodies)):
             self._add(i)
+        joints = self.model.joints
+        self.columns = {
+            name: np.array([joints[j].idx_v + i for j in made for i in range(joints[j].nv)], int)
+            for name, made in self._joints.items()
+        }
         self.data = self.model.createData()
         self.set(start_coordinates(mechanism), start_rates(mechanism))
 
@@ -258,3 +263,16 @@ class PinocchioTree:
             for frame in self.frames
         ]
         return np.array([A.linear for A in found]), np.array([A.angular for A in found])
+
+    def turned(self, coordinates: Mapping[str, np.ndarray], ours: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return X (nv, nv) with X v its rates for ours: it has velocities of free bodies in their own axes.
+
+        ours : where each joint's rates stand in our v
+        """
+        X = np.zeros((self.model.nv, self.model.nv))
+        for name, link in zip(self.mechanism.joints, self.mechanism.links, strict=True):
+            X[self.columns[name], ours[name]] = 1.0
+            if link.kind == "free":
+                R = self._pin.Quaternion(np.roll(np.array(coordinates[name])[-4:], -1)).matrix()
+                X[np.ix_(self.columns[name][:3], ours[name][:3])] = R.T
+        return X

@@ -1,0 +1,184 @@
+"""Inverse dynamics of any chain: what actuators give in a motion, closed-chains-1999, sections 2.1 and 3.1.
+
+    (1) W and S            `Chain`
+    (2) tau_O              torques of the tree, loops opened
+    (3) tau_G = W^T tau_O  (7)
+    (4) S^T tau_A = tau_G  (8): `sim.closed_chains.actuation`
+
+Then the wrenches in loop joints are those that make the difference: J_C^T f = tau_O - tau_A on all joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sim.closed_chains.actuation import Actuation, actuation_of, bounds_of, share, weights_of
+from sim.closed_chains.chain import Chain
+from sim.closed_chains.reactions import by_loop, by_tree, loop_forces
+from sim.mechanism.dense import crossed
+from sim.scene.arguments import array, found
+
+AT_BOUND = 1e-9  # of the bound, or of the largest torque: how near to it counts as there
+RANK = 1e-8  # singular values of what is given of a motion below this, relative to the largest, are zero
+
+
+@dataclass(frozen=True)
+class InverseDynamics:
+    """What a motion takes at one state.
+
+    Attributes
+    ----------
+    actuation : Actuation
+        Whether it is under, exactly or over actuated, with the numbers.
+    torque : (N_A,) ndarray
+        tau_A in the order of ``actuation.names`` [N m, N].
+    acceleration : (N_J,) ndarray
+        theta_J'' of the motion, brought to the loops.
+    opening : float
+        How far the motion that was given would open loops: largest part of it that had to be left out [rad/s^2, m/s^2].
+    tau_O : (N_J,) ndarray
+        Torques of the tree with loops open, less what springs, dampers and external wrenches give; then what rotors of
+        loop joints need.
+    tau_G : (N_F,) ndarray
+        Generalised force (7).
+    residual : (N_F,) ndarray
+        What of it actuators do not give, tau_G - S^T tau_A: along theta_G.
+    missing : Mapping of name to number
+        Along each direction that lacks actuation, named after the column that moves at unit rate in it (see
+        `Actuation.along`), the force or moment that the motion needs there [N, N m]: of a free body it is a wrench.
+    at_bounds : tuple of str
+        Actuators whose torque is at its bound.
+    wrenches : Mapping of name to (6,) ndarray
+        Of each joint, of the tree and of loops, what the parent does to the child: moment about the joint's frame M and
+        force, world axes, all that passes through it.  Of least norm where loops leave a choice.
+    multipliers : Mapping of name to ndarray
+        Of each constraint (wheels, gears) the forces of its rows.
+    """
+
+    actuation: Actuation
+    torque: np.ndarray
+    acceleration: np.ndarray
+    opening: float
+    tau_O: np.ndarray
+    tau_G: np.ndarray
+    residual: np.ndarray
+    missing: Mapping[str, float]
+    at_bounds: tuple[str, ...]
+    wrenches: Mapping[str, np.ndarray]
+    multipliers: Mapping[str, np.ndarray]
+
+    @property
+    def torques(self) -> dict[str, float]:
+        """Torques by the names of actuated columns."""
+        return dict(zip(self.actuation.names, self.torque.tolist(), strict=True))
+
+
+def inverse_dynamics(
+    chain: Chain, acceleration: Any, actuated: str | Iterable[str], *, weights: Any = None, bounds: Any = None,
+    external: Mapping[str, Any] | None = None,
+) -> InverseDynamics:  # fmt: skip
+    """Return the torques of actuators in a motion through a state, by W and S.
+
+    Parameters
+    ----------
+    chain : Chain
+        The state: q and v of the motion at that instant.
+    acceleration : (nv,) array_like, or mapping of joints or columns to numbers
+        v' of all freedoms; or accelerations of joints that determine the motion, from which the rest follows by (19)
+        and (22): those of `Chain.independent` always do.
+    actuated : str or iterable of str
+        Joints, or columns as ``name[0]``; loop joints, too.
+    weights : (N_A,) array_like, or mapping of actuators to numbers, optional
+        Where torques are a choice: those with the least sum of weight times torque squared; all 1 when not given.
+    bounds : number, (N_A,), (N_A, 2) or mapping, optional
+        Least and largest torque of actuators, or one number for both sides.
+    external : Mapping of bodies, or of points as ``body.point``, to (6,), optional
+        Wrenches from outside, as prescribed ground reactions: torque about that place [N m] and force [N], world axes.
+
+    Returns
+    -------
+    InverseDynamics
+        Joint springs and dampers do their part, and the scene's forces where the chain was taken of a run.
+
+    Raises
+    ------
+    ValueError
+        With what was found and what was expected: for names that do not exist, or for accelerations that do not
+        determine the motion.
+    """
+    actuation = actuation_of(chain, actuated)
+    theta_G, opening = generalised_acceleration(chain, acceleration)
+    theta_J = chain.accelerations(theta_G)
+    outside = _outside(chain, external or {})
+    tau_O = chain.torques_of_tree(theta_J) - chain.passive_joints
+    tau_O[: len(chain.v)] -= chain.on_freedoms(outside)
+    tau_G = chain.T.T @ tau_O
+    limits = bounds_of(actuation, bounds)
+    torque = share(actuation, tau_G, weights_of(actuation, weights), limits)
+    residual = tau_G - actuation.S.T @ torque
+    left = tau_O.copy()
+    left[actuation.places] -= torque
+    left[chain.coordinates.independent] -= residual
+    f = loop_forces(chain, left)
+    wrenches, multipliers = by_loop(chain, f)
+    wrenches |= by_tree(chain, theta_J[: len(chain.v)], outside, f)
+    return InverseDynamics(
+        actuation, torque, theta_J, opening, tau_O, tau_G, residual,
+        dict(zip(actuation.along, (actuation.directions.T @ tau_O).tolist(), strict=True)),
+        _at_bounds(actuation, torque, limits), wrenches, multipliers,
+    )  # fmt: skip
+
+
+def generalised_acceleration(chain: Chain, acceleration: Any) -> tuple[np.ndarray, float]:
+    """Return theta_G'' (N_F,) of a motion that is given by v' (nv,) or by joints, and how far that would open loops.
+
+    Raises
+    ------
+    ValueError
+        Where what is given does not determine the motion.
+    """
+    if isinstance(acceleration, Mapping):
+        parts = [(chain.places(name), array(f"acceleration, {name!r}", value)) for name, value in acceleration.items()]
+        for (own, values), name in zip(parts, acceleration, strict=True):
+            if values.shape not in ((len(own),), ()) or (values.shape == () and len(own) > 1):
+                raise ValueError(f"acceleration: {name!r} has {len(own)} freedoms; found {found(values.tolist())}")
+        places = np.concatenate([own for own, _ in parts]) if parts else np.zeros(0, int)
+        values = np.concatenate([np.atleast_1d(values) for _, values in parts]) if parts else np.zeros(0)
+    else:
+        places, values = np.arange(len(chain.v)), array("acceleration", acceleration)
+        if values.shape != places.shape:
+            raise ValueError(f"acceleration: found shape {values.shape}; expected {places.shape}, one for each freedom")
+    if not np.isfinite(values).all():
+        raise ValueError("acceleration: found numbers that are not finite")
+    given, wanted = chain.T[places], values - chain.drift[places]
+    theta_G, _, rank, _ = np.linalg.lstsq(given, wanted, rcond=RANK)
+    if rank < given.shape[1]:
+        raise ValueError(
+            f"acceleration: what is given determines {rank} of {given.shape[1]} freedoms; "
+            f"those of {', '.join(chain.independent)} would determine all"
+        )
+    return theta_G, float(np.abs(given @ theta_G - wanted).max(initial=0.0))
+
+
+def _outside(chain: Chain, external: Mapping[str, Any]) -> np.ndarray:
+    """Return (links, 6) what wrenches on bodies from outside are about the links' origins, with the scene's forces."""
+    out = chain.pushed.copy()
+    for name, values in external.items():
+        wrench = array(f"external, {name!r}", values)
+        if wrench.shape != (6,) or not np.isfinite(wrench).all():
+            raise ValueError(f"external, {name!r}: found {found(values)}; expected torque and force, 6 finite numbers")
+        place = chain.place(name)
+        arm = place.p_W - chain.mechanism.work.links.x[place.link]
+        out[place.link] += np.concatenate([wrench[:3] + crossed(arm, wrench[3:]), wrench[3:]])
+    return out
+
+
+def _at_bounds(actuation: Actuation, torque: np.ndarray, bounds: np.ndarray | None) -> tuple[str, ...]:
+    if bounds is None:
+        return ()
+    near = np.abs(bounds - torque[:, None]).min(axis=1) <= AT_BOUND * max(1.0, float(np.abs(torque).max(initial=0.0)))
+    return tuple(name for name, there in zip(actuation.names, near, strict=True) if there)
