@@ -8,7 +8,7 @@ import numpy as np
 
 import sim
 from sim.analysis.biped.double_support import Tip, reduce
-from sim.analysis.biped.links import GROUND, Friction, Walker
+from sim.analysis.biped.walker import GROUND, Friction, Walker
 from sim.scene.load import load_text
 from tests.support.scene_texts import number, numbers
 

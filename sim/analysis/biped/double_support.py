@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from sim.analysis.biped.euler_lagrange import Equations
-from sim.analysis.biped.links import Walker
+from sim.analysis.biped.walker import Walker
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.analysis.biped.links import GROUND, Friction, Walker
+from sim.analysis.biped.walker import GROUND, Friction, Walker
 
 BY_LINK = 4  # m, m c_x, m c_y, J
 

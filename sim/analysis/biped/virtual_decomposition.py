@@ -1,7 +1,7 @@
 """Newton's and Euler's equations recursively, in Zhu's virtual decomposition: eqs. (30)-(54) of the paper.
 
 A wrench is a force, then a moment; a velocity a linear, then an angular one; both in the axes of a frame, about its
-origin.  Frame B_k of link k is its own (`links`), A_k has the same axes and stands at its centre of mass.  The walker
+origin.  Frame B_k of link k is its own (`walker`), A_k has the same axes and stands at its centre of mass.  The walker
 is planar, and turns about z; wrenches have six components all the same, as in the paper.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.analysis.biped.links import GROUND, Friction, Walker
+from sim.analysis.biped.walker import GROUND, Friction, Walker
 
 ALONG = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0])  # z of a revolute hinge, remark 9
 

@@ -77,7 +77,7 @@ UNMOVED = 1e-12
 SAME_WAY = 0.5  # cosine of how far a normal may turn within a step
 # Of the turn from which a step is flown in parts: from where it surely is, and how near inertia is then to its middle,
 # which only tells what presses; in units of size.
-SURELY, FLOWN = 1.5, 1e-6
+SURELY, FLOWN = 1.5, 1e-10
 ROUNDS = 8  # of solving a step again with what it takes bodies and joints beyond
 
 

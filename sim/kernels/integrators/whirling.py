@@ -31,7 +31,7 @@ from sim.kernels.system import unpack
 
 # rad: turn of a joint in a step from which it is flown in parts, and in a part; parts at most.
 WHIRL, PART, MOST = 0.015, 0.03, 64
-ROUNDS, ENOUGH = 12, 1e-9  # of the middle of a part, and what is left of it [of the rates]
+ROUNDS, ENOUGH = 12, 1e-11  # of the middle of a part, and what is left of it [of the rates]
 
 
 @kernel
