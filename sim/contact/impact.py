@@ -104,8 +104,7 @@ Law = Callable[[Collision, float], tuple[np.ndarray, ContactSolution]]
 
 def newton(collision: Collision, s: float) -> tuple[np.ndarray, ContactSolution]:
     """u_n+ >= -s e u_n-: return impulses (k, 3) and their solution."""
-    bounce = collision.bounce
-    shift = np.where(bounce > 0.0, s * bounce * collision.approach, 0.0)
+    shift = np.where(collision.bounce > 0.0, s * collision.bounce * collision.approach, 0.0)
     solution = solve_contacts(collision.problem(collision.u, shift=shift))
     return solution.P, solution
 

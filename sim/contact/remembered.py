@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from sim.contact.restless import Restless
 from sim.contact.slip_directions import SlipDirections
-from sim.contact.stops import Point
+from sim.contact.stops import Bounded, Point
 from sim.contact.zeno import ZenoSequences
+from sim.kernels.shapes import OPEN
 
 CROWD = 500  # decisions that follow each other without end if they take less than `contact_modes.SPAN`
 
@@ -38,3 +42,14 @@ class Contacts:
     ended: frozenset[tuple[int, int, int]] = frozenset()
     restless: Restless = field(default_factory=Restless)
     iterations: int = 0
+
+    def rest_beside(self, touches: Sequence[Point], slow: np.ndarray, rules: Iterable[int]) -> None:
+        """Remember where bodies stay beside each other without a force: such a gap does not begin to close.
+
+        slow : (k,) mask of points whose gaps hardly grow; rules : meetings
+        """
+        idle = {touch.pair for touch, stays in zip(touches, slow, strict=True) if touch.mode == OPEN and stays}
+        self.idle = frozenset(n for n, pair in enumerate(rules) if pair in idle) if idle else frozenset()
+        self.idle_stops = frozenset(
+            (one.column, one.side) for one in touches if isinstance(one, Bounded) and one.pair in idle
+        )

@@ -20,6 +20,7 @@ Key = tuple[int, int, int]
 # Ends of the friction of a point within WITHIN [s] after which it is restless for as long as FOR [s].  Fewer, or more
 # time: points of which each end matters are eased, too.  More, or less time: more decisions where nothing moves.
 MANY, WITHIN, FOR = 6, 3e-4, 1e-3
+SHORTEST = 1e-300  # m/s: what has no rate has no direction either
 
 
 @dataclass
@@ -71,4 +72,20 @@ def is_eased(start_W: np.ndarray) -> bool:
     return 0.0 < float(start_W @ start_W) < 4.0 * EASED**2
 
 
-__all__ = ["Restless", "ease", "is_eased", "share_of_friction"]
+def greased(
+    eases: np.ndarray, speed: np.ndarray, u_out: np.ndarray, mu: np.ndarray, most: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Let restless points (k,) slide on, along u (k, 3) however slow, with the friction that they have at a speed.
+
+    Returns the coefficients of all points, in motion and at rest.
+    """
+    if not eases.any():
+        return mu, most
+    mu, most, length = mu.copy(), most.copy(), np.hypot(u_out[eases, 1], u_out[eases, 2])
+    u_out[eases, 1:] /= np.maximum(length, SHORTEST)[:, None]  # so long that it counts as given
+    mu[eases] *= share_of_friction(speed[eases])
+    most[eases] = mu[eases]
+    return mu, most
+
+
+__all__ = ["Restless", "ease", "greased", "is_eased", "share_of_friction"]

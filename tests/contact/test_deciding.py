@@ -10,6 +10,7 @@ import pytest
 
 import sim
 from sim.contact import slip_directions, stops
+from sim.contact.held_points import share_of
 from sim.contact.impact import Collision, poisson, reached_energy, resolve, resolve_in_turn
 from sim.contact.kinetics import Kinetics
 from sim.contact.stops import Bounded
@@ -21,6 +22,7 @@ from sim.mechanism.touch import Touch
 from sim.scene.load import load_text
 from sim.simulation import contact_modes
 from sim.simulation.contact_modes import ContactModes, Outcome
+from sim.simulation.contact_sentences import overlap
 from tests.contact.random_problems import random_bodies
 from tests.contact.set_ups import row_of_balls
 
@@ -494,8 +496,8 @@ def test_rates_of_some_rows_are_stopped_by_the_least_impulses() -> None:
 
 def test_shares_of_forces_stand_as_rows_do() -> None:
     f = np.array([3.0, 1.0, 2.0])
-    assert contact_modes._share(STICK, f) == (1.0, 2.0, 3.0) == contact_modes._share(SLIP, f)
-    assert contact_modes._share(SLOW_SLIP, f) == (0.0, 0.0, 3.0)
+    assert share_of(STICK, f) == (1.0, 2.0, 3.0) == share_of(SLIP, f)
+    assert share_of(SLOW_SLIP, f) == (0.0, 0.0, 3.0)
 
 
 def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
@@ -515,15 +517,15 @@ def test_what_a_law_says_of_each_point(run: sim.Simulator) -> None:
 
 
 def test_bodies_inside_one_another_are_told_where_they_begin_to_touch(run: sim.Simulator) -> None:
-    touch, pairs = ContactModes(run.model), [(pair.first, pair.second) for pair in run.model.pairs]
+    model, pairs = run.model, [(pair.first, pair.second) for pair in run.model.pairs]
     row = SimpleNamespace(key=np.array([4, 5]))
     law: Any = [Touch(pairs.index((0, 4)), 1, row), Bounded(columns(run)["rail"], 1, 1.0)]
-    assert touch._overlap(law, [-0.99e-6, 5.0]) == "" == touch._overlap([], [])
-    assert touch._overlap(law, [-0.0123456, -1e-3]) == (
+    assert overlap(model, law, [-0.99e-6, 5.0]) == "" == overlap(model, [], [])
+    assert overlap(model, law, [-0.0123456, -1e-3]) == (
         "floor and cart overlap by 0.0123 m where they begin to touch: set them apart, or leave them out of the "
         "contacts (`except`)"
     )
-    assert touch._overlap(law, [-1.01e-6, -1e-3]) == (
+    assert overlap(model, law, [-1.01e-6, -1e-3]) == (
         "rail is 0.001 m beyond its upper stop, which is rigid: change the pose, the initial value or the limits"
     )
 

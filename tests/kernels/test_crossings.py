@@ -13,7 +13,18 @@ from numpy.polynomial import Polynomial
 from sim.kernels.guards import crossings
 from sim.kernels.stepper import LOOKS, STEP, T
 from sim.kernels.system import CLEARANCE, GLANCE, LOOK, PROJECT, QUESTIONS
-from sim.kernels.watched import CLEAR, FAR, LEVELS, SAMPLED, SPAN_ARMED, SPAN_AT, SPAN_HEADER, SPAN_SECONDS, WITHIN
+from sim.kernels.watched import (
+    CLEAR,
+    FAR,
+    LEVELS,
+    SAMPLED,
+    SPAN_ARMED,
+    SPAN_AT,
+    SPAN_HEADER,
+    SPAN_SECONDS,
+    TOUCHING,
+    WITHIN,
+)
 from tests.kernels.plain import ask, plain
 from tests.support.interpreted import times
 
@@ -27,15 +38,17 @@ class Step:
     """A step of a state whose first number is the fraction that has passed, and guards of that.
 
     sampled : guards of which nothing is known in spans; never : clear nowhere; far : below zero all the time
-    asked : fractions, by question
+    touching : those of shapes that touch
+    asked : fractions, by question; of : fractions, by guard
     """
 
     def __init__(
         self, guards: list, sampled: tuple[int, ...] = (), never: tuple[int, ...] = (), old: dict | None = None,
-        far: tuple[int, ...] = (),
+        far: tuple[int, ...] = (), touching: tuple[int, ...] = (),
     ):  # fmt: skip
         g = len(guards)
-        self.guards, self.sampled, self.never, self.far = guards, sampled, never, far
+        self.guards, self.sampled, self.never, self.far, self.touching = guards, sampled, never, far, touching
+        self.of: list[list[float]] = [[] for _ in guards]
         self.asked: dict[int, list[float]] = {LOOK: [], GLANCE: [], PROJECT: [], CLEARANCE: []}
         self.spans: list[tuple[float, float, float]] = []
         rng = np.random.default_rng(1)
@@ -70,6 +83,7 @@ class Step:
                 assert question == LOOK or g not in self.sampled  # a glance finds no forces
                 assert g not in self.far
                 values[g] = f(theta)
+                self.of[g].append(theta)
         return 0
 
     def _project(self, question, system, t, y, scratch):
@@ -87,13 +101,13 @@ class Step:
         self.spans.append((low, high, float(told[SPAN_AT])))
         for g, f in enumerate(self.guards):
             verdict = told[SPAN_HEADER + g]
-            assert verdict in (CLEAR, WITHIN, SAMPLED, FAR)
+            assert verdict in (CLEAR, WITHIN, SAMPLED, FAR, TOUCHING)
             if g in self.sampled:
                 told[SPAN_HEADER + g] = SAMPLED
             elif g in self.far:
                 told[SPAN_HEADER + g] = FAR
             elif verdict == WITHIN and g not in self.never and self._monotone(f, low, high):
-                told[SPAN_HEADER + g] = CLEAR
+                told[SPAN_HEADER + g] = TOUCHING if g in self.touching else CLEAR
         return 0
 
     def _monotone(self, f, low: float, high: float) -> bool:
@@ -247,6 +261,34 @@ def test_guards_that_stay_below_zero_are_not_looked_at_again(sampled: tuple[int,
     step = Step([Polynomial([-0.37, 1.0]), Polynomial([-2.0, 1.0])], sampled=sampled, far=(1,), old={1: -5.0})
     check(step)
     assert step.s.guard_old[1] == step.s.guard_new[1] == -5.0
+
+
+# --- guards of shapes that touch ----------------------------------------------------------------------------
+
+
+def test_what_else_is_near_shapes_that_touch_is_asked_for_once_where_others_have_no_bounds() -> None:
+    """At the end, without forces; the next step begins with that value."""
+    step = Step([Polynomial([-1.0, 0.5]), Polynomial([-2.0, 1.5])], sampled=(0,), touching=(1,))
+    assert step.first() == (2.0, -1)
+    assert step.of[1] == step.asked[GLANCE] == [1.0] and len(step.of[0]) == 5
+    assert step.s.guard_old[1] == step.s.guard_new[1] == -0.5
+    alone = Step([Polynomial([-2.0, 1.5])], touching=(0,))
+    assert alone.first() == (2.0, -1) and alone.asked[GLANCE] == [] and alone.of[0] == [1.0]
+
+
+@pytest.mark.parametrize("root", [0.07, 0.55, 0.93, 0.999999])
+def test_what_comes_to_touch_beside_points_that_touch_is_found(root: float) -> None:
+    for more in (Polynomial([-1.0]), Polynomial([-0.97, 1.0])):
+        check(Step([more, Polynomial([-root, 1.0])], sampled=(0,), touching=(1,)))
+
+
+@pytest.mark.parametrize("start", [-0.9e-5, -1.1e-5])
+def test_what_is_nearly_there_beside_points_that_touch_is_looked_at_in_each_piece(start: float) -> None:
+    """At one end or at the other."""
+    for f in (Polynomial([start, -1.0]), Polynomial([start - 1.0, 1.0])):
+        step = Step([Polynomial([-1.0, 0.5]), f], sampled=(0,), touching=(1,))
+        assert step.first() == (2.0, -1)
+        assert ({0.4, 0.6, 0.8} <= {round(x, 9) for x in step.of[1]}) == (start > -1e-5)
 
 
 # --- guards without bounds ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim.kernels.collision import narrow, sides
+from sim.kernels.collision import narrow, separation, sides
 from sim.kernels.scratch import TOUCH_WORK
 from sim.kernels.shapes import BALL, BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH, PLANE, SPHERE, TOUCH
 from sim.kernels.tables import table
@@ -342,6 +342,51 @@ def test_points_within_a_margin_are_those_of_touching_points(which: int, gap: fl
     assert (touch.key[:count] == whole.touches.key[:count]).all()
     np.testing.assert_allclose(points.p[:count], whole.p, rtol=0, atol=1e-14)
     np.testing.assert_allclose(points.gap[:count], whole.gap, rtol=0, atol=1e-14)
+
+
+ROUNDS = (SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID)
+
+
+def across_segments(a: Solid, b: Solid) -> tuple[float, np.ndarray]:
+    """Return the width of the gap across what leads out of the segments of two solids, and that direction."""
+    pair, core = Pair(a, b), np.zeros((13, 3))
+    r, _ = plain(separation.put_cores)(pair.shapes, 0, 1, pair.pose, core)
+    n, s = plain(narrow.across_segments)(core)
+    return s - r, np.array(n)
+
+
+@pytest.mark.parametrize("kinds", list(itertools.combinations_with_replacement(ROUNDS, 2)))
+def test_what_leads_out_of_segments_bounds_the_distance(kinds: tuple[int, int]) -> None:
+    rng = np.random.default_rng(kinds)
+    for away in (0.3, 1.0, 3.0):
+        a, b = (solid(k, away * rng.normal(size=3), Rotation.random(rng=rng).as_matrix()) for k in kinds)
+        s, n = across_segments(a, b)
+        assert s <= meet(a, b, 1e-9).distance + 1e-12
+        assert s == -math.inf or np.linalg.norm(n) == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("kind", [CAPSULE, BOX])
+def test_from_a_ball_to_segments_that_is_the_distance(kind: int, first: bool) -> None:
+    """Whether it is beside a face, an edge, a corner, the line or its end."""
+    rng = np.random.default_rng(kind)
+    for _ in range(20):
+        other = solid(kind, rng.normal(size=3), Rotation.random(rng=rng).as_matrix())
+        ball = solid(SPHERE, other.x + 1.2 * rng.normal(size=3))
+        a, b = (ball, other) if first else (other, ball)
+        distance = meet(a, b, 1e-9).distance
+        if distance > 0.0:
+            assert across_segments(a, b)[0] == pytest.approx(distance, abs=1e-9)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.05, -0.2])
+def test_long_shapes_are_told_apart_from_what_is_beside_their_ends(tilt: float) -> None:
+    """A lying rod beside a pole: their balls, and the line between their centres, tell nothing."""
+    pole, rod = solid(CYLINDER, [0, 0, 0], size=[0.1, 9.0, 20.0]), about("y", 0.5 * math.pi + tilt)
+    other = solid(CAPSULE, [1.0, 0.0, 8.0], rod, [0.1, 9.0, 1.4])
+    distance = meet(pole, other, 1e-9).distance
+    for pair in ((pole, other), (other, pole)):
+        assert 0.9 * distance < across_segments(*pair)[0] <= distance + 1e-12
 
 
 def test_a_row_is_kept_where_it_lies_within_heights_near_the_normal_on_both_and_is_new() -> None:
