@@ -588,11 +588,6 @@ class Flow:
             count[NEXT_SAMPLE] += 1
 
     @property
-    def full(self) -> bool:
-        """Tell whether there is no room for another row."""
-        return bool(self.stepper.count[FILLED] >= len(self.rows.buffer))
-
-    @property
     def filled(self) -> bool:
         """Tell whether rows were filled that nobody has taken."""
         return bool(self.stepper.count[FILLED])

@@ -129,10 +129,9 @@ class Simulator(ReadByName):
             ahead = stop == until and not at_end
             status, guard = aside(now.flow.advance, stop, STEPS_A_CALL, ahead)  # compiled laws may print
             now.crossed = status == Status.GUARD
-            if status != Status.GUARD or now.flow.full:  # else the instant tells them with its own
-                self._tell_rows()
+            self._tell_rows()
             if status in (Status.GUARD, Status.REACHED):
-                self._serve()
+                self._jump(serve)
             elif status != Status.PAUSE and not (
                 status in (Status.STEP_TOO_SMALL, Status.JAMMED) and (self._jump(jam) or self._jump(turn_to_steps))
             ):
@@ -147,13 +146,6 @@ class Simulator(ReadByName):
                 self._pause(progress)
             if now.schedule.stopped:
                 return
-
-    def _serve(self) -> None:
-        """Serve what is due; rows before it are told where it fails, too."""
-        try:
-            self._jump(serve)
-        finally:
-            self._tell_rows()
 
     def _pause(self, progress: Callable[[float], None]) -> None:
         """Tell the caller of the time; whatever it raises, the run can go on from here."""
