@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.analysis.biped.double_support import Tip
-from sim.analysis.biped.walker import Friction, Walker, turned
 from sim.analysis.biped.virtual_decomposition import decompose
+from sim.analysis.biped.walker import Friction, Walker, turned
 
 PLANAR = np.array([0, 1, 5])  # of a wrench: forces of the plane, moment about z
 

@@ -22,6 +22,7 @@ from sim.mechanism.mechanism import Mechanism
 from sim.mechanism.methods import METHODS
 from sim.mechanism.structure import build
 from sim.mechanism.touch import Touch
+from sim.simulation.contact_sentences import is_of_rope
 from sim.simulation.flow import Flow
 from sim.simulation.simulator import Simulator
 
@@ -161,7 +162,9 @@ def same_modes(simulator: Simulator, found: Simulator) -> None:
 def told(simulator: Simulator) -> list[str]:
     """Return a line on each pair of bodies that touch, and in which mode."""
     flow, modes = simulator.flow, simulator.now.contact_modes
-    counted = Counter((modes.name(touch), touch.mode, modes.is_rope(touch)) for touch in flow.structure.touches)
+    counted = Counter(
+        (modes.name(touch), touch.mode, is_of_rope(flow.model, touch)) for touch in flow.structure.touches
+    )
     out = []
     for (name, mode, ties), count in counted.items():
         if ties:
