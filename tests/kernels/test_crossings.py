@@ -177,6 +177,23 @@ def test_what_crosses_and_returns_at_once_is_found(apart: float, at: float) -> N
     assert Step([graze - 1e-3 * apart**2 - apart**2 / 4.0]).first() == (2.0, -1)
 
 
+class Blind(Step):
+    """One in which bounds take all guards for clear, as they do with what is too small for them."""
+
+    def _monotone(self, f, low: float, high: float) -> bool:
+        return True
+
+
+def test_a_gap_that_opens_by_less_than_bounds_tell_and_closes_again_is_found() -> None:
+    """It begins beyond zero by roundoff: after an impact one corner has left, and another comes down."""
+    opens = Polynomial.fromroots([0.0, 0.48])
+    theta, guard = Blind([4e-9 * opens], old={0: 1e-16}).first()
+    assert (theta, guard) == (pytest.approx(0.48, abs=1e-9), 0)
+    assert Blind([1e-10 * opens], old={0: 1e-16}).first() == (2.0, -1)  # which the next step tells
+    assert Blind([4e-9 * opens], old={0: 2e-9}).first() == (2.0, -1)
+    assert Blind([4e-9 * opens], old={0: 1e-16}, sampled=(0,)).first()[1] == 0  # by looks
+
+
 def test_an_earlier_crossing_that_has_come_and_gone_counts() -> None:
     """The later one is found first, at the end of the step."""
     check(Step([Polynomial([-0.7, 1.0]), -Polynomial.fromroots([0.31, 0.33])]))

@@ -134,8 +134,8 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     Judged(
         "sim/contact/impact.py",
-        "shift = np.where(bounce > 0.0, s * bounce * collision.approach, 0.0)",
-        "bounce > 0.0", "(bounce >= 0.0)", "what is left out is a product with zero",
+        "shift = np.where(collision.bounce > 0.0, s * collision.bounce * collision.approach, 0.0)",
+        "collision.bounce > 0.0", "(collision.bounce >= 0.0)", "what is left out is a product with zero",
     ),
     *(
         Judged(

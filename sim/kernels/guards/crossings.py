@@ -53,6 +53,18 @@ def any_crosses(old, new):
 
 
 @kernel
+def begin_at_zero(verdicts, new, old_out):
+    """Let guards with bounds that begin beyond zero by roundoff, and end beyond it, begin at zero, so that they fire.
+
+    A gap that has just been zero opens, another corner comes down, and that gap has closed before the span ends: all of
+    it may be too small for bounds to tell.
+    """
+    for g in range(new.size):
+        if verdicts[g] != SAMPLED and 0.0 < old_out[g] <= AT_ZERO < new[g]:
+            old_out[g] = 0.0
+
+
+@kernel
 def copy_numbers(values, values_out):
     """Copy numbers."""
     for i in range(values.size):
@@ -83,6 +95,7 @@ def first_crossing(answers, system, stepper):
         else:
             copy_numbers(stepper.y_new, stepper.y_work)
         look_near(answers, system, stepper, t + high * h, new)
+        begin_at_zero(stepper.open[LEVELS], new, stepper.guard_old)
         if sampled > 0:
             if piece == 1:  # even where another guard crosses: it may do so later
                 low, high, sought = sought_back(answers, system, stepper, high)
