@@ -14,7 +14,7 @@ from bench.measure import Result, interleave, less, result
 from bench.ours import Engine
 from bench.peer_pinocchio import Pinocchio
 from sim.closed_chains.chain import Chain
-from sim.kernels.newton_euler import torques_along
+from sim.kernels.tree_torques import torques_along
 
 SCENE = "benchmarks/figure58"
 STATES, OURS, PINOCCHIO = 64, 60, 30  # states; times through all of them in a round: 5 to 20 ms

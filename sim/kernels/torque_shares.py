@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from sim.kernels.forces import loop_columns, tree_columns
 from sim.kernels.jit import kernel, python_kernel
-from sim.kernels.newton_euler import move_tree, torques_at
 from sim.kernels.orthogonal import Factors, factorise_orthogonal, reflect_back, solve_least
 from sim.kernels.rows.constraints import block_frames, build_rows, direction, pushes
+from sim.kernels.tree_torques import move_tree, torques_at
 
 RANK = 1e-9  # of equations and of torques: columns below this, relative to the largest, or to G, are nothing
 
