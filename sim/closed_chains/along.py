@@ -14,6 +14,7 @@ from sim.closed_chains.inverse import inverse_dynamics
 from sim.kernels.orthogonal import Factors
 from sim.kernels.tables import TORSION
 from sim.kernels.torque_shares import Actuators, Parts, Room, Shared, shares_along
+from sim.kernels.tree_torques import torques_along
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.arguments import array
 
@@ -90,6 +91,24 @@ def inverse_motion(
         reached[s] = float(np.abs(found.residual).max(initial=0.0)) <= 1e-8 * size
         opening[s] = [np.abs(part).max(initial=0.0) for part in (here.J_C @ here.rates, [found.opening])]
     return InverseMotion(actuation, torque, reached, opening)
+
+
+def torques_of_tree(chain: Chain, q: Any, v: Any, acceleration: Any) -> np.ndarray:
+    """Return M v' + bias + gravity (frames, nv) of the tree along a motion, as `Chain.torques_of_tree` with loops open.
+
+    By recursion along the tree, without M.
+
+    Parameters
+    ----------
+    chain, q, v, acceleration
+        As of `inverse_motion`.
+    """
+    mechanism = Mechanism.of(chain.mechanism.model, chain.mechanism.structure)
+    motion, tables, work = _motion(mechanism, q, v, acceleration), mechanism.structure.tables, mechanism.work
+    torque = np.zeros_like(motion[1])
+    gravity = np.array(tables.one.gravity_W[0])
+    torques_along(tables.links, tables.freedoms, gravity, motion, work.links, work.freedoms, torque)
+    return np.asarray(torque + chain.armature[: len(chain.v)] * motion[2])
 
 
 def _motion(mechanism: Mechanism, q: Any, v: Any, acceleration: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sim
+from sim.closed_chains.along import torques_of_tree
 from sim.closed_chains.chain import Chain
 from tests.closed_chains.test_inverse import Case, close, pick
 from tests.dynamics.engine import simulator_for
@@ -65,6 +66,19 @@ def test_frames_are_what_each_state_is_alone(loops: int, kind: str) -> None:
             close(torque, one.torque, 1e-8)
             compared += torque.size
     assert compared > 0 or kind == "under"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_torques_of_the_tree_are_those_of_its_mass_matrix(seed: int) -> None:
+    """All types of joints, also where the loops are open and nothing fits them."""
+    case = drawn(seed, seed % 3)
+    chain, count = case.chain, 3
+    v, a = case.rng.normal(size=(2, count, len(chain.v)))
+    found = torques_of_tree(chain, [chain.q] * count, v, a)
+    for s in range(count):
+        here = Chain(chain.mechanism, chain.q, v[s])
+        rest = np.zeros(len(chain.names) - len(chain.v))
+        close(found[s], here.torques_of_tree(np.r_[a[s], rest])[: len(chain.v)], 1e-12)
 
 
 def test_frames_of_a_motion_follow_their_own_states() -> None:
