@@ -12,6 +12,7 @@ import pytest
 import sim
 from sim.closed_chains.along import torques_of_tree
 from sim.closed_chains.chain import Chain
+from sim.scene.load import load_text
 from tests.closed_chains.test_inverse import Case, close, pick
 from tests.dynamics.engine import simulator_for
 from tests.support import reference as ref
@@ -79,6 +80,34 @@ def test_torques_of_the_tree_are_those_of_its_mass_matrix(seed: int) -> None:
         here = Chain(chain.mechanism, chain.q, v[s])
         rest = np.zeros(len(chain.names) - len(chain.v))
         close(found[s], here.torques_of_tree(np.r_[a[s], rest])[: len(chain.v)], 1e-12)
+
+
+SCREW = """
+schema: 1
+name: screw
+bodies:
+  nut: {mass: 2 kg, com: [0.1, 0, 0], gyration: [0.1, 0.12, 0.1]}
+  arm: {mass: 1 kg, com: [0.4, 0.1, 0], gyration: [0.1, 0.1, 0.1]}
+joints:
+  thread: {type: helical, parent: world, child: nut, position: [0, 0, 0], axis: [0.3, 0, 1], pitch: 0.4 m}
+  hinge: {type: rotational, parent: nut, child: arm, position: [0.2, 0, 0], axis: [0, 1, 0]}
+initial: {thread: {rate: 3 rad/s}, hinge: {rate: -2 rad/s}}
+simulate: {duration: 1 s}
+"""
+
+
+@pytest.mark.fast
+def test_screws_slide_as_they_turn() -> None:
+    """Torques of the tree by recursion, by M, and those under which the engine moves so."""
+    simulator = sim.Simulator(sim.compile(load_text(SCREW)))
+    chain, wanted = sim.chain(simulator), np.array([2.0, -5.0])
+    torque = torques_of_tree(chain, [chain.q], [chain.v], [wanted])[0]
+    close(torque, chain.torques_of_tree(wanted), 1e-13)
+    close(along(chain, [wanted], chain.names).torque[0], torque, 1e-13)
+    held = np.zeros(len(simulator.model.columns))
+    held[chain.columns] = torque
+    simulator.hold(held)
+    close(sim.chain(simulator).acceleration, wanted, 1e-12)
 
 
 def test_frames_of_a_motion_follow_their_own_states() -> None:
