@@ -170,3 +170,15 @@ def test_frames_that_cannot_be_meant_are_refused(frames: Any, says: str) -> None
     with pytest.raises(ValueError) as refusal:
         sim.inverse_motion(chain, *frames, chain.names[:1])
     assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "bicycle", "car", "snake", "rocking_block", "swing"])
+def test_drives_wheels_and_contacts_are_of_no_concern(name: str) -> None:
+    """Frames by the kernel are what W and S give: constraints bind, rows of drives and of points of contact do not."""
+    chain = sim.chain(SCENES / f"{name}.yaml", at=0.2)
+    rng = np.random.default_rng(9)
+    wanted = chain.accelerations(rng.normal(size=chain.T.shape[1]))[: len(chain.v)]
+    found = along(chain, [wanted], chain.names)
+    alone = sim.inverse_dynamics(Chain(chain.mechanism, chain.q, chain.v), wanted, chain.names)
+    assert found.reached.all() and np.abs(alone.torque).max() > 0.1
+    close(found.torque[0], alone.torque, 1e-10)
