@@ -145,12 +145,24 @@ def _events(name: str, rounds: int) -> Iterator[Result]:
     return events.measure(name, rounds)
 
 
+def _inverse(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
+    from bench import inverse
+
+    return (inverse.measure_loops if loops else inverse.measure_tree)(name, rounds)
+
+
 BENCHMARKS = {
     "forward_dynamics.figure58.no_loops": Benchmark(
         "accelerations of a tree of 58 freedoms, random states", partial(_forward_dynamics, loops=False), 15
     ),
     "forward_dynamics.figure58.two_loops": Benchmark(
         "the same figure, its hands on two ropes", partial(_forward_dynamics, loops=True), 15
+    ),
+    "inverse.figure58.no_loops": Benchmark(
+        "torques of the tree of 58 freedoms, random states and accelerations", partial(_inverse, loops=False), 15
+    ),
+    "inverse.figure58.two_loops": Benchmark(
+        "torques of 58 actuators along a motion, its hands on two ropes", partial(_inverse, loops=True), 9
     ),
     **{
         f"chain.{links}": Benchmark(

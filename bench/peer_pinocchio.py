@@ -34,6 +34,7 @@ class Pinocchio:
         self._add_loops()
         self.states = [self._state(q, v) for q, v in zip(states.q, states.v, strict=True)]
         self.tau = np.zeros(figure.nv)
+        self.wanted: list[np.ndarray] = []
         # The same calls on a model without bodies: what it costs to come from Python and go back.
         self.empty_model = pinocchio.Model()
         self.empty_data = self.empty_model.createData()
@@ -129,6 +130,18 @@ class Pinocchio:
         a = A.linear + np.cross(A.angular, p) + np.cross(w, V.linear + np.cross(w, p))
         return np.array(R @ a)
 
+    def torques(self, vdot: np.ndarray) -> np.ndarray:
+        """Return the tree's torques (count, nv) for vdot (count, nv), in our conventions; `run_inverse` takes these."""
+        self.wanted = [self._from_ours(q, v, a) for (q, v), a in zip(self.states, vdot, strict=True)]
+        out = np.zeros_like(vdot)
+        for s, ((q, v), a) in enumerate(zip(self.states, self.wanted, strict=True)):
+            out[s] = self.pin.rnea(self.model, self.data, q, v, a)
+            for link, joint in zip(self.figure.links, self.ids[1:], strict=True):
+                if link.kind == "free":  # a force in the body's axes
+                    own = slice(link.v, link.v + 3)
+                    out[s, own] = self._turn(self.model.joints[joint], q) @ out[s, own]
+        return out
+
     # --- what is measured -----------------------------------------------------------------------
 
     def run(self, times: int) -> int:
@@ -157,4 +170,20 @@ class Pinocchio:
             for _ in range(times):
                 for _q, _v in self.states:
                     pin.aba(model, data, none, none, none)
+        return times * len(self.states)
+
+    def run_inverse(self, times: int) -> int:
+        """Find the torques of all states `times` times, for the accelerations that `torques` had."""
+        pin, model, data = self.pin, self.model, self.data
+        for _ in range(times):
+            for (q, v), a in zip(self.states, self.wanted, strict=True):
+                pin.rnea(model, data, q, v, a)
+        return times * len(self.states)
+
+    def run_empty_inverse(self, times: int) -> int:
+        """Make the same calls on a model without bodies."""
+        pin, model, data, none = self.pin, self.empty_model, self.empty_data, np.zeros(0)
+        for _ in range(times):
+            for (_q, _v), _a in zip(self.states, self.wanted, strict=True):
+                pin.rnea(model, data, none, none, none)
         return times * len(self.states)

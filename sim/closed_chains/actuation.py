@@ -107,14 +107,16 @@ def _inverse_root(A: np.ndarray) -> np.ndarray:
 def _reduced(chain: Chain, directions: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the same directions (N_J, k) so that k columns each move in one of them alone, and their names.
 
-    Freedoms of free bodies come first: what they lack is a wrench from outside.
+    Freedoms of free bodies come first, what they lack is a wrench from outside; then generalised coordinates.
     """
     k = directions.shape[1]
     if not k:
         return directions, ()
     model, owner = chain.mechanism.model, chain.mechanism.model.columns.joint[chain.columns]
-    free = [model.type_of(int(joint)).name == "free" for joint in owner]
-    first = scipy.linalg.qr((directions * np.where(free, 1e3, 1.0)[:, None]).T, mode="r", pivoting=True)[1][:k]
+    liked = np.ones(len(owner))
+    liked[chain.coordinates.independent] = 10.0
+    liked[[model.type_of(int(joint)).name == "free" for joint in owner]] = 1e3
+    first = scipy.linalg.qr((directions * liked[:, None]).T, mode="r", pivoting=True)[1][:k]
     first = np.sort(first)
     return np.linalg.solve(directions[first].T, directions.T).T, tuple(chain.names[i] for i in first)
 

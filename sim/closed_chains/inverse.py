@@ -54,7 +54,8 @@ class InverseDynamics:
         Actuators whose torque is at its bound.
     wrenches : Mapping of name to (6,) ndarray
         Of each joint, of the tree and of loops, what the parent does to the child: moment about the joint's frame M and
-        force, world axes, all that passes through it.  Of least norm where loops leave a choice.
+        force, world axes, all that passes through it.  Of least norm where loops leave a choice; where there is a
+        residual, as if it acted at the joints of theta_G.
     multipliers : Mapping of name to ndarray
         Of each constraint (wheels, gears) the forces of its rows.
     """
@@ -122,7 +123,6 @@ def inverse_dynamics(
     residual = tau_G - actuation.S.T @ torque
     left = tau_O.copy()
     left[actuation.places] -= torque
-    left[chain.coordinates.independent] -= residual
     f = loop_forces(chain, left)
     wrenches, multipliers = by_loop(chain, f)
     wrenches |= by_tree(chain, theta_J[: len(chain.v)], outside, f)

@@ -13,7 +13,8 @@ from sim.mechanism.dense import crossed
 def loop_forces(chain: Chain, left: np.ndarray) -> np.ndarray:
     """Return f (6 N_L,) of least norm with J_C^T f = left (N_J,): forces of the rows of J_C, moments over its length.
 
-    left : what all joints need beyond what acts on them, so that it has no power in any motion
+    left : what all joints need beyond what acts on them.  It has no power in any motion of the chain, or else what has
+        is taken to act at the joints of theta_G.
     """
     dependent = chain.coordinates.dependent
     return np.asarray(np.linalg.lstsq(chain.J_C[:, dependent].T, left[dependent], rcond=None)[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 import sim
+from sim.closed_chains.acting import joint_torques
 from sim.closed_chains.chain import Chain
 from sim.closed_chains.inverse import InverseDynamics
 from sim.scene.load import load_text
@@ -27,6 +29,7 @@ from tests.support.mechanisms import (
 from tests.support.peers import MujocoTree, PinocchioTree, needs, start_coordinates
 
 MOVING = [kind for kind in KINDS if kind != "fixed"]
+SCENES = Path(__file__).parents[2] / "scenes"
 EACH = 29  # random mechanisms with each number of loops from 0 to 6: 203 in all
 
 
@@ -325,3 +328,50 @@ def test_what_cannot_be_meant_is_refused(more: dict[str, Any], says: str) -> Non
     with pytest.raises(ValueError) as refusal:
         sim.inverse_dynamics(chain, given.pop("acceleration"), given.pop("actuated"), **given)
     assert says in str(refusal.value)
+
+
+GEARS = """
+schema: 1
+name: gears
+bodies:
+  base: {mass: 3 kg, com: [0, 0, -0.1], gyration: [0.2, 0.2, 0.2]}
+  sun: {mass: 2 kg, com: [0.02, 0, 0.3], gyration: [0.1, 0.1, 0.1]}
+  arm: {mass: 1 kg, com: [0.5, 0.1, 0], gyration: [0.2, 0.2, 0.2]}
+  tip: {mass: 1 kg, com: [1.1, 0, 0.1], gyration: [0.1, 0.1, 0.1]}
+joints:
+  tilt: {type: universal, parent: world, child: base, position: [0, 0, -0.3], axis: [1, 0, 0], second_axis: [0, 1, 0]}
+  spin: {type: rotational, parent: base, child: sun, position: [0, 0, 0.3], axis: [0, 0, 1]}
+  swing: {type: rotational, parent: base, child: arm, position: [0, 0, 0], axis: [0, 1, 0]}
+  reach: {type: rotational, parent: arm, child: tip, position: [1, 0, 0], axis: [0, 0, 1]}
+constraints:
+  mesh: {type: gear, joints: [spin, reach], ratio: -2}
+initial: {spin: {rate: 2 rad/s}, reach: {rate: -1 rad/s}, swing: {rate: 1 rad/s}}
+simulate: {duration: 1 s}
+"""
+
+
+@pytest.mark.parametrize("name", ["bicycle", "snake", "gears"])
+def test_wheels_and_gears_carry_what_the_engine_says(name: str) -> None:
+    """Wrenches of the tree's joints where rows of constraints act on links, too, and torques hold the motion."""
+    model = sim.compile(load_text(GEARS) if name == "gears" else sim.load(SCENES / f"{name}.yaml"))
+    simulator = sim.Simulator(model)
+    simulator.advance(0.2)
+    chain = sim.chain(simulator)
+    rng = np.random.default_rng(10)
+    now = chain.coordinates.independent
+    wanted = chain.accelerations(rng.normal(size=len(now)))
+    before = (simulator.flow.work.torque - joint_torques(chain.mechanism))[chain.columns]  # controllers, friction
+    found = sim.inverse_dynamics(chain, wanted[: len(chain.v)], chain.names)
+    assert found.multipliers
+    held = np.zeros(len(model.columns))
+    held[chain.columns[found.actuation.places]] = found.torque - before[found.actuation.places]
+    simulator.hold(held)
+    after = sim.chain(simulator)
+    close(after.acceleration, wanted[: len(chain.v)], 1e-9)
+    work, force, compared = simulator.flow.work, simulator.force, 0
+    scale = max(1.0, *(float(np.abs(force[joint]).max()) for joint in found.wrenches))
+    for joint, wrench in found.wrenches.items():
+        sure = work.joints.components[model.joint(joint), :6] == 1.0
+        close(wrench[sure] / scale, force[joint][sure] / scale, 1e-8)
+        compared += int(sure.sum())
+    assert compared > 0

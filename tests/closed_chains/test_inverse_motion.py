@@ -1,0 +1,184 @@
+"""Torques along a whole motion, by kernels, beside those of each of its states by W and S."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sim
+from sim.closed_chains.along import torques_of_tree
+from sim.closed_chains.chain import Chain
+from sim.scene.load import load_text
+from tests.closed_chains.test_inverse import Case, close, pick
+from tests.dynamics.engine import simulator_for
+from tests.support import reference as ref
+from tests.support.mechanisms import doubled, four_bar, random_mechanism, with_consistent_rates
+
+SCENES = Path(__file__).parents[2] / "scenes"
+
+
+def drawn(seed: int, loops: int) -> Case:
+    """Return a random mechanism whose rotors are all in the tree."""
+    rng = np.random.default_rng([seed, loops, 23])
+    mechanism = random_mechanism(rng, int(rng.integers(2 + loops, 6 + loops)), loops, driven=True)
+    links = [
+        replace(link, drive=replace(link.drive, armature=0.0 * link.drive.armature))
+        if i >= mechanism.tree and link.drive is not None
+        else link
+        for i, link in enumerate(mechanism.links)
+    ]
+    mechanism = replace(mechanism, links=tuple(links))
+    mechanism = with_consistent_rates(rng, doubled(mechanism) if loops and seed % 3 == 0 else mechanism)
+    simulator = simulator_for(mechanism)
+    return Case(mechanism, simulator, sim.chain(simulator), rng)
+
+
+def along(chain: Chain, accelerations: list[np.ndarray], actuated: Any, **more: Any) -> sim.InverseMotion:
+    """Return the torques of frames of one state with several accelerations."""
+    count = len(accelerations)
+    return sim.inverse_motion(chain, [chain.q] * count, [chain.v] * count, accelerations, actuated, **more)
+
+
+@pytest.mark.parametrize("loops", range(5))
+@pytest.mark.parametrize("kind", ["exactly", "under", "over"])
+def test_frames_are_what_each_state_is_alone(loops: int, kind: str) -> None:
+    """Springs, dampers and rotors, loop joints as actuators, loops given twice; weights."""
+    compared = 0
+    for seed in range(4):
+        case = drawn(seed, loops)
+        chain, n = case.chain, len(case.chain.v)
+        assert not chain.armature[n:].any()
+        actuated = pick(case, kind)
+        wanted = []
+        for _ in range(3):
+            torque = np.zeros(len(chain.names))
+            torque[chain.places(actuated)] = case.rng.normal(0, 5, len(actuated))
+            free = chain.accelerations(case.rng.normal(0, 5, chain.T.shape[1]))
+            wanted.append((chain.forward(torque) if kind == "under" else free)[:n])
+        weights = case.rng.uniform(0.2, 5.0, len(actuated))
+        found = along(chain, wanted, actuated, weights=weights)
+        assert found.reached.all() and found.opening.max(initial=0.0) < 1e-8
+        for torque, acceleration in zip(found.torque, wanted, strict=True):
+            one = sim.inverse_dynamics(chain, acceleration, actuated, weights=weights)
+            close(torque, one.torque, 1e-8)
+            compared += torque.size
+    assert compared > 0 or kind == "under"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_torques_of_the_tree_are_those_of_its_mass_matrix(seed: int) -> None:
+    """All types of joints, also where the loops are open and nothing fits them."""
+    case = drawn(seed, seed % 3)
+    chain, count = case.chain, 3
+    v, a = case.rng.normal(size=(2, count, len(chain.v)))
+    found = torques_of_tree(chain, [chain.q] * count, v, a)
+    for s in range(count):
+        here = Chain(chain.mechanism, chain.q, v[s])
+        rest = np.zeros(len(chain.names) - len(chain.v))
+        close(found[s], here.torques_of_tree(np.r_[a[s], rest])[: len(chain.v)], 1e-12)
+
+
+SCREW = """
+schema: 1
+name: screw
+bodies:
+  nut: {mass: 2 kg, com: [0.1, 0, 0], gyration: [0.1, 0.12, 0.1]}
+  arm: {mass: 1 kg, com: [0.4, 0.1, 0], gyration: [0.1, 0.1, 0.1]}
+joints:
+  thread: {type: helical, parent: world, child: nut, position: [0, 0, 0], axis: [0.3, 0, 1], pitch: 0.4 m}
+  hinge: {type: rotational, parent: nut, child: arm, position: [0.2, 0, 0], axis: [0, 1, 0]}
+initial: {thread: {rate: 3 rad/s}, hinge: {rate: -2 rad/s}}
+simulate: {duration: 1 s}
+"""
+
+
+@pytest.mark.fast
+def test_screws_slide_as_they_turn() -> None:
+    """Torques of the tree by recursion, by M, and those under which the engine moves so."""
+    simulator = sim.Simulator(sim.compile(load_text(SCREW)))
+    chain, wanted = sim.chain(simulator), np.array([2.0, -5.0])
+    torque = torques_of_tree(chain, [chain.q], [chain.v], [wanted])[0]
+    close(torque, chain.torques_of_tree(wanted), 1e-13)
+    close(along(chain, [wanted], chain.names).torque[0], torque, 1e-13)
+    held = np.zeros(len(simulator.model.columns))
+    held[chain.columns] = torque
+    simulator.hold(held)
+    close(sim.chain(simulator).acceleration, wanted, 1e-12)
+
+
+def test_frames_of_a_motion_follow_their_own_states() -> None:
+    """A four-bar through its run: the crank's motor gives what makes the run go as it goes by itself, nothing."""
+    simulator = sim.Simulator(sim.compile(sim.load(SCENES / "four_bar.yaml")))
+    chain, rows = sim.chain(simulator), []
+    for t in np.linspace(0.0, 0.5, 11):
+        simulator.advance(float(t))
+        here = sim.chain(simulator)
+        rows.append((here.q, here.v, here.acceleration))
+    q, v, a = (np.array(column) for column in zip(*rows, strict=True))
+    acted = [name for name in chain.names if "drive" in name]
+    found = sim.inverse_motion(chain, q, v, a, acted)
+    held = np.array([sim.inverse_dynamics(Chain(chain.mechanism, *row[:2]), row[2], acted).torque for row in rows])
+    close(found.torque, held, 1e-10)
+    assert np.ptp(q, axis=0).max() > 1.0 and found.reached.all()
+
+
+def test_what_is_out_of_reach_or_beyond_bounds_is_taken_state_by_state() -> None:
+    case = drawn(1, 1)
+    chain, n = case.chain, len(case.chain.v)
+    wanted = [chain.accelerations(case.rng.normal(0, 5, chain.T.shape[1]))[:n] for _ in range(2)]
+    one = pick(case, "exactly")[:1]
+    found = along(chain, wanted, one)
+    assert found.actuation.kind == "under" and not found.reached.any()
+    assert found.torque[1] == pytest.approx(sim.inverse_dynamics(chain, wanted[1], one).torque, rel=1e-9)
+    every = chain.names
+    loose = along(chain, wanted, every)
+    most = 0.8 * float(np.abs(loose.torque[0]).max())
+    bound = along(chain, wanted, every, bounds=most)
+    for torque, acceleration in zip(bound.torque, wanted, strict=True):
+        assert np.abs(torque).max() <= most
+        close(torque, sim.inverse_dynamics(chain, acceleration, every, bounds=most).torque, 1e-8)
+    assert not np.allclose(bound.torque[0], loose.torque[0])
+
+
+def test_rotors_of_loop_joints_are_taken_state_by_state() -> None:
+    rng = np.random.default_rng(8)
+    drawn_bar = four_bar(rng)
+    *tree, loop = drawn_bar.links
+    rotor = replace(loop, drive=ref.drive("rotational", armature=[2.0]))
+    chain = sim.chain(simulator_for(with_consistent_rates(rng, replace(drawn_bar, links=(*tree, rotor)))))
+    wanted = chain.accelerations(np.array([3.0]))[: len(chain.v)]
+    found, bare = (along(one, [wanted], "j0") for one in (chain, sim.chain(simulator_for(drawn_bar))))
+    assert found.torque[0] == pytest.approx(sim.inverse_dynamics(chain, wanted, "j0").torque, rel=1e-12)
+    assert found.reached.all() and abs(found.torque[0, 0] - bare.torque[0, 0]) > 1.0
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("frames", "says"),
+    [
+        ((np.zeros((2, 2)), np.zeros((2, 3)), np.zeros((2, 3))), "q: found shape (2, 2); expected (frames, 3)"),
+        ((np.zeros((2, 3)), np.zeros((1, 3)), np.zeros((2, 3))), "v: found shape (1, 3); expected (2, 3)"),
+        ((np.zeros((2, 3)), np.zeros((2, 3)), np.array([[0.0] * 3, [np.nan] * 3])), "acceleration: frame 1 has"),
+    ],
+)
+def test_frames_that_cannot_be_meant_are_refused(frames: Any, says: str) -> None:
+    chain = sim.chain(SCENES / "four_bar.yaml")
+    with pytest.raises(ValueError) as refusal:
+        sim.inverse_motion(chain, *frames, chain.names[:1])
+    assert says in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "bicycle", "car", "snake", "rocking_block", "swing"])
+def test_drives_wheels_and_contacts_are_of_no_concern(name: str) -> None:
+    """Frames by the kernel are what W and S give: constraints bind, rows of drives and of points of contact do not."""
+    chain = sim.chain(SCENES / f"{name}.yaml", at=0.2)
+    rng = np.random.default_rng(9)
+    wanted = chain.accelerations(rng.normal(size=chain.T.shape[1]))[: len(chain.v)]
+    found = along(chain, [wanted], chain.names)
+    alone = sim.inverse_dynamics(Chain(chain.mechanism, chain.q, chain.v), wanted, chain.names)
+    assert found.reached.all() and np.abs(alone.torque).max() > 0.1
+    close(found.torque[0], alone.torque, 1e-10)
