@@ -43,6 +43,7 @@ def along(chain: Chain, accelerations: list[np.ndarray], actuated: Any, **more: 
     return sim.inverse_motion(chain, [chain.q] * count, [chain.v] * count, accelerations, actuated, **more)
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("loops", range(5))
 @pytest.mark.parametrize("kind", ["exactly", "under", "over"])
 def test_frames_are_what_each_state_is_alone(loops: int, kind: str) -> None:
@@ -69,6 +70,7 @@ def test_frames_are_what_each_state_is_alone(loops: int, kind: str) -> None:
     assert compared > 0 or kind == "under"
 
 
+@pytest.mark.fast
 @pytest.mark.parametrize("seed", range(6))
 def test_torques_of_the_tree_are_those_of_its_mass_matrix(seed: int) -> None:
     """All types of joints, also where the loops are open and nothing fits them."""
@@ -172,7 +174,9 @@ def test_frames_that_cannot_be_meant_are_refused(frames: Any, says: str) -> None
     assert says in str(refusal.value)
 
 
-@pytest.mark.parametrize("name", ["slider_crank", "bicycle", "car", "snake", "rocking_block", "swing"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("slider_crank", marks=pytest.mark.fast), "bicycle", "car", "snake", "rocking_block", "swing"]
+)
 def test_drives_wheels_and_contacts_are_of_no_concern(name: str) -> None:
     """Frames by the kernel are what W and S give: constraints bind, rows of drives and of points of contact do not."""
     chain = sim.chain(SCENES / f"{name}.yaml", at=0.2)
