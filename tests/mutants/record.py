@@ -27,7 +27,7 @@ def record(tests: Sequence[str] = (), passes: Sequence[str] = tuple(PASSES)) -> 
     FOLDER.mkdir(exist_ok=True)
     if tests:
         for name in passes:
-            _bring_up(FOLDER / name)
+            _bring_up(FOLDER / name, tests)
         keep_sources()
     running = []
     for name in passes:
@@ -56,13 +56,16 @@ def keep_sources() -> None:
         shutil.copy2(ROOT / file, FOLDER / "sources" / file)
 
 
-def _bring_up(kept: Path) -> None:
-    """Write what is kept of a pass anew, in lines of the sources as they are now: what is added to it is in these."""
+def _bring_up(kept: Path, again: Sequence[str]) -> None:
+    """Write what is kept of a pass anew, in lines of the sources as they are now: what is added to it is in these.
+
+    Tests that are run again are left out, as some of them may be gone.
+    """
     reach = load(kept)
     lines: dict[str, dict[str, list[int]]] = {}
     for file, tests in reach.tests.items():
         for line, names in _moved(file, tests).items():
-            for name in names:
+            for name in (name for name in names if not is_among(name, again)):
                 lines.setdefault(name, {}).setdefault(str(ROOT / file), []).append(line)
     kept.unlink()
     data = coverage.CoverageData(str(kept))
@@ -70,6 +73,11 @@ def _bring_up(kept: Path) -> None:
         data.set_context(name)
         data.add_lines(of_test)
     data.write()
+
+
+def is_among(name: str, tests: Sequence[str]) -> bool:
+    """Tell whether a test is one of some, or in one of some files or folders."""
+    return any(name == one or name.startswith((f"{one.rstrip('/')}/", f"{one}::", f"{one}[")) for one in tests)
 
 
 def _add(more: Path, kept: Path) -> None:
