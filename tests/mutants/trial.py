@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import hashlib
 import os
 import re
 import shutil
@@ -31,7 +30,6 @@ GRACE = 60.0  # s beyond the budget and what is slower in a copy, after which th
 SLOWER = 4.0  # times: what tests may take beside others
 KERNELS = ("sim/kernels/",)
 WHOLE = "\n-- all of it --"  # what a session ends with that nothing has ended before, such as a mistake that exits
-_KERNEL_FOLDERS = sorted({str(path.parent.relative_to(ROOT)) for path in (ROOT / "sim" / "kernels").rglob("*.py")})
 
 
 @dataclass
@@ -137,18 +135,11 @@ def copy_of_tree() -> Iterator[Copy]:
 
 
 def _lend_kernels(folder: Path) -> None:
-    """Copy the compiled kernels to where they are looked for: numba calls them by the place of their sources."""
+    """Link the compiled kernels to where a copy looks for them: they are kept by what they are made from."""
     for kept in (ROOT / ".kernel_cache").glob("*/"):
-        (folder / ".kernel_cache" / kept.name).mkdir(mode=0o700, parents=True)
-        for mark in filter(Path.is_file, kept.iterdir()):
-            shutil.copy2(mark, folder / ".kernel_cache" / kept.name)
-        for sources in (*_KERNEL_FOLDERS, "bench", "tests", "tests/kernels"):
-            old, new = (
-                f"{Path(sources).name}_{hashlib.sha1(str(root / sources).encode()).hexdigest()}"
-                for root in (ROOT, folder)
-            )
-            if (kept / old).exists():
-                shutil.copytree(kept / old, folder / ".kernel_cache" / kept.name / new)
+        shutil.copytree(kept, folder / ".kernel_cache" / kept.name, copy_function=os.link)
+        for own in (folder / ".kernel_cache", folder / ".kernel_cache" / kept.name):
+            own.chmod(0o700)
 
 
 def try_out(copy: Copy, mutant: Mutant, reach: Reach, budget: float) -> Trial:
