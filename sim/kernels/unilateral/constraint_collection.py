@@ -148,9 +148,11 @@ def collect_reached(tables, work, h):
 
 @kernel
 def has_solids(shapes, meetings):
-    """Tell whether shapes may meet of which none is a plane."""
+    """Tell whether shapes may meet of which none is a plane of the world: a body's own may come to what sleeps."""
     for m in range(meetings.a.size):
-        if shapes.kind[meetings.a[m]] != PLANE and shapes.kind[meetings.b[m]] != PLANE:
+        i, j = meetings.a[m], meetings.b[m]
+        still = (shapes.kind[i] == PLANE and shapes.link[i] == 0) or (shapes.kind[j] == PLANE and shapes.link[j] == 0)
+        if not still:
             return True
     return False
 
