@@ -101,19 +101,19 @@ def test_the_test_that_failed_is_named_as_a_whole_whatever_its_parameters_are() 
 def test_lines_that_tests_were_seen_to_run_follow_the_source_before_others_are_added(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line is put in before two of three; what is kept afterwards is in lines of the source as it is now."""
+    """A line is put in before two of three; what is kept is in lines of the source as it is now, without `u.py`'s."""
     monkeypatch.setattr(record, "ROOT", tmp_path)
     monkeypatch.setattr(record, "FOLDER", tmp_path / "kept")
     for folder, text in (("kept/sources/sim", "a\nb\nc\n"), ("sim", "a\nnew\nb\nc\n")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "cart.py").write_text(text)
     data = coverage.CoverageData(str(tmp_path / "kept" / "pass"))
-    for name, lines in (("t.py::one", [1, 2]), ("t.py::two", [3]), ("t.py::failed", [1])):
+    for name, lines in (("t.py::one", [1, 2]), ("t.py::two", [3]), ("t.py::failed", [1]), ("u.py::gone", [1])):
         data.set_context(name)
         data.add_lines({"/elsewhere/sim/cart.py": lines})
     data.write()
-    (tmp_path / "kept" / "pass.seconds").write_text("0.5\tt.py::one\n0.1\tt.py::two\n")
-    record._bring_up(tmp_path / "kept" / "pass")
+    (tmp_path / "kept" / "pass.seconds").write_text("0.5\tt.py::one\n0.1\tt.py::two\n0.1\tu.py::gone\n")
+    record._bring_up(tmp_path / "kept" / "pass", ["u.py"])
     after = record.load(tmp_path / "kept" / "pass").tests["sim/cart.py"]
     assert {line: set(names) for line, names in after.items()} == {
         1: {"t.py::one"}, 2: {"t.py::one"}, 3: {"t.py::one"}, 4: {"t.py::two"},
