@@ -22,7 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 # What a parameter may be; `units` of the scene language converts and checks it.
-KINDS = ("number", "numbers", "integer", "text", "flag", "joints", "joint", "expressions", "by_joint", "formulas")
+KINDS = (
+    "number", "numbers", "integer", "text", "flag", "joints", "joint", "expressions", "by_joint", "formulas", "table",
+)  # fmt: skip
 
 
 def parameter(
@@ -39,7 +41,8 @@ def parameter(
         number, numbers (list), integer, text, flag, joint (one name), joints (names or patterns,
         resolved to a tuple of full names), by_joint (mapping of joint pattern to number, resolved
         to full names), expressions (mapping of joint pattern to an expression of time and state),
-        formulas (as by_joint, and each may be an expression of time and state instead of a number).
+        formulas (as by_joint, and each may be an expression of time and state instead of a number), table
+        (a CSV or HDF5 file beside the scene, resolved to a `sim.scene.time_table.TimeTable`; recordings keep it).
     unit : str
         Unit of the value, ``rad``, ``N m/rad``, ``auto`` (that of the joint's coordinate) ...
     about : str
@@ -144,6 +147,7 @@ def schema_of(kind: type[Controller]) -> dict[str, Any]:
         "number": ["number", "string"], "integer": ["integer", "string"], "text": ["string"], "flag": ["boolean"],
         "joint": ["string"], "numbers": ["array"], "joints": ["string", "array"], "expressions": ["object"],
         "by_joint": ["object", "number", "string"], "formulas": ["object", "number", "string"],
+        "table": ["string"],
     }  # fmt: skip
     properties: dict[str, Any] = {}
     required = []

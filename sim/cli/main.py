@@ -178,6 +178,49 @@ def linearize(
 
 
 @app.command()
+def inverse(
+    scene: SceneArgument,
+    motion: Annotated[
+        Path,
+        typer.Argument(metavar="MOTION", help="A recording, or a table of joints over time, .csv or .h5."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write coordinates and torques: a table, .h5 or .csv.")
+    ] = None,
+    actuated: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--actuated",
+            metavar="JOINT",
+            help="A joint that has a motor; without any, those that the scene drives or controls, else all.",
+        ),
+    ] = None,
+    cutoff: Annotated[
+        str | None, typer.Option(metavar="HZ|auto", help="Filter a noisy table, as in '6 Hz'; auto finds where.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the torques: a picture, .png, .svg or .pdf.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="WxH", help="Pixels of the picture, as in 1280x720.")] = None,
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+    overwrite: OverwriteOption = False,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Find the torques that a motion takes: inverse dynamics of open, closed, redundant and floating chains."""
+
+    def command() -> int:
+        from sim.cli import inverting
+
+        wish = inverting.InverseOptions(
+            scene=scene, motion=motion, output=output, actuated=tuple(actuated or ()), cutoff=cutoff, plot=plot,
+            size=size, settings=tuple(settings or ()), quiet=quiet, overwrite=overwrite, trust=trust, as_json=as_json,
+        )  # fmt: skip
+        return inverting.inverse(wish)
+
+    return guarded(command, as_json=as_json)
+
+
+@app.command()
 def render(
     source: Annotated[str, typer.Argument(metavar="RECORDING|SCENE", help="A recording, or a scene to draw.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="A film .mp4 or .gif, or a picture .png.")],

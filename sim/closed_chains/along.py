@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,17 +36,21 @@ class InverseMotion:
     opening : (frames, 2) ndarray
         How fast the motion opens loops at most, and how fast that grows, where it does not fit them: of rows, with
         rotations times the scene's length [m/s, m/s^2].
+    missing : (frames, N_F - rank) ndarray
+        Along each direction of ``actuation.along``, the force or moment that the motion needs there and actuators do
+        not give [N, N m]; zero where they make the motion.
     """
 
     actuation: Actuation
     torque: np.ndarray
     reached: np.ndarray
     opening: np.ndarray
+    missing: np.ndarray
 
 
 def inverse_motion(
     chain: Chain, q: Any, v: Any, acceleration: Any, actuated: str | Iterable[str], *, weights: Any = None,
-    bounds: Any = None,
+    bounds: Any = None, external: Mapping[str, Any] | None = None, wrenches: Any = None,
 ) -> InverseMotion:  # fmt: skip
     """Return the torques of actuators along a motion of all freedoms, which is taken as it is.
 
@@ -60,23 +64,29 @@ def inverse_motion(
         Coordinates, rates and v' of the tree, that fit the loops.
     actuated, weights, bounds
         As of `inverse_dynamics`.
+    external : Mapping of names to (frames, k), optional
+        What `inverse_dynamics` takes, of each frame.
+    wrenches : (frames, forces, 6) array_like, optional
+        What the scene's forces do, as recordings have it: a motion does not tell it.
 
     Raises
     ------
     ValueError
-        With what was found and what was expected; also for scenes with forces at points, which no motion tells.
+        With what was found and what was expected; also for scenes with forces at points and no `wrenches`.
     """
     mechanism = chain.mechanism
     motion = _motion(mechanism, q, v, acceleration)
-    if any(force.kind != TORSION for force in mechanism.structure.tables.forces):
-        raise ValueError("chain: its scene has forces at points, which are not known along a motion")
+    outside = _along(external or {}, len(motion[0]))
+    if wrenches is None and any(force.kind != TORSION for force in mechanism.structure.tables.forces):
+        raise ValueError("chain: its scene has forces at points; expected `wrenches`, what they do in each frame")
     first = Chain(mechanism, motion[0][0], motion[1][0]) if len(motion[0]) else chain
     actuation = actuation_of(first, actuated)
     width, limits = weights_of(actuation, weights), bounds_of(actuation, bounds)
-    if _plain(mechanism, chain):
-        torque, missing, opening = _by_kernel(chain, motion, actuation, width)
+    missing = np.zeros((len(motion[0]), len(actuation.along)))
+    if _plain(mechanism, chain) and not outside and wrenches is None:
+        torque, lacking, opening = _by_kernel(chain, motion, actuation, width)
         size = max(1.0, float(np.abs(torque).max(initial=0.0)))
-        reached = missing <= REACHED * size
+        reached = lacking <= REACHED * size
     else:
         count = len(motion[0])
         torque, opening = np.zeros((count, len(actuation.names))), np.zeros((count, 2))
@@ -85,12 +95,27 @@ def inverse_motion(
         reached &= np.all((limits[:, 0] <= torque) & (torque <= limits[:, 1]), axis=1)
     for s in np.flatnonzero(~reached):
         here = Chain(mechanism, motion[0][s], motion[1][s])
-        found = inverse_dynamics(here, motion[2][s], actuation.names, weights=width, bounds=limits)
+        if wrenches is not None:
+            here = here.of_run(np.asarray(wrenches[s], float), motion[2][s])
+        acts = {name: values[s] for name, values in outside.items()}
+        found = inverse_dynamics(here, motion[2][s], actuation.names, weights=width, bounds=limits, external=acts)
         torque[s] = found.torque
+        missing[s] = [found.missing.get(name, 0.0) for name in actuation.along]
         size = max(1.0, float(np.abs(found.tau_G).max(initial=0.0)))
         reached[s] = float(np.abs(found.residual).max(initial=0.0)) <= 1e-8 * size
         opening[s] = [np.abs(part).max(initial=0.0) for part in (here.J_C @ here.rates, [found.opening])]
-    return InverseMotion(actuation, torque, reached, opening)
+    return InverseMotion(actuation, torque, reached, opening, missing)
+
+
+def _along(external: Mapping[str, Any], frames: int) -> dict[str, np.ndarray]:
+    """Return what acts from outside by name, (frames, k)."""
+    out = {}
+    for name, values in external.items():
+        given = array(f"external, {name!r}", values)
+        if given.ndim != 2 or len(given) != frames:
+            raise ValueError(f"external, {name!r}: found shape {given.shape}; expected ({frames}, numbers)")
+        out[name] = given
+    return out
 
 
 def torques_of_tree(chain: Chain, q: Any, v: Any, acceleration: Any) -> np.ndarray:

@@ -99,6 +99,7 @@ def inverse_dynamics(
         Least and largest torque of actuators, or one number for both sides.
     external : Mapping of bodies, or of points as ``body.point``, to (6,), optional
         Wrenches from outside, as prescribed ground reactions: torque about that place [N m] and force [N], world axes.
+        Of joints, or columns: torques along their freedoms that are known beside those of actuators [N m, N].
 
     Returns
     -------
@@ -114,8 +115,8 @@ def inverse_dynamics(
     actuation = actuation_of(chain, actuated)
     theta_G, opening = generalised_acceleration(chain, acceleration)
     theta_J = chain.accelerations(theta_G)
-    outside = _outside(chain, external or {})
-    tau_O = chain.torques_of_tree(theta_J) - chain.passive_joints
+    outside, known = _outside(chain, external or {})
+    tau_O = chain.torques_of_tree(theta_J) - chain.passive_joints - known
     tau_O[: len(chain.v)] -= chain.on_freedoms(outside)
     tau_G = chain.T.T @ tau_O
     limits = bounds_of(actuation, bounds)
@@ -164,17 +165,35 @@ def generalised_acceleration(chain: Chain, acceleration: Any) -> tuple[np.ndarra
     return theta_G, float(np.abs(given @ theta_G - wanted).max(initial=0.0))
 
 
-def _outside(chain: Chain, external: Mapping[str, Any]) -> np.ndarray:
-    """Return (links, 6) what wrenches on bodies from outside are about the links' origins, with the scene's forces."""
-    out = chain.pushed.copy()
+def _outside(chain: Chain, external: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return what acts from outside: wrenches (links, 6) about the links' origins, and torques (N_J,) along theta_J'.
+
+    The wrenches are with those of the scene's forces.
+    """
+    out, torque, model = chain.pushed.copy(), np.zeros(len(chain.names)), chain.mechanism.model
     for name, values in external.items():
-        wrench = array(f"external, {name!r}", values)
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
+        given = array(f"external, {name!r}", values)
+        if name not in model.body_names and name not in model.point_names:
+            own = _of_joint(chain, name)
+            if given.shape not in ((len(own),), ()) or not np.isfinite(given).all():
+                raise ValueError(f"external, {name!r}: found {found(values)}; expected {len(own)} finite torques")
+            torque[own] += given
+            continue
+        if given.shape != (6,) or not np.isfinite(given).all():
             raise ValueError(f"external, {name!r}: found {found(values)}; expected torque and force, 6 finite numbers")
         place = chain.place(name)
         arm = place.p_W - chain.mechanism.work.links.x[place.link]
-        out[place.link] += np.concatenate([wrench[:3] + crossed(arm, wrench[3:]), wrench[3:]])
-    return out
+        out[place.link] += np.concatenate([given[:3] + crossed(arm, given[3:]), given[3:]])
+    return out, torque
+
+
+def _of_joint(chain: Chain, name: str) -> np.ndarray:
+    """Return the places of a joint, or of a column, that torques from outside act on."""
+    try:
+        return chain.places(name)
+    except ValueError:
+        expected = f"a body, a point as 'body.point', a joint or a column: {', '.join(chain.names)}"
+        raise ValueError(f"external: found {found(name)}; expected {expected}") from None
 
 
 def _at_bounds(actuation: Actuation, torque: np.ndarray, bounds: np.ndarray | None) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,19 @@ from typing import Any
 from sim.scene.blocks import Block
 from sim.scene.colors import Color, color_of
 from sim.scene.concave import CONVEX, ConcaveError, parts_of
+from sim.scene.data_files import DataKind, label_of, read_data
 from sim.scene.heights import PICTURES, HeightsError, Rows, as_csv, picture_of, rows_of
 from sim.scene.hull import HullError
 from sim.scene.meshes import MeshError, Triangles, as_obj, bytes_of, enclosed, mesh_of
-from sim.scene.names import nearest
 from sim.scene.rotation import along_z, multiply, norm, orientation_of, rotate, unit
 from sim.scene.spec import Quat, Shape, Vec3
 from sim.scene.terrain import MOST_HEIGHTS, MOST_PIECES, Ground, ramp, solid_of, stairs
 
 _KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid", "mesh", "plane", "stairs", "ramp", "heightfield")
-_SUFFIXES = (".obj", ".stl")
+_MESHES = DataKind(
+    "mesh", "meshes", "OBJ or STL files", (".obj", ".stl"), bytes_of, mesh_of, lambda found: found[-1],
+    lambda found: as_obj(found[0], found[1]), (MeshError,),
+)  # fmt: skip
 _THIN = 0.1  # of a field's longer edge: depth of ground that says none
 
 
@@ -118,7 +120,7 @@ def _mesh(solid: Block) -> Solid | None:
         solid.problem("concave", "'concave' beside 'vertices', which have no surface", "give a file, or take the hull")
         return None
     scale = solid.get("scale")
-    read = _read(solid, mesh_of, lambda found: as_obj(found[0], found[1]), _SUFFIXES, "mesh", "OBJ or STL files")
+    read = _read(solid, _MESHES)
     points, triangles, text = read if read else (solid.get("vertices"), (), "")
     if scale is None or points is None:
         return None
@@ -144,7 +146,8 @@ def _mesh(solid: Block) -> Solid | None:
 def _concave(solid: Block, points: tuple[Vec3, ...], triangles: Triangles, text: str) -> Solid | None:
     """Return the convex parts of a mesh, and keep them with the scene."""
     name, findings = solid.get("file"), solid.reader.findings
-    label = f"{_label(solid)}.parts_{solid.get('concavity'):g}.obj"
+    file = label_of(solid.reader, name, solid.where("file").file)
+    label = f"{file}.parts_{solid.get('concavity'):g}.obj"
     held = solid.reader.scope.kept
     held_text = held.text(label) if held is not None and held.find("", label) == label else ""
     try:
@@ -249,53 +252,22 @@ def _rows(solid: Block, picture: bool) -> Rows | None:
             raise HeightsError("no text, and by its name no picture") from error
         return rows_of(text), text
 
-    found = _read(
-        solid, decode, lambda found: as_csv(found[0]), (".csv", *PICTURES), "field of heights", "CSV files and pictures"
-    )
+    kind = DataKind(
+        "field of heights", "heights", "CSV files and pictures", (".csv", *PICTURES), bytes_of, decode,
+        lambda found: found[-1], lambda found: as_csv(found[0]), (MeshError, HeightsError),
+    )  # fmt: skip
+    found = _read(solid, kind)
     return found[0] if found else None
 
 
 _OF_PARTS = {"mesh": _mesh, "stairs": _stairs, "ramp": _ramp, "heightfield": _heightfield}
 
 
-def _label(solid: Block) -> str:
-    """Return how messages and recordings call a shape's file."""
-    scope, name, outer = solid.reader.scope, solid.get("file"), solid.where("file").file
-    if scope.kept is not None:
-        return scope.kept.find(outer, name) or ""
-    return os.path.normpath(os.path.join(os.path.dirname(outer), name))
-
-
-def _read(
-    solid: Block, decode: Callable[[bytes], Any], bare: Callable[[Any], str], suffixes: tuple[str, ...], what: str,
-    kinds: str,
-) -> Any:  # fmt: skip
-    """Return what a shape's file holds, last its text, which recordings keep; None without one (reported).
-
-    bare : text of what was found, and nothing else that the file holds
-    """
+def _read(solid: Block, kind: DataKind) -> Any:
+    """Return what a shape's file holds; None without one (reported)."""
     if not solid.wrote("file"):
         return None
-    scope, name, label = solid.reader.scope, solid.get("file"), _label(solid)
-    folder, path = scope.folder, scope.folder / name
-    if scope.kept is not None and not label:
-        solid.problem("file", f"'{name}' is not among the files that were kept with the scene")
-        return None
-    if scope.kept is None and not path.is_file():
-        beside = path.parent.glob("*")
-        known = [os.path.relpath(other, folder) for other in beside if other.suffix.lower() in suffixes]
-        shown = "this folder" if str(folder) in ("", ".") else f"'{folder}'"
-        solid.problem("file", f"there is no file '{name}' in {shown}", nearest(name, sorted(known)))
-        return None
-    foreign = scope.kept is None and scope.is_foreign(path)
-    try:
-        found = decode(bytes_of(path) if scope.kept is None else scope.kept.text(label).encode())
-    except (MeshError, HeightsError) as error:
-        said = f"lies outside the scene's folder, and is no {what} that can be read" if foreign else str(error)
-        solid.problem("file", f"'{name}': {said}", f"{'meshes' if what == 'mesh' else 'heights'} are {kinds}")
-        return None
-    solid.reader.findings.open(label, bare(found) if foreign else found[-1])
-    return found
+    return read_data(solid.reader, solid.where("file"), f"{solid.path}.file", solid.get("file"), kind)
 
 
 def _rod(kind: str, solid: Block, color: Color) -> Shape | None:

@@ -318,8 +318,10 @@ def test_a_motion_by_some_joints_is_the_whole_motion(seed: int) -> None:
         ({"weights": {"nothing": 1.0}}, "weights: found 'nothing'"),
         ({"weights": -1.0}, "numbers above zero"),
         ({"bounds": {"j0": (2, 1)}}, "a least and a largest torque"),
-        ({"external": {"nobody": np.zeros(6)}}, "body: found 'nobody'"),
-        ({"external": {"b0": np.zeros(3)}}, "expected torque and force"),
+        ({"external": {"nobody": np.zeros(6)}}, "external: found 'nobody'"),
+        ({"external": {"crank": np.zeros(3)}}, "expected torque and force"),
+        ({"external": {"j0": np.zeros(2)}}, "expected 1 finite torques"),
+        ({"external": {"loop0": np.nan}}, "expected 1 finite torques"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(more: dict[str, Any], says: str) -> None:

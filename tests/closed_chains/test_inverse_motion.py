@@ -186,3 +186,42 @@ def test_drives_wheels_and_contacts_are_of_no_concern(name: str) -> None:
     alone = sim.inverse_dynamics(Chain(chain.mechanism, chain.q, chain.v), wanted, chain.names)
     assert found.reached.all() and np.abs(alone.torque).max() > 0.1
     close(found.torque[0], alone.torque, 1e-10)
+
+
+@pytest.mark.fast
+def test_what_acts_from_outside_goes_with_its_frame() -> None:
+    """Wrenches on bodies and torques on joints of tree and loop, other ones in each frame, as at each state alone."""
+    case = drawn(3, 2)
+    chain, count = case.chain, 4
+    actuated = pick(case, "exactly")
+    wanted = [chain.accelerations(case.rng.normal(0, 3, chain.T.shape[1]))[: len(chain.v)] for _ in range(count)]
+    names = [chain.mechanism.model.body_names[1], chain.names[0], chain.names[-1]]
+    external = {
+        names[0]: case.rng.normal(0, 5, (count, 6)),
+        **{n: case.rng.normal(0, 5, (count, 1)) for n in names[1:]},
+    }
+    found = along(chain, wanted, actuated, external=external)
+    assert found.reached.all()
+    for s in range(count):
+        acts = {name: values[s] for name, values in external.items()}
+        alone = sim.inverse_dynamics(chain, wanted[s], actuated, external=acts)
+        close(found.torque[s], alone.torque)
+        free = sim.inverse_dynamics(chain, wanted[s], actuated)
+        pushed = np.zeros(len(chain.names))
+        pushed[[0, -1]] = external[names[1]][s, 0], external[names[2]][s, 0]
+        pushed[: len(chain.v)] += chain.jacobian(names[0]).T @ external[names[0]][s]
+        close(free.tau_G - alone.tau_G, chain.T.T @ pushed)
+
+
+@pytest.mark.fast
+def test_what_is_missing_is_told_along_the_directions_of_the_first_frame() -> None:
+    case = drawn(1, 1)
+    chain = case.chain
+    wanted = [chain.accelerations(case.rng.normal(0, 3, chain.T.shape[1]))[: len(chain.v)] for _ in range(3)]
+    found = along(chain, wanted, pick(case, "under"))
+    assert found.missing.shape == (3, found.actuation.lacking)
+    for s in range(3):
+        alone = sim.inverse_dynamics(chain, wanted[s], found.actuation.names)
+        close(found.missing[s], [alone.missing[name] for name in found.actuation.along])
+    assert np.abs(found.missing).max() > 0.01
+    assert not along(chain, wanted, pick(case, "exactly")).missing.size

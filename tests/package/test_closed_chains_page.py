@@ -11,15 +11,17 @@ from sim.closed_chains.told import QUANTITIES
 PAGE = (Path(__file__).parents[2] / "docs" / "closed-chains.md").read_text(encoding="utf-8")
 
 
-def test_its_code_runs_from_top_to_bottom(capsys) -> None:
+def test_its_code_runs_from_top_to_bottom(capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 11
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "docs/closed-chains.md", "exec"), names)
     assert capsys.readouterr().out.startswith("under actuated: 0 actuators of rank 0 for 1 freedoms; nothing drives ")
     chain = names["chain"]
     assert isinstance(chain, Chain)
+    assert (tmp_path / "torques.csv").read_text().startswith("time [s],drive [rad],")
     assert chain.names == ("drive", "pin", "pivot", "link") and chain.loop_joints == ("link",)
 
 

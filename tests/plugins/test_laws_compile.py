@@ -7,15 +7,28 @@ from plugins.limits import Limits
 from plugins.pd import PD
 from plugins.snake import Serpenoid, SnakePaper
 from plugins.swing_pump import SwingPump
+from plugins.track import Track
 from sim.kernels.callback import C_LAW, compiled_law
 from sim.kernels.jit import interpreted
 from sim.plugin import schema_of
+from sim.scene.time_table import as_csv, table_of
 from tests.plugins.views import view_of
 
 VIEW = view_of(
     {"elbow": "rotational", "hip": "spherical", "slide": "planar"},
     {"elbow": [(-0.3, 0.3)], "hip": [(0.0, 0.5)]},
     {"hip": (0.1, 0.2, 0.3)},
+)
+TIME = np.linspace(0.5, 4.5, 20)
+MOTION = table_of(
+    as_csv(
+        TIME,
+        {"elbow": ("rad", np.sin(TIME)), "torque('elbow')": ("N m", np.cos(TIME))}
+        | {f"hip[{k}]": ("rad", 0.3 * k + np.sin(TIME + k)) for k in range(3)}
+        | {f"torque('hip[{k}]')": ("N m", np.cos(TIME + k)) for k in range(3)}
+        | {f"slide[{k}]": ("rad" if k == 2 else "m", TIME**k) for k in range(3)},
+    ),
+    "motion.csv",
 )
 CONTROLLERS = [
     Limits(joints=("elbow", "hip", "slide"), margin=0.1),
@@ -24,6 +37,7 @@ CONTROLLERS = [
     SwingPump(joints=("elbow",), amplitude=0.4),
     Serpenoid(joints=("elbow", "hip", "slide"), amplitude=0.4, step=-1.0, turn=0.1, kp=3.0, kd=0.3),
     SnakePaper(joints=("elbow",), pulsation=2.0),
+    Track(file=MOTION, kp=10.0, kd=1.0, largest=4.0),
 ]
 
 
@@ -52,5 +66,5 @@ def test_compiled_law_gives_what_plain_python_gives(controller):
 @pytest.mark.parametrize("controller", CONTROLLERS, ids=lambda c: type(c).__name__)
 def test_schemas_describe_every_parameter(controller):
     schema = schema_of(type(controller))
-    assert "joints" in schema["required"]
+    assert "file" in schema["required"] if isinstance(controller, Track) else "joints" in schema["required"]
     assert all(len(entry["description"]) > 10 for entry in schema["properties"].values())

@@ -1,0 +1,1 @@
+"""Inverse dynamics of whole motions: from tables and recordings to torques."""
