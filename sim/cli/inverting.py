@@ -15,7 +15,7 @@ from sim.cli.progress import waiting
 from sim.scene.authored import aside
 
 if TYPE_CHECKING:
-    from sim.analysis.inverse.study import Torques
+    from sim.analysis.inverse.torques import Torques
 
 SUFFIXES = (".h5", ".hdf5", ".csv")
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from sim.analysis.inverse.motion import Motion, MotionError
 from sim.analysis.inverse.smoothing import DEGREE, FEWEST
+from sim.analysis.inverse.whole_motion import Motion, MotionError
 from sim.kernels.tables import TORSION
 from sim.mechanism.frames import Frames, rotation_of
 from sim.mechanism.mechanism import Mechanism

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.analysis.inverse.motion import Motion, MotionError, Smoothed
 from sim.analysis.inverse.smoothing import fit, fit_turns
+from sim.analysis.inverse.whole_motion import Motion, MotionError, Smoothed
 from sim.analysis.poses import place_named
 from sim.assembly.posing import Target, bring
 from sim.closed_chains.chain import Chain

@@ -19,6 +19,8 @@ FORCE, GAP, SPEED = 1e-9, 1e-8, 1e-8
 SOFT = 1e-6
 # m/s: how far beyond a stop, at most, a slide is found to end.
 BEYOND = 1e-7
+# m/s: friction of a restless point is mu f u / (|u| + EASED (1 - |u| / EASES)^2) until it is as fast (see there, too).
+EASED, EASES = 1e-5, 8e-5
 SOFT_BEYOND = 2e-5  # the same of soft points
 # m/s: friction of a point that begins to slide turns until it is as fast (see mathematics, Contacts).
 TURNS = 1.1e-4
@@ -109,15 +111,19 @@ class _Points:
     def _off_size(self) -> np.ndarray:
         """By how much friction is not what one of the coefficients of its pair makes of the normal force [N].
 
-        In the time step in which a point begins to slide it has the one at rest.
+        In the time step in which a point begins to slide it has the one at rest; where events decide, a restless point
+        that slides slowly has a part of it.
         """
         off = self._off(self.touching.friction)
+        held = EASED * np.maximum(1.0 - self.speed / EASES, 0.0) ** 2
+        eased = self._off(self.touching.friction, self.speed / np.maximum(self.speed + held, 1e-300))
+        off = np.where(self.stepped | (self.speed >= EASES), off, np.minimum(off, eased))
         return np.where(self.stepped, np.minimum(off, self._off(self.touching.friction_at_rest)), off)
 
-    def _off(self, of: list[tuple[float, ...]]) -> np.ndarray:
+    def _off(self, of: list[tuple[float, ...]], share: np.ndarray | float = 1.0) -> np.ndarray:
         pair = self.touching.pair
         coefficients = (np.array([_nth(each, r) for each in of])[pair] for r in range(max(map(len, of), default=1)))
-        return np.min([np.abs(self.friction - mu * self.f_n) for mu in coefficients], axis=0)
+        return np.min([np.abs(self.friction - share * mu * self.f_n) for mu in coefficients], axis=0)
 
     @property
     def strikes(self) -> np.ndarray:

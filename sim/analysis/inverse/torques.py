@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.analysis.inverse.from_recording import motions_of
 from sim.analysis.inverse.from_table import motion_of
-from sim.analysis.inverse.motion import Motion, MotionError, Smoothed
+from sim.analysis.inverse.whole_motion import Motion, MotionError, Smoothed
 from sim.closed_chains.actuation import Actuation
 from sim.closed_chains.along import InverseMotion, inverse_motion
 from sim.closed_chains.chain import Chain
