@@ -171,7 +171,7 @@ def _syntax_problem(error: yaml.YAMLError, file: str, findings: Findings) -> Non
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:  # characters that no YAML file may hold
         text = findings.sources[file]
-        at = next((i for i, c in enumerate(text) if not (c.isprintable() or c in "\n\r\t\x85\ufeff")), 0)
+        at = next(i for i, c in enumerate(text) if not (c.isprintable() or c in "\n\r\t\x85\ufeff"))
         place = Place(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
         findings.add(place, "", f"character U+{ord(text[at]):04X}, which YAML does not allow")
         return

@@ -308,6 +308,21 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/recording/heap.py", "while at + 8 <= size:", "at + 8 <= size", "(at + 8 < size)",
         "a message that begins 8 bytes before the end of its block holds nothing, and refers to nothing",
     ),
+    Judged(
+        "sim/mechanism/frames.py", "a[int(np.argmin(np.abs(c)))] = 1.0", "1.0", "2.0",
+        "its direction alone is asked, and twice a float has the same digits",
+    ),
+    Judged(
+        "sim/kernels/inertia.py", "if link_work.asleep[b] == 1:", "1", "2",
+        "work alone: a link that sleeps stands still, and its inertia comes out the same",
+    ),
+    Judged(
+        "sim/contact/stops.py", 'joint, end = int(model.columns.joint[column]), "upper" if side > 0 else "lower"',
+        "side > 0", "(side >= 0)", "a stop is at a side: 0 is friction, which has no stop to name",
+    ),
+    Judged(
+        "sim/simulation/flow.py", "self.control.acts[2] = 1", "1", "2", "it is asked only whether it is 0",
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}

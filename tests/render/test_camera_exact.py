@@ -432,3 +432,13 @@ def test_numbers_of_an_option_are_degrees_and_metres():
         with pytest.raises(RenderError) as caught:
             camera.parse(text)
         assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(("spread", "azimuth", "elevation"), [
+    ((2.0, 0.1, 1.0), -90.0, 12.0), ((0.1, 2.0, 1.0), 0.0, 12.0), ((1.0, 0.1, 2.0), -90.0, 12.0),
+    ((2.0, 1.0, 0.1), -90.0, 50.0), ((1.0, 2.0, 0.1), 0.0, 50.0),
+])  # fmt: skip
+def test_a_motion_is_seen_across_the_plane_in_which_it_is_widest(spread, azimuth, elevation):
+    """What is thin is the way of looking, 25 degrees aside; what lies flat is seen from above, across its length."""
+    got = np.degrees(camera.direction(RANDOM.permutation(CORNERS) * spread))
+    assert got == pytest.approx([azimuth + 25.0, elevation])

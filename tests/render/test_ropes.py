@@ -35,6 +35,17 @@ def path_at(motion, t: float) -> np.ndarray:
     return (vertices - RADIUS * LONG * normals).reshape(-1, SIDES, 3).mean(axis=1)
 
 
+def test_its_rings_are_even_and_square_to_its_line(motion):
+    """Each vertex is a side's angle on from the one before, and its normal has no part along the rope."""
+    vertices, normals = Lines(motion).place(motion.poses(0.1))
+    rings = normals.reshape(-1, SIDES, 3)
+    turned = np.sum(rings * np.roll(rings, 1, axis=1), axis=2)
+    assert turned == pytest.approx(np.full(turned.shape, np.cos(2.0 * np.pi / SIDES)))
+    path = (vertices - RADIUS * LONG * normals).reshape(-1, SIDES, 3).mean(axis=1)
+    along = np.gradient(path, axis=0)
+    assert np.abs(np.einsum("rsi,ri->rs", rings, along / np.linalg.norm(along, axis=1, keepdims=True))).max() < 1e-9
+
+
 def test_a_rope_is_no_solid(motion):
     assert motion.shapes.kind == ("sphere",)
     assert motion.ropes.length == pytest.approx([LONG])

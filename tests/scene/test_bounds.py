@@ -66,8 +66,12 @@ def test_what_overflows_is_refused_with_its_place(text, path, what):
 
 
 @pytest.mark.parametrize(
-    "text", [shape("sphere: {radius: 1e-9 m}"), shape("sphere: {radius: 9e7 m}"), shape("box: {size: [1e-9, 9e7, 1]}")]
-)
+    "text",
+    [
+        shape("sphere: {radius: 1e-9 m}"), shape("sphere: {radius: 9e7 m}"), shape("box: {size: [1e-9, 9e7, 1]}"),
+        body("mass: 1e-30, com: [0, 0, 0], gyration: [1, 1, 1]"), body("mass: 1e30, com: [0, 0, 0], gyration: [1, 1, 1]"),
+    ],
+)  # fmt: skip
 def test_what_does_not_is_taken(text):
     (found,) = load_text("schema: 1\n" + text).bodies
     assert np.isfinite(found.inertia).all() and min(found.inertia[:3]) > 0.0

@@ -447,6 +447,7 @@ ORIENTED = "bodies: {{b: {{mass: 1, shapes: [{{box: {{size: [1, 2, 3], orientati
         ("quat_wxyz: [0.5, -0.5, 0.5, 0.5]", Rotation.from_quat([-0.5, 0.5, 0.5, 0.5])),
         ("quat_xyzw: [0.5, -0.5, 0.5, -0.5]", Rotation.from_quat([0.5, -0.5, 0.5, -0.5])),
         ("quat_wxyz: [0.6005, 0.8006, 0, 0]", Rotation.from_quat([0.8006, 0, 0, 0.6005])),  # 7.8e-4 too long
+        ("quat_wxyz: [0.5004, -0.5004, 0.5004, 0.5004]", Rotation.from_quat([-0.5, 0.5, 0.5, 0.5])),
         ("quat_wxyz: [0.5995, 0.7994, 0, 0]", Rotation.from_quat([0.7994, 0, 0, 0.5995])),  # ... and too short
     ],
 )
