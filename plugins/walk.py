@@ -47,8 +47,8 @@ def torques(pattern: Pattern, t: np.ndarray, procedure: str = "reactions") -> tu
     """Return what motors give along a pattern (times, 6) [N m], and the ground reactions (times, 2, 3).
 
     Of motors in the order of `MOTORS`; of the rear and the front foot force [N] and moment about the origin of the
-    step [N m].  In double support by one of the paper's four procedures, of which two are told by eq. (28) what the foot
-    that turns carries.
+    step [N m].  In double support by one of the paper's four procedures; two of them are told what the foot that turns
+    carries, eq. (28).
 
     procedure : a name of `sim.analysis.biped.over_actuation.PROCEDURES`
     """

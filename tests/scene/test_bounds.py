@@ -69,7 +69,8 @@ def test_what_overflows_is_refused_with_its_place(text, path, what):
     "text",
     [
         shape("sphere: {radius: 1e-9 m}"), shape("sphere: {radius: 9e7 m}"), shape("box: {size: [1e-9, 9e7, 1]}"),
-        body("mass: 1e-30, com: [0, 0, 0], gyration: [1, 1, 1]"), body("mass: 1e30, com: [0, 0, 0], gyration: [1, 1, 1]"),
+        body("mass: 1e-30, com: [0, 0, 0], gyration: [1, 1, 1]"),
+        body("mass: 1e30, com: [0, 0, 0], gyration: [1, 1, 1]"),
     ],
 )  # fmt: skip
 def test_what_does_not_is_taken(text):
