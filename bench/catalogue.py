@@ -145,6 +145,12 @@ def _events(name: str, rounds: int) -> Iterator[Result]:
     return events.measure(name, rounds)
 
 
+def _formulations(name: str, rounds: int) -> Iterator[Result]:
+    from bench import formulations
+
+    return formulations.measure(name, rounds)
+
+
 def _inverse(name: str, rounds: int, *, loops: bool) -> Iterator[Result]:
     from bench import inverse
 
@@ -157,6 +163,12 @@ BENCHMARKS = {
     ),
     "forward_dynamics.figure58.two_loops": Benchmark(
         "the same figure, its hands on two ropes", partial(_forward_dynamics, loops=True), 15
+    ),
+    "inverse.formulations": Benchmark(
+        "torques of planar chains of 2 to 64 links by Lagrange, virtual decomposition and the engine",
+        _formulations,
+        9,
+        slow=True,
     ),
     "inverse.figure58.no_loops": Benchmark(
         "torques of the tree of 58 freedoms, random states and accelerations", partial(_inverse, loops=False), 15
