@@ -102,7 +102,7 @@ def test_list_names_everything(capsys):
         "startup.first_run", "realtime.monkey_swing", "realtime.swing",
     } <= set(catalogue.BENCHMARKS)  # fmt: skip
     assert [line.split()[0] for line in lines if "slow" in line] == [
-        "long_runs.monkey_swing", "startup.first_run", "inverse.formulations",
+        "inverse.formulations", "long_runs.monkey_swing", "startup.first_run",
     ]  # fmt: skip
 
 
