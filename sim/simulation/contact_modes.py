@@ -318,8 +318,10 @@ class ContactModes:
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
-        slow = np.array([SOFTLY_STILL if isinstance(one, SoftPoint) else STILL for one in law])
-        begins &= np.array([not isinstance(one, SoftPoint) or one.start_W is None for one in law], bool)
+        slow, at = np.full(len(law), STILL), first_soft(law)
+        for k, one in enumerate(soft_of(law), start=at):
+            slow[k] = SOFTLY_STILL
+            begins[k] &= one.start_W is None
         begins &= ~self.state.restless.among(law)
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= slow)))
         which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
