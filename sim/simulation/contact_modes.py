@@ -402,15 +402,17 @@ class ContactModes:
         mu, most = greased(
             self.state.restless.among(law), speed, u, self._of(law, "friction"), self._of(law, "friction_at_rest")
         )
-        rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
+        rubs = (resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)).max() if resistance.any() else 0.0
         problem = acceleration(
             kinetics.G, a, mu, u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
-            scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
+            scale=max(np.abs(a).max(initial=0.0), rubs),
         )  # fmt: skip
-        pulls = np.array([touch.key in self._pulling for touch in law], bool)
-        return (without_what_pulls(problem, pulls) if pulls.any() else problem), most
+        if self._pulling:
+            pulls = np.array([touch.key in self._pulling for touch in law], bool)
+            return (without_what_pulls(problem, pulls) if pulls.any() else problem), most
+        return problem, most
 
     def _balanced(
         self, asked: Asked, problem: ContactProblem, most: np.ndarray
