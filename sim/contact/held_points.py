@@ -36,26 +36,30 @@ def held_points(
     P, n, closed = centre.P, len(centre.P), [touch for touch in law if isinstance(touch, Touch)]
     k, mode, d = len(closed), answer.mode[:n].copy(), answer.d[:n].copy()
     mode[~(P[:, 0] > NOTHING * answer.unit[:n]) | (centre.bound & (P[:, 0] <= centre.border))] = OPEN
-    sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
-    leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law[:n]], bool)
-    if leaves.any():
-        leaves |= sticks & centre.bound & centre.chosen
-        mode[leaves] = SLIP
-        d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
+    if leaving:
+        sticks = (mode == STICK) & (np.hypot(P[:, 1], P[:, 2]) > 0.0)
+        leaves = sticks & centre.bound & np.array([touch.key in leaving for touch in law[:n]], bool)
+        if leaves.any():
+            leaves |= sticks & centre.bound & centre.chosen
+            mode[leaves] = SLIP
+            d[leaves] = -P[leaves, 1:] / np.hypot(P[leaves, 1], P[leaves, 2])[:, None]
     points = kinetics.mechanism.work.points
     mu, restless = mu[:n], state.restless.among(law[:n])
     rubs = (mode == SLIP) & (mu > 0.0)
-    begins = rubs & ~answer.given[:n]
+    slides = bool(rubs.any())
     G, crept = kinetics.G[: 3 * n, : 3 * n], state.slip_directions.slow_slip_on(kinetics, law, v)[:n]
-    vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
-    if vague.any():
-        asked = vague | (mode == STICK)
-        d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
+    if slides:
+        begins = rubs & ~answer.given[:n]
+        vague = begins & (np.hypot(answer.z[:n, 1], answer.z[:n, 2]) < VAGUE * answer.rate)
+        if vague.any():
+            asked = vague | (mode == STICK)
+            d[vague] = movable(G, np.column_stack([mode != OPEN, asked, asked]).ravel(), vague, d)
     d_W = d[:k, :1] * points.t1[kinetics.points] + d[:k, 1:] * points.t2[kinetics.points]
-    led = mu * P[:, 0] < LEADS * answer.unit[:n]
-    mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
+    if slides:
+        led = mu * P[:, 0] < LEADS * answer.unit[:n]
+        mode = let_slip_slowly(G, mode, d, (begins | (rubs & crept)) & ~led & ~restless)
     # Forces of least norm go on as that; with friction that follows them, each motion has its own.
-    nearest = np.zeros_like(P) if centre.least and not rubs.any() and n == len(law) else P
+    nearest = np.zeros_like(P) if centre.least and not slides and n == len(law) else P
     for i, touch in enumerate(closed):  # the direction goes on from where it was
         start = state.slip_directions.started.get(touch.key, np.zeros(3))
         if mode[i] != OPEN and restless[i]:

@@ -55,8 +55,11 @@ class Kinetics:
 
     def accelerations(self, vdot: np.ndarray) -> np.ndarray:
         """Return the accelerations (3k,) [m/s^2] of the points with these vdot, as last looked at."""
-        gamma = self.mechanism.work.rows.gamma
-        out: np.ndarray = self.W @ vdot - np.concatenate([gamma[self.rows], self._of_bounded @ gamma])
+        of_rows = self.mechanism.work.rows.gamma
+        gamma = of_rows[self.rows]
+        if len(self._of_bounded):
+            gamma = np.concatenate([gamma, self._of_bounded @ of_rows])
+        out: np.ndarray = self.W @ vdot - gamma
         return out
 
     def change(self, P: np.ndarray) -> np.ndarray:

@@ -47,6 +47,8 @@ class Restless:
 
     def among(self, law: Sequence[Point]) -> np.ndarray:
         """Return the mask (k,) of points that are restless."""
+        if not self.until:
+            return np.zeros(len(law), bool)
         return np.array([point.key in self.until for point in law], bool)
 
     def ends(self) -> float:

@@ -29,7 +29,7 @@ from sim.mechanism.structure import Structure, build, rows_of_touches, share_for
 from sim.mechanism.touch import Touch
 from sim.mechanism.workspace import extent, in_one_piece, make_work
 
-LAID_OUT = ("meeting", "mode", "block", "friction", "stiffness", "dissipation")  # of points, beside their features
+LAID_OUT = ["meeting", "mode", "block", "friction", "stiffness", "dissipation"]  # of points, beside their features
 MOST = 48  # structures that are kept; the one that was asked for longest ago goes
 
 
@@ -151,10 +151,9 @@ def _write(structure: Structure) -> None:
     tables, touches, bounds = structure.tables, structure.touches, structure.bounds
     if touches:
         closed = _writable(tables.touches)
-        laid_out = {name: closed[name].copy() for name in LAID_OUT}
+        laid_out = closed[LAID_OUT].copy()
         closed[:] = [touch.features for touch in touches]
-        for name, column in laid_out.items():
-            closed[name] = column
+        closed[LAID_OUT] = laid_out
         closed["slip_W"] = [touch.slip_W for touch in touches]
     if touches or bounds:
         if "of_touches" not in structure.known:

@@ -318,8 +318,10 @@ class ContactModes:
         u = kinetics.rates(v)
         closed, sticks = (np.array([touch.mode in modes for touch in touches]) for modes in (CLOSED, (STICK,)))
         begins = np.abs(self.state.slip_directions.go_on(kinetics, law, v)).sum(axis=1) == 0.0
-        slow = np.array([SOFTLY_STILL if isinstance(one, SoftPoint) else STILL for one in law])
-        begins &= np.array([not isinstance(one, SoftPoint) or one.start_W is None for one in law], bool)
+        slow, at = np.full(len(law), STILL), first_soft(law)
+        for k, one in enumerate(soft_of(law), start=at):
+            slow[k] = SOFTLY_STILL
+            begins[k] &= one.start_W is None
         begins &= ~self.state.restless.among(law)
         still = np.asarray(sticks | (closed & begins & (np.hypot(u[1::3], u[2::3]) <= slow)))
         which, across = np.array([closed, still, still]).T.ravel(), np.zeros((0, len(u)))
@@ -400,15 +402,17 @@ class ContactModes:
         mu, most = greased(
             self.state.restless.among(law), speed, u, self._of(law, "friction"), self._of(law, "friction_at_rest")
         )
-        rubs = resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)
+        rubs = (resistance * kinetics.G.diagonal().reshape(-1, 3).sum(axis=1)).max() if resistance.any() else 0.0
         problem = acceleration(
             kinetics.G, a, mu, u_t=u[:, 1:],
             closed=np.abs(u[:, 0]) <= self.slow, patch=_pairs(law),
             modes=modes if modes.any() else None, slow=STILL, least=resistance,
-            scale=max(np.abs(a).max(initial=0.0), rubs.max(initial=0.0)),
+            scale=max(np.abs(a).max(initial=0.0), rubs),
         )  # fmt: skip
-        pulls = np.array([touch.key in self._pulling for touch in law], bool)
-        return (without_what_pulls(problem, pulls) if pulls.any() else problem), most
+        if self._pulling:
+            pulls = np.array([touch.key in self._pulling for touch in law], bool)
+            return (without_what_pulls(problem, pulls) if pulls.any() else problem), most
+        return problem, most
 
     def _balanced(
         self, asked: Asked, problem: ContactProblem, most: np.ndarray
