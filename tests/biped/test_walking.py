@@ -280,6 +280,13 @@ def test_it_walks_a_step_by_torques_alone(pattern: Pattern, tmp_path) -> None:
     assert recording.energy.impact[first][-1] < 1e-3  # J: touch-down is all but without speed
 
 
+def test_a_recording_of_a_step_is_verified(tmp_path) -> None:
+    """Its feet have points that are restless while they come to rest: of these some have a part of their friction."""
+    recording = sim.run(scene(600.0, 60.0, record=2000.0), duration=0.78, output=tmp_path / "walk.h5")
+    found = sim.verify(recording, instants=5)
+    assert found.ok, found.problems
+
+
 @pytest.mark.slow
 def test_it_walks_ten_cycles_with_springs(pattern: Pattern, tmp_path) -> None:
     recording = sim.run(scene(600.0, 60.0, record=50.0), duration=18.0, output=tmp_path / "walk.h5")
