@@ -377,3 +377,20 @@ def test_wheels_and_gears_carry_what_the_engine_says(name: str) -> None:
         close(wrench[sure] / scale, force[joint][sure] / scale, 1e-8)
         compared += int(sure.sum())
     assert compared > 0
+
+
+@pytest.mark.fast
+def test_what_lacks_actuation_is_named_by_generalised_coordinates() -> None:
+    """Whichever joint of a four-bar is theta_G, also where it turns more slowly than others."""
+    run = sim.Simulator(sim.compile(sim.load("four_bar")))
+    run.advance(0.3)
+    speeds = np.abs(sim.chain(run).rates)
+    named = set()
+    for k in range(4):
+        chain = sim.chain(run, preferred=np.delete(np.arange(4), k))
+        (independent,) = chain.independent
+        named.add(independent)
+        none = sim.inverse_dynamics(chain, np.zeros(3), [])
+        assert none.actuation.along == (independent,)
+    assert len(named) > 1
+    assert len(set(speeds.round(6))) > 1

@@ -220,6 +220,7 @@ def test_what_is_missing_is_told_along_the_directions_of_the_first_frame() -> No
     wanted = [chain.accelerations(case.rng.normal(0, 3, chain.T.shape[1]))[: len(chain.v)] for _ in range(3)]
     found = along(chain, wanted, pick(case, "under"))
     assert found.missing.shape == (3, found.actuation.lacking)
+    assert np.array_equal(found.actuation.S, chain.S(found.actuation.names))
     for s in range(3):
         alone = sim.inverse_dynamics(chain, wanted[s], found.actuation.names)
         close(found.missing[s], [alone.missing[name] for name in found.actuation.along])

@@ -323,6 +323,14 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     Judged(
         "sim/simulation/flow.py", "self.control.acts[2] = 1", "1", "2", "it is asked only whether it is 0",
     ),
+    Judged(
+        "sim/recording/by_name.py", "there = marks[np.any(marks >= 0, axis=1)]", "np.any(marks >= 0, axis=1)",
+        "np.all(marks >= 0, axis=1)", "a row has all six marks or none",
+    ),
+    *(
+        Judged("sim/mechanism/workspace.py", line, "0", "1", "room, of which more is never less")
+        for line in ("sizes.rows, 0, int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()), 0, 0",)
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
