@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,3 +156,15 @@ def test_two_wheels_of_one_axle_share_their_force_still() -> None:
     problems = sim.check(load_text(text.replace(rim, f"{rim}\n{twin}"))).problems
     warned = [problem.path for problem in problems if problem.path]  # the last one is what the run is refused for
     assert warned == ["constraints.rim", "constraints.twin"]
+
+
+@pytest.mark.fast
+def test_two_slips_share_what_their_constraint_holds() -> None:
+    """Of a disc that rolls: the first of its two freedoms of slip has the most, the second one none of its own."""
+    text = (Path(__file__).parents[2] / "scenes" / "rolling_disc.yaml").read_text()
+    held = text.replace("ground: world.floor}", "ground: world.floor, holds: 12 N}", 1)
+    assert held != text
+    model = sim.compile(load_text(held))
+    own = model.columns[[name.startswith("rim") for name in model.column_names]]
+    assert own.friction.tolist() == [12.0, 0.0]
+    assert own.linear.tolist() == [1, 1]
