@@ -380,6 +380,22 @@ def test_wheels_and_gears_carry_what_the_engine_says(name: str) -> None:
 
 
 @pytest.mark.fast
+def test_one_number_is_no_acceleration_of_a_joint_of_two_freedoms() -> None:
+    chain = sim.chain(sim.load("woodpecker"))
+    with pytest.raises(ValueError, match=r"acceleration: 'sleeve' has 3 freedoms; found 1.0"):
+        sim.inverse_dynamics(chain, {"sleeve": 1.0, "spring": 0.0}, ["sleeve", "spring"])
+    found = sim.inverse_dynamics(chain, {"sleeve": [1.0, 2.0, 3.0], "spring": 4.0}, ["sleeve", "spring"])
+    assert sorted(found.acceleration) == pytest.approx([1.0, 2.0, 3.0, 4.0])
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("which", ["q", "v"])
+def test_a_state_with_one_number_that_is_not_finite_is_refused(which: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{which}: found shape \(3,\); expected \(3,\) finite numbers"):
+        sim.chain(sim.load("four_bar"), **{which: [0.0, np.nan, 0.0]})
+
+
+@pytest.mark.fast
 def test_what_lacks_actuation_is_named_by_generalised_coordinates() -> None:
     """Whichever joint of a four-bar is theta_G, also where it turns more slowly than others."""
     run = sim.Simulator(sim.compile(sim.load("four_bar")))

@@ -331,6 +331,13 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         Judged("sim/mechanism/workspace.py", line, "0", "1", "room, of which more is never less")
         for line in ("sizes.rows, 0, int(((blocks.nb + blocks.na + blocks.nc) * blocks.rows).sum()), 0, 0",)
     ),
+    *(
+        Judged(
+            "sim/closed_chains/along.py", "count, shared = len(motion[0]), _shared(len(motion[0]), len(order))", before,
+            after, "the three parts of a motion have as many frames",
+        )
+        for before, after in (("0", "1"), ("motion[0]", "motion[1]"))
+    ),
 )  # fmt: skip
 
 _KEYS = {tuple(judged[:4]) for judged in CHANGE_NOTHING}
