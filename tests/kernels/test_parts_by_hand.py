@@ -11,6 +11,8 @@ from sim.kernels.chosen import mark_acting
 from sim.kernels.integrators.half_way import touches_on
 from sim.kernels.integrators.stepping import put_moment
 from sim.kernels.jit import interpreted
+from sim.kernels.unilateral.centre import NORM, OPENED, SLIPPING, put_newton
+from sim.kernels.unilateral.deciding import put_first
 
 pytestmark = [
     pytest.mark.fast, pytest.mark.skipif(not interpreted(), reason="compiled kernels take tables of their own types"),
@@ -81,3 +83,44 @@ def test_rows_that_no_freedom_of_a_loop_moves_are_held_by_the_tree_alone() -> No
     rows = SimpleNamespace(block=np.zeros(3, int))
     mark_acting(1, None, None, blocks, rows, None, SimpleNamespace(axis=None), None, work)
     assert work.acts.tolist() == [-1, 1, -1]
+
+
+def test_derivatives_of_the_barrier_are_those_of_its_logarithms() -> None:
+    """NORM |x|^2 / 2 - sum of log(mu^2 (x_n + reach)^2 - x_t^2), of one that slips log(x_n + reach); by differences."""
+    rng = np.random.default_rng(8)
+    mu, mode, held, reach = np.array([0.5, 0.8, 0.6]), np.array([0, SLIPPING, 0]), np.array([1, 1, 0]), 0.3
+    x = np.array([[2.0, 0.2, -0.3], [1.5, 0.0, 0.0], [0.1, 0.4, 0.2]])
+    basis = rng.normal(size=(4, 9))
+    slope, curved = np.zeros(4), np.zeros((4, 4))
+    put_newton(mu, mode, reach, held, basis, 4, x, curved, slope)
+
+    def barrier(y: np.ndarray) -> float:
+        at = x + (y @ basis).reshape(3, 3)
+        out = 0.5 * NORM * float(np.sum(at**2))
+        n, t = at[:, 0] + reach, np.sum(at[:, 1:] ** 2, axis=1)
+        return out - np.log(mu[0] ** 2 * n[0] ** 2 - t[0]) - np.log(n[1])
+
+    h, unit = 1e-4, np.eye(4)
+    for i in range(4):
+        assert slope[i] == pytest.approx((barrier(h * unit[i]) - barrier(-h * unit[i])) / (2 * h), rel=1e-6, abs=1e-7)
+        for j in range(4):
+            mixed = sum(a * b * barrier(h * (a * unit[i] + b * unit[j])) for a in (1, -1) for b in (1, -1)) / (
+                4 * h * h
+            )
+            assert curved[i, j] == pytest.approx(mixed, rel=1e-4, abs=1e-4)
+
+
+def test_points_begin_as_they_were_and_slip_where_nothing_holds_them() -> None:
+    """What slides, what has no friction at all and no bound of its own either, and what was open."""
+    problem = SimpleNamespace(
+        mu=np.array([0.5, 0.0, 0.0, 0.5]), least=np.array([0.0, 0.0, 2.0, 0.0]), given=np.array([0, 0, 0, 1]),
+        closed=np.array([1, 1, 0, 1]), sliding=np.arange(8.0).reshape(4, 2),
+    )  # fmt: skip
+    work = SimpleNamespace(
+        closed_work=np.full(4, 9), slips_work=np.full(4, 9), d_work=np.zeros((4, 2)), resistance_work=np.zeros(4)
+    )
+    put_first(problem, np.array([-1, 1, -1, OPENED]), work)
+    assert work.slips_work.tolist() == [0, 1, 0, 1]
+    assert work.closed_work.tolist() == [1, 1, 0, 0]
+    assert work.d_work.tolist() == problem.sliding.tolist()
+    assert np.isposinf(work.resistance_work).all()
