@@ -253,3 +253,33 @@ def test_recordings_of_other_scenes_are_refused(tmp_path) -> None:
         sim.inverse("four_bar", tmp_path / "p.h5")
     with pytest.raises(ValueError, match="whose rates are exact"):
         sim.inverse("pendulum", tmp_path / "p.h5", cutoff=5.0)
+
+
+def test_motors_of_joints_that_are_cut_are_of_the_time_before(tmp_path) -> None:
+    """A double pendulum lets go: its elbow has a motor as long as it stands; nothing has to be given at any time."""
+    text = """
+schema: 1
+name: let_go
+bodies:
+  upper: {mass: 1 kg, com: [0, 0, 1.75], gyration: [0.2, 0.2, 0.1]}
+  lower: {mass: 1 kg, com: [0, 0, 1.25], gyration: [0.2, 0.2, 0.1]}
+joints:
+  hinge: {type: rotational, parent: world, child: upper, position: [0, 0, 2], axis: [0, 1, 0]}
+  elbow: {type: rotational, parent: upper, child: lower, position: [0, 0, 1.5], axis: [0, 1, 0]}
+initial: {hinge: 60 deg}
+events:
+  let go: {at: 0.2 s, cut: elbow}
+simulate: {duration: 0.4 s, record: 400 Hz}
+"""
+    scene = load_text(text, "let_go.yaml")
+    recording = sim.run(scene, output=tmp_path / "let_go.h5")
+    found = sim.inverse(scene, recording, actuated=["hinge", "elbow"])
+    assert [one.names for one in found.actuation] == [("hinge", "elbow"), ("hinge",)]
+    before = found.time < 0.2
+    elbow = found.torque[:, found.names.index("elbow")]
+    assert np.isfinite(elbow[before]).all() and np.isnan(elbow[found.time > 0.2]).all()
+    assert np.abs(found.torque[np.isfinite(found.torque)]).max() < 1e-4 * 9.81
+    assert np.isnan(found.coordinate["elbow"][-1]) and np.isfinite(found.coordinate["lower[2]"][-1])
+    assert set(read_table(found.save(tmp_path / "t.csv")).columns) >= {"hinge", "torque('hinge')"}  # of all the time
+    with pytest.raises(ValueError, match=r"actuated: found 'elbw' .*did you mean 'elbow'"):
+        sim.inverse(scene, recording, actuated="elbw")

@@ -25,6 +25,7 @@ from sim.mechanism.structure import build
 from sim.recording import Recording, load_recording
 from sim.recording.drafts import replacing
 from sim.scene.arguments import found, scene_of
+from sim.scene.names import nearest
 from sim.scene.spec import Scene
 from sim.scene.time_table import as_csv, read_table
 from sim.simulation.flow import Flow
@@ -225,17 +226,35 @@ def _pulls(flow: Flow, motion: Motion) -> np.ndarray:
 
 
 def _actuated(model: Model, motion: Motion, wish: str | Iterable[str] | None) -> list[str]:
-    """Return the columns that have actuators, of those that stand."""
-    if wish is not None:
-        return [wish] if isinstance(wish, str) else list(wish)
+    """Return the columns that have actuators, of those that stand.
+
+    Raises
+    ------
+    ValueError
+        For a name that no joint has, at any time.
+    """
     structure = motion.mechanism.structure
     standing = [int(joint) for joint in (*structure.carrier[1:], *structure.loops) if joint not in model.constraints]
+    if wish is not None:
+        names = [wish] if isinstance(wish, str) else list(wish)
+        return [name for name in names if _joint_of(model, name) in standing]
     moving = [joint for joint in standing if model.type_of(joint).name != "free" and model.joints.nv[joint]]
     specs = [model.joint_specs[joint] for joint in moving]
     driven = {joint for joint, spec in zip(moving, specs, strict=True) if spec is not None and any(spec.motion)}
     named = {name for use in model.scene.controllers for value in use.parameters.values() for name in _texts(value)}
     driven |= {joint for joint in moving if model.joint_names[joint] in named}
     return [model.joint_names[joint] for joint in moving if joint in driven or not driven]
+
+
+def _joint_of(model: Model, name: str) -> int:
+    """Return the joint that a name means, or of which it is a column."""
+    if name in model.column_names:
+        return int(model.columns.joint[model.column_names.index(name)])
+    if name not in model.joint_names or not model.joints.nv[model.joint(name)]:
+        known = [joint for k, joint in enumerate(model.joint_names) if model.joints.nv[k]]
+        hint = nearest(name, known) or f"there are {', '.join(known)}"
+        raise ValueError(f"actuated: found {found(name)}; expected joints with freedoms, or columns; {hint}")
+    return model.joint(name)
 
 
 def _texts(value: Any) -> set[str]:
