@@ -93,7 +93,7 @@ def test_what_no_motor_gives_is_told(tmp_path, monkeypatch, capsys) -> None:
     (["m.csv", "--cutoff", "0"], "--cutoff: '0' is not a frequency"),
     (["m.csv", "-o", "t.txt"], "-o: 't.txt' should end in .h5 or .hdf5 or .csv"),
     (["m.csv", "--plot", "t.mp4"], "--plot: 't.mp4' should end in"),
-    (["m.csv", "--actuated", "drvie"], "actuated: found 'drvie' (str); expected joints with freedoms, or columns; did you"),
+    (["m.csv", "--actuated", "drvie"], "actuated: found 'drvie' (str); expected joints with freedoms"),
     (["m.csv", "--cutoff", "200"], "column 'drive [deg]': cutoff: found 200 Hz; expected less than 40.1 Hz"),
 ])  # fmt: skip
 def test_what_cannot_be_meant_is_told_in_a_sentence(motion, capsys, words, said) -> None:
