@@ -249,6 +249,7 @@ def feet_hold(recording: sim.Recording, pattern: Pattern, slip: float) -> None:
         pressing = recording.contact_force(f"foot_{side}")[:, 2]
         stands = pressing > 1.0
         ends = np.flatnonzero(np.diff(np.concatenate([[0], stands.astype(int), [0]])))
+        assert len(ends) >= 2  # it does stand
         for begin, end in ends.reshape(-1, 2):
             rows = np.arange(begin, end)
             step = np.round(recording.position[f"foot_{side}"][rows[len(rows) // 2], 0] / g.length)

@@ -37,10 +37,11 @@ def given_by_actuators(recording: sim.Recording, model: Model, name: str) -> np.
     return recording.array("joints/torque")[:, c] - spring - taken
 
 
-@pytest.mark.parametrize(("name", "duration", "allowed"), [
-    ("figure_stands", 0.2, 1e-3), ("slider_crank", 0.5, 1e-9), ("rope_pullup", 0.4, 5e-2), ("monkey_swing", 0.2, 5e-2),
+@pytest.mark.parametrize(("name", "duration", "allowed", "lacking"), [
+    ("figure_stands", 0.2, 1e-4, 2e-4), ("slider_crank", 0.5, 1e-9, 0.0), ("rope_pullup", 0.4, 5e-5, 5e-5),
+    ("monkey_swing", 0.2, 2e-3, 5e-2),  # limits begin within a row or two, at whose springs splines ring
 ])  # fmt: skip
-def test_torques_of_a_recording_are_those_that_were_applied(name, duration, allowed, tmp_path) -> None:
+def test_torques_of_a_recording_are_those_that_were_applied(name, duration, allowed, lacking, tmp_path) -> None:
     """Contacts that press, ropes, loops, springs and stops; where torques are no choice."""
     recording = recorded(name, duration, tmp_path)
     model = sim.compile(sim.load(name))
@@ -57,7 +58,7 @@ def test_torques_of_a_recording_are_those_that_were_applied(name, duration, allo
         assert np.abs(found.torque[same, k] - expected[same]).max() <= allowed * size
     assert found.reached.mean() > 0.95
     for values in found.missing.values():
-        assert np.abs(values[same]).max() <= allowed * size
+        assert np.abs(values[same]).max() <= lacking * size
 
 
 @pytest.mark.parametrize("loops", range(4))
