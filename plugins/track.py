@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from sim.joints import JOINT_TYPES
 from sim.plugin import Controller, ModelView, parameter
-from sim.scene.time_table import TimeTable
+from sim.scene.time_table import TimeTable, pieces_of
 
 DEGREE = 5
-PIECE = DEGREE + 1  # coefficients of a piece of a spline
 ROW = 7  # constants of a controlled column, or of a spherical joint
 
 
@@ -154,7 +152,7 @@ class Track(Controller):
 
         def put(values: np.ndarray) -> int:
             at = first + sum(len(one) for one in splines)
-            splines.append(_pieces(self.file.time, values))
+            splines.append(pieces_of(self.file.time, values, DEGREE).ravel())
             return at
 
         for joint in followed:
@@ -213,16 +211,6 @@ class Track(Controller):
 def _names(joint: str, freedoms: int) -> list[str]:
     """Return the names of a joint's columns."""
     return [joint] if freedoms == 1 else [f"{joint}[{k}]" for k in range(freedoms)]
-
-
-def _pieces(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the pieces of the splines through values (rows, k): (rows - 1) times k times six powers, flat."""
-    spline = make_interp_spline(time, values, DEGREE)
-    out = np.zeros((len(time) - 1, values.shape[1], PIECE))
-    out[:, :, DEGREE] = values[:-1]
-    for power in range(1, PIECE):  # Taylor's coefficients at the beginning of each piece
-        out[:, :, DEGREE - power] = spline.derivative(power)(time[:-1]) / math.factorial(power)
-    return out.ravel()
 
 
 def _quaternions(rotation: np.ndarray) -> np.ndarray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sim.assembly.loop_closure import Aim
+from sim.kernels.tables import OF_BALL
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.problem import Problem
+from sim.scene.rotation import from_vector, multiply
 from sim.scene.spec import Value
 
 
@@ -41,11 +43,19 @@ def of_motions(mechanism: Mechanism, derivative: int = 0) -> list[Aim]:
     """Return what motions want of the joints that they drive: coordinates, or their rates (derivative 1)."""
     model, rows = mechanism.model, mechanism.structure.tables.rows
     out = []
+    want, loops = mechanism.work.rows.want, mechanism.structure.loops
     for r in np.flatnonzero(mechanism.driven()):
         joint = int(model.columns.joint[rows.column[r]])
-        if joint not in model.constraints:
-            first = int(rows.column[r]) - model.columns_of(joint).start
-            out.append(Aim(joint, mechanism.work.rows.want[r, derivative : derivative + 1].copy(), first, driven=True))
+        if joint in model.constraints:
+            continue
+        first, value = int(rows.column[r]) - model.columns_of(joint).start, want[r, derivative : derivative + 1].copy()
+        if (
+            rows.locked[r] == OF_BALL and derivative == 0 and joint not in loops
+        ):  # a quaternion in q: from its first row
+            if first > model.type_of(joint).ball:
+                continue
+            value = np.array(from_vector(tuple(want[r : r + 3, 0])))
+        out.append(Aim(joint, value, first, driven=True))
     return out
 
 
@@ -82,9 +92,7 @@ def against_motions(mechanism: Mechanism, values: Mapping[int, Value]) -> list[P
         for name, i in (("coordinate", 0), ("rate", 1)):
             said = getattr(values[joint], name) if joint in values else None
             starts = float(mechanism.work.rows.want[r, i])
-            if said is not None and not abs(said[column - model.columns_of(joint).start] - starts) <= 1e-9 * (
-                1.0 + abs(starts)
-            ):
+            if said is not None and not _off(mechanism, int(r), said, i) <= 1e-9 * (1.0 + abs(starts)):
                 spec = model.joint_specs[joint]
                 at = spec.places.get("motion", spec.place) if spec else None
                 out.append(
@@ -98,13 +106,31 @@ def against_motions(mechanism: Mechanism, values: Mapping[int, Value]) -> list[P
     return out
 
 
+def _off(mechanism: Mechanism, row: int, said: Sequence[float], derivative: int) -> float:
+    """Return how far a value of `initial` is from what the motion of a driven row wants [m, rad, per second].
+
+    Of rotations in space as an angle, at the first of their three rows; a rate is in the child's axes.
+    """
+    model, rows, want = mechanism.model, mechanism.structure.tables.rows, mechanism.work.rows.want
+    joint = int(model.columns.joint[rows.column[row]])
+    place, ball = int(rows.column[row]) - model.columns_of(joint).start, model.type_of(joint).ball
+    if derivative or rows.locked[row] != OF_BALL:
+        return abs(said[place] - float(want[row, derivative]))
+    if place > ball:
+        return 0.0
+    w, x, y, z = from_vector(tuple(want[row : row + 3, 0]))
+    turn = multiply((w, -x, -y, -z), tuple(said[ball : ball + 4]))  # type: ignore[arg-type]
+    return 2.0 * float(np.arctan2(np.linalg.norm(turn[1:]), abs(turn[0])))
+
+
 def unfollowed(mechanism: Mechanism, what: str) -> list[Problem]:
     """Return a problem for each driven freedom that is not where its motion is, or not so fast, as last looked at."""
     rows, work, out = mechanism.structure.tables.rows, mechanism.work, []
-    column, i = (work.coordinate, 0) if what == "coordinate" else (work.rate, 1)
+    off, i = (work.rows.phi, 0) if what == "coordinate" else (work.rows.slip, 1)
     for r in np.flatnonzero(mechanism.driven()):
-        found, wanted = float(column[rows.column[r]]), float(work.rows.want[r, i])
-        if not abs(found - wanted) <= 1e-9 * (1.0 + abs(wanted)):
+        missed, wanted = float(off[r] / rows.scale[r]), float(work.rows.want[r, i])
+        found = wanted + missed
+        if not abs(missed) <= 1e-9 * (1.0 + abs(wanted)):
             names = [n for n in driven_joints(mechanism) if n != mechanism.model.column_names[rows.column[r]]]
             also = f" and the motion of {', '.join(map(repr, names))}" if names else ""
             text = f"the loops{also} do not allow its {what} at the start, {wanted:.6g}; the nearest is {found:.6g}"

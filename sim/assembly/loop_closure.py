@@ -123,7 +123,7 @@ class Bonds:
         """Return J (numbers, nv) with J v its rate of change, as last looked at."""
         mechanism = self.mechanism
         J = mechanism.jacobian()[self.hard]
-        rates = [mechanism.model.length * R for R in rates_of_loops(mechanism, self.aims)]
+        rates = [mechanism.model.length * R for R in changes_of_loops(mechanism, self.aims)]
         return np.vstack([J, *rates, self.standing.jacobian(mechanism)])
 
     def newton(self, free: np.ndarray) -> np.ndarray:
@@ -140,6 +140,29 @@ def rates_of_loops(mechanism: Mechanism, aims: Sequence[Aim]) -> list[np.ndarray
     return [
         mechanism.loop_rates(loops.index(aim.joint))[aim.first : aim.first + len(aim.value)] for aim in aims
     ]  # fmt: skip
+
+
+def changes_of_loops(mechanism: Mechanism, aims: Sequence[Aim]) -> list[np.ndarray]:
+    """Return the same of coordinates: of a rotation vector, whose derivative is not the angular velocity."""
+    out, loops, model = [], mechanism.structure.loops, mechanism.model
+    for aim in aims:
+        R, ball = mechanism.loop_rates(loops.index(aim.joint)), model.type_of(aim.joint).ball
+        if ball >= 0:
+            c = model.columns_of(aim.joint).start + ball
+            R = np.vstack([R[:ball], change_of_vector(mechanism.work.coordinate[c : c + 3]) @ R[ball:]])
+        out.append(R[aim.first : aim.first + len(aim.value)])
+    return out
+
+
+def change_of_vector(r: np.ndarray) -> np.ndarray:
+    """Return (3, 3) the matrix that makes the derivative of a rotation vector from the angular velocity, child's axes.
+
+    1 + [r] / 2 + (1 - (n / 2) cot (n / 2)) / n^2 [r]^2, with the angle n = |r| and the matrix [r] of r x.
+    """
+    n = float(np.linalg.norm(r))
+    X = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    k = 1.0 / 12.0 if n < 1e-4 else (1.0 - 0.5 * n / np.tan(0.5 * n)) / n**2
+    return np.asarray(np.eye(3) + 0.5 * X + k * X @ X)
 
 
 def root(M: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from sim.kernels.programs import (
     COM,
     CONSTANT,
     COS,
+    CURVE,
     DIVIDE,
     EXP,
     LOG,
@@ -34,6 +35,12 @@ from sim.kernels.programs import (
     binary,
     unary,
 )
+from sim.kernels.tables import OF_BALL
+from sim.kernels.vectors import beyond, cross, dot, plus
+
+LAST_OF_BALL = 9  # direction of the last of three rows
+SMALL_TURN = 0.02  # rad^2
+AT_END = 1e-12  # of a curve's span: so far beyond an end it goes on
 
 
 @python_kernel
@@ -45,6 +52,45 @@ def drive(rows, codes, constants, programs, t, stack_work, row_work):
         if p >= 0:
             run_jet(codes, constants, programs[p, 0], programs[p, 1], t, stack_work)
             want[r, 0], want[r, 1], want[r, 2] = stack_work[0, 0], stack_work[0, 1], stack_work[0, 2]
+            if rows.locked[r] == OF_BALL and rows.code[r] == LAST_OF_BALL:
+                turn_with(want, r - 2)
+
+
+@kernel
+def turn_with(want_out, r):
+    """Replace the derivatives of a rotation vector, in three rows from r on, by the angular velocity and its rate.
+
+    These are in the axes that turn, of the child: w = r' - a r x r' + b r x (r x r'), with a = (1 - cos n) / n^2 and
+    b = (n - sin n) / n^3 of the angle n = |r|.
+    """
+    x = (want_out[r, 0], want_out[r + 1, 0], want_out[r + 2, 0])
+    x1 = (want_out[r, 1], want_out[r + 1, 1], want_out[r + 2, 1])
+    x2 = (want_out[r, 2], want_out[r + 1, 2], want_out[r + 2, 2])
+    a, b, a1, b1 = shares_of_turn(dot(x, x))
+    c, s = cross(x, x1), dot(x, x1)
+    c1, cc = cross(x, x2), cross(x, c)
+    w = beyond(beyond(x1, -a, c), b, cc)
+    alpha = beyond(beyond(beyond(beyond(x2, -a1 * s, c), -a, c1), b1 * s, cc), b, plus(cross(x1, c), cross(x, c1)))
+    for i in range(3):
+        want_out[r + i, 1], want_out[r + i, 2] = w[i], alpha[i]
+
+
+@kernel
+def shares_of_turn(square):
+    """Return a, b of `turn_with` from the angle's square, and twice their derivatives by it."""
+    u = square
+    if u < SMALL_TURN:  # the quotients lose their digits there
+        return (
+            1.0 / 2.0 - u * (1.0 / 24.0 - u * (1.0 / 720.0 - u / 40320.0)),
+            1.0 / 6.0 - u * (1.0 / 120.0 - u * (1.0 / 5040.0 - u / 362880.0)),
+            -1.0 / 12.0 + u * (1.0 / 180.0 - u * (1.0 / 6720.0 - u / 453600.0)),
+            -1.0 / 60.0 + u * (1.0 / 1260.0 - u * (1.0 / 60480.0 - u / 4989600.0)),
+        )
+    n = math.sqrt(u)
+    s, versed = math.sin(n), 2.0 * math.sin(0.5 * n) ** 2
+    return (
+        versed / u, (n - s) / (u * n), (n * s - 2.0 * versed) / (u * u), (n * versed - 3.0 * (n - s)) / (u * u * n),
+    )  # fmt: skip
 
 
 @kernel
@@ -65,8 +111,38 @@ def run_jet(codes, constants, first, end, t, stack_work):
             value, rate, acceleration = of_two(operation, a0, a1, a2, b0, b1, b2)
         else:
             a0, a1, a2 = stack_work[top - 1, 0], stack_work[top - 1, 1], stack_work[top - 1, 2]
-            value, rate, acceleration = of_one(operation, a0, a1, a2)
+            if operation == CURVE:
+                value, f1, f2 = along_curve(constants, codes[n, 1], a0)
+                rate, acceleration = f1 * a1, f2 * a1 * a1 + f1 * a2
+            else:
+                value, rate, acceleration = of_one(operation, a0, a1, a2)
         stack_work[top - 1, 0], stack_work[top - 1, 1], stack_work[top - 1, 2] = value, rate, acceleration
+
+
+@kernel
+def along_curve(constants, at, x):
+    """Value of a curve at x with its first and second derivative; not-a-number before it begins and after it ends.
+
+    constants: from `at` on the number of places n, the number of powers of a piece m; n places, growing; n - 1 pieces,
+    each a polynomial of what x is beyond its place, the highest power first.
+    """
+    count, powers, first = int(constants[at]), int(constants[at + 1]), at + 2
+    begin, end = constants[first], constants[first + count - 1]
+    slack = AT_END * (end - begin)  # sums of steps miss an end by roundoff
+    if not begin - slack <= x <= end + slack:
+        return math.nan, math.nan, math.nan
+    low, high = 0, count - 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if constants[first + middle] <= x:
+            low = middle
+        else:
+            high = middle - 1
+    h, p = x - constants[first + low], first + count + powers * low
+    value = rate = half = 0.0
+    for k in range(p, p + powers):
+        half, rate, value = half * h + rate, rate * h + value, value * h + constants[k]
+    return value, rate, 2.0 * half
 
 
 @kernel

@@ -11,6 +11,7 @@ from sim.kernels.jit import kernel, python_driver
 from sim.kernels.observe import energies
 from sim.kernels.rows.constraints import residuals
 from sim.kernels.system import unpack
+from sim.kernels.tables import OF_BALL
 
 
 @python_driver
@@ -36,7 +37,7 @@ def look_around(system, t, q, v):
 def count_turns(rows, row_work, turn_out):
     """Let angles of driven loop joints be counted to the turns that their motions are in."""
     for r in range(rows.motion.size):
-        if rows.motion[r] >= 0:
+        if rows.motion[r] >= 0 and rows.locked[r] != OF_BALL:
             want = row_work.want[r, 0]
             turn_out[rows.column[r]] = 0.0 if math.isnan(want) else want
 

@@ -95,7 +95,8 @@ CONSTRAINT_ROWS = {
     NO_SIDE_SLIP: (AXLE_ROW,), KNIFE_EDGE: (EDGE_ROW,), ROLLING: (0, 1, 2), ROLLING_OPEN: (0, 1), SAME_VELOCITY: (),
     GEAR: (),
 }  # fmt: skip
-LOCKED, RATES_ONLY = 1, 2  # of rows: residual by rotation vector; none: what is bound is a rate
+# Of rows: residual by rotation vector; none, as what is bound is a rate; one of three that drive a rotation in space.
+LOCKED, RATES_ONLY, OF_BALL = 1, 2, 3
 
 ROW = np.dtype(
     [
@@ -103,7 +104,7 @@ ROW = np.dtype(
         ("code", "i8"),
         ("scale", "f8"),  # m for rotations, 1 for translations; sqrt(armature) for soft rows
         ("compliance", "f8"),  # 0: hard; 1: the row of an armature
-        ("locked", "i8"),  # LOCKED: residual by rotation vector, 0: by the axes z; RATES_ONLY: none
+        ("locked", "i8"),  # LOCKED: residual by rotation vector, 0: by the axes z; RATES_ONLY: none; OF_BALL
         # Of a freedom: program of its coordinate or -1; its column.  With a pitch the column of the turn.
         ("motion", "i8"), ("column", "i8"),
         ("pitch", "f8"),  # m/rad: a slide that follows a turn about the same axis, or 0

@@ -15,9 +15,11 @@ import numpy as np
 
 from sim.kernels import programs as op
 from sim.scene.spec import Expression
+from sim.scene.time_table import pieces_of
 
 # What `<` and `>` ask for beyond equality: nothing that any other difference of two numbers is changed by.
 EQUAL = 1e-300
+SMOOTH = 5  # degree of the splines through tables: their accelerations have no corners
 
 Code = list[tuple[int, int]]
 Value = Code | list[Code]  # a number, or a vector of numbers
@@ -232,11 +234,22 @@ class Programs:
         if name == "clip":
             x, low, high = (self.number(a) for a in tree.args)
             return [*x, *low, _do(op.MAX), *high, _do(op.MIN)]
+        if name == "table":
+            return self._along(tree.args)
         if name in ("length", "tension"):
             return self._spring(name, self.names.springs[self._text(tree.args[0])])
         if name in ("norm", "dot", "cross", "distance", "local"):
             return self._geometry(name, tree.args)
         return self._state(name, tree.args)
+
+    def _along(self, args: list[ast.expr]) -> Code:
+        """Compile the value of a column of a table over time."""
+        curve: Any = args[0].value  # type: ignore[attr-defined]
+        degree = min(SMOOTH, len(curve.time) - 1)
+        pieces = pieces_of(curve.time, curve.values[:, None], degree)
+        at = len(self.constants)
+        self.constants += [len(curve.time), degree + 1, *curve.time.tolist(), *pieces.ravel().tolist()]
+        return [*(self.number(args[2]) if args[2:] else [_do(op.TIME)]), (op.CURVE, at)]
 
     def _dot(self, a: list[Code], b: list[Code]) -> Code:
         return self._fold(op.ADD, [[*x, *y, _do(op.MULTIPLY)] for x, y in zip(a, b, strict=True)])

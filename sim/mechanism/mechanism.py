@@ -13,7 +13,7 @@ import numpy as np
 from sim.kernels import dynamics, forces, inertia, jets, kinematics, observe
 from sim.kernels.rows import constraints
 from sim.kernels.scratch import Work
-from sim.kernels.tables import RATES_ONLY, Control
+from sim.kernels.tables import OF_BALL, RATES_ONLY, Control
 from sim.mechanism.dense import crossed, inertia_of, link_jacobians
 from sim.mechanism.frames import Frames, Pose
 from sim.mechanism.joint_motion import coordinates, rates
@@ -98,7 +98,7 @@ class Mechanism:
         tables, work = self.structure.tables, self.work
         if tables.one.driven[0]:
             jets.drive(tables.rows, tables.codes, tables.constants, tables.programs, self.t, work.jets, work.rows)
-            driven = self.driven()
+            driven = self.driven() & (np.asarray(tables.rows.locked) != OF_BALL)
             if self.counts:
                 self.control.turn[tables.rows.column[driven]] = np.nan_to_num(work.rows.want[driven, 0])
 

@@ -36,6 +36,7 @@ from sim.kernels.tables import (
     CONSTRAINT_ROWS,
     FRONT,
     GEAR,
+    OF_BALL,
     ONE,
     PAIR,
     RATES_ONLY,
@@ -279,8 +280,13 @@ def _rows_of(model: Model, joint: int, motor: bool) -> list[Row]:
             out.append((code, scale(code), 0.0, int(kind.locks_all_turns), -1, *tie))
     for column, code in columns:
         if model.columns.motion[column] >= 0:
-            code = _stopped(model, joint, column - first) if kind.limits == "ball" else code
-            out.append((code, scale(code), 0.0, 0, int(model.columns.motion[column]), column, 0.0))
+            spec = model.joint_specs[joint]
+            ball = kind.ball >= 0 and column - first >= kind.ball
+            turned = ball and spec is not None and bool(spec.motion)
+            if ball and not turned:
+                code = _stopped(model, joint, column - first)
+            locked = OF_BALL if turned else 0
+            out.append((code, scale(code), 0.0, locked, int(model.columns.motion[column]), column, 0.0))
     for column, code in columns:
         armature = float(model.columns.armature[column])
         if armature > 0.0 and not motor:

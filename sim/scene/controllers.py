@@ -15,7 +15,7 @@ from typing import Any
 from sim.scene import formula
 from sim.scene.authored import aside, told
 from sim.scene.blocks import BAD, Block, Reads, Thing
-from sim.scene.data_files import DataKind, read_data
+from sim.scene.data_files import read_data, table_over_time
 from sim.scene.expressions import ExpressionError
 from sim.scene.library import is_file
 from sim.scene.names import nearest
@@ -211,7 +211,7 @@ def _parameter(
         return reader.read(node, {"type": "boolean"}, path)
     if kind == "table":
         name = reader.text(node, path)
-        found = None if name is BAD else read_data(reader, node, path, name, _tables(name))
+        found = None if name is BAD else read_data(reader, node, path, name, table_over_time(name))
         return BAD if found is None else found
     if kind == "joint":
         text = reader.text(node, path)
@@ -228,17 +228,6 @@ def _parameter(
             reader.problem(node, path, "an empty list of joints")
         return tuple(expand(node, reader, path, "joint", names.cuttable, names.unreadable)) or BAD
     return _by_joint(node, reader, path, meta, names, controlled or ())
-
-
-def _tables(name: str) -> DataKind:
-    """Return how a table over time is read."""
-    from sim.scene import time_table as tables  # late: most scenes have none
-
-    return DataKind(
-        "table over time", "tables", "CSV or HDF5 files with a column of times", (".csv", ".h5", ".hdf5"),
-        tables.bytes_of, lambda data: tables.table_from(data, name), tables.text_of, tables.text_of,
-        (tables.TableError,),
-    )  # fmt: skip
 
 
 def _several(matched: list[str], node: Node, reader: Reads, path: str) -> Any:

@@ -36,6 +36,17 @@ class DataKind:
     errors: tuple[type[Exception], ...]
 
 
+def table_over_time(name: str) -> DataKind:
+    """Return how a table over time is read, which messages call by a name."""
+    from sim.scene import time_table as tables  # late: most scenes have none
+
+    return DataKind(
+        "table over time", "tables", "CSV or HDF5 files with a column of times", (".csv", ".h5", ".hdf5"),
+        tables.bytes_of, lambda data: tables.table_from(data, name), tables.text_of, tables.text_of,
+        (tables.TableError,),
+    )  # fmt: skip
+
+
 def label_of(reader: Reads, name: str, outer: str) -> str:
     """Return how messages and recordings call a file that the text of `outer` names."""
     if reader.scope.kept is not None:
@@ -64,7 +75,11 @@ def read_data(reader: Reads, where: Place | Node, path: str, name: str, kind: Da
     try:
         found = kind.decode(kind.load(file) if scope.kept is None else scope.kept.text(label).encode())
     except kind.errors as error:
-        said = f"lies outside the scene's folder, and is no {kind.noun} that can be read" if foreign else str(error)
+        said = (
+            f"lies outside the scene's folder, and is no {kind.noun} that can be read"
+            if foreign
+            else str(error).removeprefix(f"{name}: ")
+        )
         reader.problem(where, path, f"'{name}': {said}", f"{kind.plural} are {kind.kinds}")
         return None
     reader.findings.open(label, (kind.bare if foreign else kind.kept)(found))

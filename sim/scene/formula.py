@@ -17,8 +17,9 @@ from sim.scene.expressions import Evaluator, ExpressionError, parse, run
 from sim.scene.functions import FUNCTIONS
 from sim.scene.names import Unreadable, full_name, nearest, own_name
 from sim.scene.problem import Place
-from sim.scene.spec import Expression
-from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit
+from sim.scene.spec import Curve, Expression
+from sim.scene.time_table import TimeTable
+from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit, scalar
 
 _LENGTH = parse_unit("m")
 _SPEED = parse_unit("m/s")
@@ -102,6 +103,7 @@ class _FormulaEvaluator(Evaluator):
         self.directory = directory
         self.prefix = prefix
         self.full_names: dict[ast.AST, str] = {}
+        self.curves: dict[ast.AST, Curve] = {}
         place = ("body", "point")
         # Function -> what each argument names, result.
         self.live_calls: dict[str, tuple[tuple[tuple[str, ...], ...], Callable[..., Any]]] = {
@@ -154,17 +156,42 @@ class _FormulaEvaluator(Evaluator):
 
 
 class _TimeEvaluator(_FormulaEvaluator):
-    """Evaluator that knows time, and refuses what reads the state."""
+    """Evaluator that knows time and tables over it, and refuses what reads the state."""
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Callable[[str], TimeTable | None]) -> None:
         super().__init__(Directory({}, (), ()), "")
+        self.tables = tables
+        self.calls = {**self.calls, "table": (self._column, 2, 3)}
 
     def call(self, name: str, function: Callable[..., Any], arguments: list[ast.expr]) -> Any:
-        """Call a function of numbers."""
+        """Call a function of numbers, or look a column of a table up."""
         if name in self.live_calls:
             what = f"a motion is a function of time alone: {name}(...) reads the state"
             raise ExpressionError(what, "a controller can follow the state", name)
-        return super().call(name, function, arguments)
+        if name != "table":
+            return super().call(name, function, arguments)
+        words = [word.value if isinstance(word, ast.Constant) else None for word in arguments[:2]]
+        if not all(isinstance(word, str) for word in words):
+            raise ExpressionError(
+                "table(...) takes a file and a column in quotes", "write table('walk.csv', 'knee')", name
+            )
+        at = scalar(self._eval(arguments[2]), "look a table up at") if arguments[2:] else live("s")
+        if not at.bare and at.dimension != live("s").dimension:
+            raise ExpressionError(
+                f"table(...) is looked up at a time, not at {describe(at.dimension)}", FACTOR_HINT, name
+            )
+        return self._column(str(words[0]), str(words[1]), arguments[0])
+
+    def _column(self, file: str, key: str, node: ast.expr) -> Quantity:
+        """Return the live value of a column; in the tree its file becomes its curve."""
+        table = self.tables(file)
+        if table is None:
+            raise ExpressionError(f"'{file}' cannot be read", follows=True)
+        if key not in table.columns:
+            raise ExpressionError(f"'{file}' has no column '{key}'", nearest(key, list(table.columns)), key)
+        column = table.columns[key]
+        self.curves[node] = Curve(f"table('{file}', '{key}')", table.time, column.values)
+        return Quantity(math.nan, column.dimension or ONE, bare=column.dimension is None, live=True)
 
 
 class _Fold(ast.NodeTransformer):
@@ -176,6 +203,8 @@ class _Fold(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         if node in self.evaluator.full_names:
             return ast.Constant(self.evaluator.full_names[node])
+        if node in self.evaluator.curves:
+            return ast.Constant(self.evaluator.curves[node])  # type: ignore[arg-type]
         value = self.evaluator.results.get(node)
         if isinstance(value, Quantity) and not value.live and not value.truth:
             return ast.Constant(value.value)
@@ -255,15 +284,23 @@ def number(
     return _number(result, tree, text, place, unit)
 
 
-def motion(text: str, names: Mapping[str, Quantity | str], place: Place, unit: str) -> Expression:
+def motion(
+    text: str,
+    names: Mapping[str, Quantity | str],
+    place: Place,
+    unit: str,
+    tables: Callable[[str], TimeTable | None],
+) -> Expression:
     """Return a formula of time alone for a quantity of the given unit.
+
+    tables : what is in a file that the formula names, None where that cannot be had (reported)
 
     Raises
     ------
     ExpressionError
         If it reads the state, is a comparison or a list, or has another dimension.
     """
-    result, tree = _folded(text, names, _TimeEvaluator())
+    result, tree = _folded(text, names, _TimeEvaluator(tables))
     return _number(result, tree, text, place, unit)
 
 

@@ -152,11 +152,11 @@ class Mirror:
         along = dot(reflected, _direction(twin, freedom))
         return math.copysign(1.0, along) if abs(abs(along) - 1.0) < _SAME_LINE else 0.0
 
-    @staticmethod
-    def _motion(joint: Joint) -> tuple[Expression | None, ...]:
-        backward, out = _turn_back(joint.type), list(joint.motion)
+    def _motion(self, joint: Joint) -> tuple[Expression | None, ...]:
+        out = list(joint.motion)
+        signs = self._coordinate(joint.type, (1.0,) * len(out)) if out else ()
         for i, formula in enumerate(joint.motion):
-            if formula is not None and i in backward:
+            if formula is not None and signs[i] < 0.0:
                 back = ast.fix_missing_locations(ast.UnaryOp(ast.USub(), formula.tree))
                 out[i] = dataclasses.replace(formula, text=f"-({formula.text})", tree=back)
         return tuple(out)

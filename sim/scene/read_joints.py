@@ -10,6 +10,7 @@ from typing import Any
 from sim.joints import JOINT_TYPES
 from sim.scene import formula
 from sim.scene.blocks import BAD, Block, Thing
+from sim.scene.data_files import read_data, table_over_time
 from sim.scene.expressions import ExpressionError
 from sim.scene.formula import by_freedom
 from sim.scene.names import Unreadable, nearest
@@ -283,10 +284,8 @@ def _motion(block: Block, kind: str) -> tuple[Expression | None, ...]:
     if not block.wrote("motion"):
         return ()
     node, count, units = block.nodes["motion"], JOINT_TYPES[kind].freedoms, JOINT_TYPES[kind].units
-    if not JOINT_TYPES[kind].lists_coordinates:
-        why = "it has no freedom" if count == 0 else "rotations in space are no list of coordinates over time"
-        hint = "" if count == 0 else "a chain of rotational and translational joints can be driven"
-        block.problem("motion", f"a {kind} joint cannot be driven: {why}", hint)
+    if count == 0:
+        block.problem("motion", f"a {kind} joint cannot be driven: it has no freedom")
         return ()
     items = node.items if isinstance(node, Sequence) else [node]
     if is_empty(node) or isinstance(node, Map):
@@ -302,9 +301,18 @@ def _motion(block: Block, kind: str) -> tuple[Expression | None, ...]:
     for i, (item, unit_wanted) in enumerate(zip(items, units, strict=True)):
         path = f"{block.path}.motion" + (f"[{i}]" if isinstance(node, Sequence) else "")
         driven.append(_formula_of_time(block, item, path, unit_wanted))
+    ball = JOINT_TYPES[kind].ball
+    if ball >= 0 and any(driven[ball:]) and not all(driven[ball:]) and "free" in [_text(item) for item in items[ball:]]:
+        what = f"the turns of a {kind} joint are one rotation vector: all three are driven, or none"
+        block.problem("motion", what, "write three formulas, or free three times")
+        return ()
     if not any(driven) and all(isinstance(item, Scalar) and item.text == "free" for item in items):
         block.problem("motion", "no freedom of this joint is driven", "leave 'motion' out")
     return tuple(driven) if any(driven) else ()
+
+
+def _text(node: Node) -> str:
+    return node.text if isinstance(node, Scalar) else ""
 
 
 def _formula_of_time(block: Block, node: Node, path: str, unit_wanted: str) -> Expression | None:
@@ -314,7 +322,10 @@ def _formula_of_time(block: Block, node: Node, path: str, unit_wanted: str) -> E
     if text is BAD or text == "free":
         return None
     try:
-        return formula.motion(text, reader.scope.names, node.place, unit_wanted)
+        return formula.motion(
+            text, reader.scope.names, node.place, unit_wanted,
+            lambda name: read_data(reader, node, path, name, table_over_time(name)),
+        )  # fmt: skip
     except ExpressionError as error:
         reader.fail(node, path, error)
         return None

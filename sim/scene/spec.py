@@ -13,10 +13,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from sim.scene.problem import Place
 
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # (w, x, y, z)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """What a column of a table tells over time.
+
+    name : as the scene writes it
+    time : (rows,) s, growing
+    values : (rows,) SI
+    """
+
+    name: str
+    time: np.ndarray
+    values: np.ndarray
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +43,7 @@ class Expression:
     """A formula that is evaluated while the scene runs.
 
     `tree` is Python syntax in which parameters, `pi` and units have become numbers (SI) and
-    every name in a call has become the full name of one body, joint or point.
+    every name in a call has become the full name of one body, joint or point; a table is called with its `Curve`.
     """
 
     text: str

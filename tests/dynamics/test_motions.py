@@ -17,7 +17,7 @@ from sim.scene.problem import SceneError
 from sim.simulation.simulation_error import SimulationError
 from tests.dynamics.moved_scene import moved_scene
 from tests.support.peers import needs
-from tests.support.rotations import matrix_from_vector
+from tests.support.rotations import matrix_from_quat, matrix_from_vector
 
 ARM = """
 schema: 1
@@ -244,6 +244,10 @@ KINDS = {
     "universal, first free": 'axis: [1, 0, 0], second_axis: [0, 1, 0], motion: [free, "7*t/1 s"]',
     "planar": 'axis: [0, 2, 1], motion: ["0.1 m*sin(2*t/1 s)", "0.1 m*t/1 s", "5*t/1 s"]',
     "planar, turn only": 'axis: [0, 2, 1], motion: [free, free, "5*sin(t/1 s)"]',
+    "spherical": 'motion: ["1.1*sin(2*t/1 s)", "0.8*cos(3*t/1 s)", "0.5*t/1 s"]',
+    "free": 'motion: ["0.2 m*sin(2*t/1 s)", "0.1 m*t/1 s", "0.1 m*cos(t/1 s)", "sin(2*t/1 s)", "cos(t/1 s)", "t/1 s"]',
+    "free, slides only": 'motion: ["0.2 m*sin(2*t/1 s)", free, "0.1 m*cos(t/1 s)", free, free, free]',
+    "free, turns only": 'motion: [free, free, free, "sin(2*t/1 s)", "cos(t/1 s)", "t/1 s"]',
 }
 PAIR = """
 schema: 1
@@ -292,6 +296,196 @@ def test_every_kind_follows_its_motion(kind, driven_at, elimination):
     )
     fall = total - total[0] - np.outer(t, [0, 0, -3 * G])
     assert np.max(np.abs(fall)) < 1e-8
+
+
+SPIN = """
+schema: 1
+name: spin
+bodies:
+  one: {mass: 2, com: [0.1, 0, 0.2], inertia: [0.03, 0.05, 0.04], position: [0, 0, 0]}
+  two: {mass: 1, com: [0.5, 0.2, -0.1], inertia: [0.02, 0.01, 0.02], position: [0.4, 0.1, 0]}
+joints:
+  ball: {type: spherical, parent: one, child: two, position: [0.3, 0, 0], motion: ["5*t/1 s", "-4*t/1 s", "3*t/1 s"]}
+simulate: {duration: 2 s, rtol: 1e-12, record: 40 Hz}
+"""
+
+
+def test_a_ball_turns_about_one_axis_as_often_as_its_motion_says():
+    """Two turns and a quarter: the rotation vector wants more than half a turn, and the pose is what is compared."""
+    recording = run(SPIN)
+    axis = np.array([5.0, -4.0, 3.0])
+    R_WP, R_WC = (np.array([matrix_from_quat(q) for q in recording.quat_wxyz[name]]) for name in ("one", "two"))
+    wanted = np.array([matrix_from_vector(axis * t) for t in recording.time])
+    assert np.swapaxes(R_WP, 1, 2) @ R_WC == pytest.approx(wanted, abs=1e-10)
+    assert recording.rate["ball"] == pytest.approx(np.tile(axis, (len(recording.time), 1)), abs=1e-10)
+    assert sim.verify(recording, instants=4).problems == []
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("size", [0.0, 1e-7, 1e-3, 0.1, 0.141, 0.142, 1.0, 3.0, 3.1415926, 5.0, 6.2, 20.0])
+def test_the_angular_velocity_of_a_rotation_vector(size):
+    """Against differences of the rotation itself: w x = R^T R', in the axes that turn."""
+    from sim.analysis.verification.oracle_motions import Jet, turned_by
+
+    rng = np.random.default_rng(int(1e6 * size))
+    r = rng.normal(size=3)
+    r *= size / np.linalg.norm(r)
+    r1, r2 = rng.normal(size=(2, 3))
+    R, w, alpha = turned_by([Jet(*parts) for parts in zip(r, r1, r2, strict=True)])
+    assert pytest.approx(matrix_from_vector(r), abs=1e-13) == R
+
+    def turned(t: float) -> np.ndarray:
+        return matrix_from_vector(r + r1 * t + 0.5 * r2 * t * t)
+
+    h = 1e-4
+    rate = R.T @ (turned(h) - turned(-h)) / (2 * h)
+    bend = R.T @ (turned(h) - 2 * turned(0.0) + turned(-h)) / h**2
+    assert w == pytest.approx([rate[2, 1], rate[0, 2], rate[1, 0]], abs=1e-6)
+    half = 0.5 * (bend - bend.T)  # of R^T R'' = alpha x + w x (w x ...) the part that changes its sign
+    assert alpha == pytest.approx([half[2, 1], half[0, 2], half[1, 0]], abs=1e-5)
+    formulas = [f"{a!r} + {b!r}*t/1 s + {0.5 * c!r}*(t/1 s)^2" for a, b, c in np.transpose([r, r1, r2]).tolist()]
+    text = SPIN.replace("parent: one", "parent: world").replace('["5*t/1 s", "-4*t/1 s", "3*t/1 s"]', str(formulas))
+    state = simulator_of(text).state
+    assert state.rate["ball"] == pytest.approx(w, abs=1e-13 * (1 + size))
+    assert R.T @ state.angular_acceleration["two"] == pytest.approx(alpha, abs=1e-12 * (1 + size))
+
+
+CARRIED = """
+schema: 1
+name: carried
+bodies:
+  plate: {mass: 2, com: [0.1, 0, 0.2], inertia: [0.03, 0.05, 0.04], position: [0, 0, 0]}
+  hung: {mass: 1, com: [0.3, 0, -0.3], inertia: [0.02, 0.01, 0.02], position: [0.3, 0, 0]}
+joints:
+  carrier:
+    {type: free, parent: world, child: plate,
+     motion: ["0.2 m*sin(2*t/1 s)", "0.1 m*t/1 s", 0 m, "sin(2*t/1 s)", "cos(t/1 s)", "t/1 s"]}
+  pin: {type: rotational, parent: plate, child: hung, position: [0.3, 0, 0], axis: [0, 1, 0]}
+simulate: {duration: 1 s, rtol: 1e-11, record: 20 Hz}
+"""
+
+
+@pytest.mark.parametrize("method", ["radau", "rk4", "semi_implicit", "variational"])
+def test_every_method_carries_a_body_in_space(method):
+    text = CARRIED.replace("rtol: 1e-11", f"method: {method}, step: 1 ms" if method != "radau" else "method: radau")
+    recording, exact = run(text), run(CARRIED)
+    t = recording.time
+    vectors = np.column_stack([np.sin(2 * t), np.cos(t), t])
+    assert recording.coordinate["carrier"][:, 3:] == pytest.approx(vectors, abs=1e-12)
+    assert recording.coordinate["carrier"][:, 0] == pytest.approx(0.2 * np.sin(2 * t), abs=1e-12)
+    assert recording.rate["carrier"] == pytest.approx(np.asarray(exact.rate["carrier"]), abs=1e-11)
+    off = np.max(np.abs(recording.coordinate["pin"] - exact.coordinate["pin"]))
+    assert off < {"radau": 1e-6, "rk4": 1e-8, "semi_implicit": 0.05, "variational": 1e-4}[method]
+
+
+def test_what_hangs_on_a_carried_body_has_a_linear_model():
+    """A plate that a motion holds turned in space leaves the pendulum on it: its frequency by the tilted axis."""
+    still = CARRIED.replace(CARRIED.partition("motion: ")[2].partition("}")[0], "[0, 0, 0, 0.4, 0, 0]")
+    still = still.replace("0.3, 0, -0.3", "0.3, 0, -0.3").replace(
+        "axis: [0, 1, 0]}", "axis: [0, 1, 0]}\ninitial: {pin: 0}"
+    )
+    found = sim.linearize(load_text(still), at=0.0)
+    # About the axis, tilted by 0.4 rad from the horizontal: I p^2 + m g L cos(0.4) = 0, hanging at its lowest.
+    expected = np.sqrt(1.0 * G * 0.3 * np.cos(0.4) / (0.01 + 1.0 * 0.3**2))
+    assert np.max(np.abs(np.imag(found.eigenvalues))) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.fast
+def test_motions_of_balls_are_mirrored():
+    """The twin's rotation vector is the mirror image: for a plane across y only the part along y keeps its sign."""
+    text = """
+schema: 1
+name: twins
+mirror: {l: r, plane: y}
+bodies:
+  arm_l: {mass: 1, com: [0.1, 0.2, 0.3], inertia: [0.02, 0.01, 0.02], position: [0, 0.5, 0]}
+joints:
+  ball_l: {type: spherical, parent: world, child: arm_l, position: [0, 0.5, 0], motion: MOTION}
+"""
+    simulator = simulator_of(text.replace("MOTION", '["0.3 + t/1 s", "0.2*t/1 s", "sin(t/1 s) - 0.1"]'))
+    simulator.advance(0.7)
+    state = simulator.state
+    left, right = (np.asarray(state.coordinate[f"ball_{side}"]) for side in "lr")
+    assert left == pytest.approx([1.0, 0.14, np.sin(0.7) - 0.1], abs=1e-12)
+    assert right == pytest.approx(left * [-1, 1, -1], abs=1e-12)
+    assert state.position["arm_r"] == pytest.approx(np.asarray(state.position["arm_l"]) * [1, -1, 1], abs=1e-12)
+
+
+@pytest.mark.fast
+def test_initial_values_that_contradict_the_motion_of_a_ball():
+    text = SPIN.replace("parent: one", "parent: world").replace(
+        '["5*t/1 s", "-4*t/1 s", "3*t/1 s"]', '[0.3, "t/1 s", 0]'
+    )
+    fits = text + "initial: {ball: {coordinate: {rpy: [0.3 rad, 0, 0]}, rate: [0, 0.98506, 0]}}\n"
+    assert simulator_of(fits.replace(", rate: [0, 0.98506, 0]", "")).state.coordinate["ball"][0] == pytest.approx(0.3)
+    said = problems_of(fits.replace("0.3 rad", "0.31 rad"))
+    assert "'ball[0]' is driven" in said and "starts with the coordinate 0.3" in said
+    assert "starts with the rate" in problems_of(fits.replace("0.98506", "0.8"))
+
+
+# --- tables --------------------------------------------------------------------------------------------
+
+ROWS = np.linspace(0.0, 2.0, 41)
+
+
+def arm_led_by(tmp_path, motion: str, head: str = "time [s],arm [deg]", duration: float = 2.0) -> sim.Recording:
+    """Return a run of the arm whose motion reads a table of 0.5 sin(3 t)."""
+    rows = [f"{t!r},{float(np.degrees(0.5 * np.sin(3 * t)))!r}" for t in ROWS.tolist()]
+    (tmp_path / "m.csv").write_text("\n".join([head, *rows]) + "\n")
+    text = ARM.replace("MORE", f'motion: "{motion}"').replace("duration: 2 s", f"duration: {duration}")
+    (tmp_path / "arm.yaml").write_text(text)
+    return sim.run(sim.load(tmp_path / "arm.yaml"))
+
+
+@pytest.mark.parametrize(("motion", "factor", "pace"), [
+    ("table('m.csv', 'arm')", 1.0, 1.0), ("-2*table('m.csv', 'arm', 0.5*t) + 0*t/1 s", -2.0, 0.5),
+])  # fmt: skip
+def test_a_table_is_followed(tmp_path, motion, factor, pace):
+    """Its spline through all rows, with both derivatives of it, also at another pace; the torque is that of the arm."""
+    from scipy.interpolate import make_interp_spline
+
+    recording = arm_led_by(tmp_path, motion)
+    spline = make_interp_spline(ROWS, 0.5 * np.sin(3 * ROWS), 5)
+    t = pace * recording.time
+    assert recording.coordinate["hinge"] == pytest.approx(factor * spline(t), abs=1e-12)
+    assert recording.rate["hinge"] == pytest.approx(factor * pace * spline(t, 1), abs=1e-11)
+    acceleration = factor * pace**2 * spline(t, 2)
+    torque = INERTIA * acceleration - 2 * G * 0.3 * np.cos(factor * spline(t))
+    assert recording.torque["hinge"] == pytest.approx(torque, abs=1e-9)
+    assert recording.coordinate["hinge"] == pytest.approx(factor * 0.5 * np.sin(3 * t), abs=1e-6)
+    assert sim.verify(recording, instants=4).problems == []
+
+
+def test_a_recording_keeps_the_table_of_a_motion(tmp_path):
+    recording = arm_led_by(tmp_path, "table('m.csv', 'arm')")
+    recording.save(tmp_path / "arm.h5")
+    (tmp_path / "m.csv").unlink()
+    (tmp_path / "arm.yaml").unlink()
+    assert sim.verify(tmp_path / "arm.h5", instants=2).problems == []
+
+
+def test_a_motion_ends_where_its_table_ends(tmp_path):
+    with pytest.raises(SimulationError, match=r"table\('m.csv', 'arm'\)") as caught:
+        arm_led_by(tmp_path, "table('m.csv', 'arm')", duration=2.5)
+    assert "2" in str(caught.value)
+    held = arm_led_by(tmp_path, "table('m.csv', 'arm', min(t, 2 s)) - 3*table('m.csv', 'arm', 1 s)*0", duration=1.9)
+    assert held.coordinate["hinge"][-1] == pytest.approx(0.5 * np.sin(3 * 1.9), abs=1e-6)
+
+
+@pytest.mark.parametrize(("motion", "head", "said"), [
+    ("table('n.csv', 'arm')", "time [s],arm [deg]", "there is no file 'n.csv'"),
+    ("table('m.csv', 'arn')", "time [s],arm [deg]", "'m.csv' has no column 'arn'"),
+    ("table('m.csv', 'arm')", "time [s],arm [mm]", "expected a pure number or an angle, found a length"),
+    ("table('m.csv', 'arm')", "time [s],arm [deg],more", "expected 3, one for each column"),
+    ("table('m.csv', 'arm', 2 m)", "time [s],arm [deg]", "table(...) is looked up at a time, not at a length"),
+    ("table('m.csv', arm)", "time [s],arm [deg]", "table(...) takes a file and a column in quotes"),
+    ("table('m.csv')", "time [s],arm [deg]", "table(...) takes 2 or more arguments, not 1"),
+])  # fmt: skip
+def test_what_a_table_of_a_motion_lacks_is_told(tmp_path, motion, head, said):
+    with pytest.raises(SceneError) as caught:
+        arm_led_by(tmp_path, motion, head)
+    (problem,) = caught.value.problems
+    assert problem.path == "joints.hinge.motion" and said in problem.what
 
 
 # --- peers --------------------------------------------------------------------------------------------

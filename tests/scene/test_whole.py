@@ -664,7 +664,11 @@ joints: {j: {parent: world, child: b, position: [0, 0, 0], %s}}
         ),
         (
             "type: spherical, motion: t/1 s",
-            "a spherical joint cannot be driven: rotations in space are no list of coordinates over time",
+            "expected 3 formulas, one for each freedom of a spherical joint, found one",
+        ),
+        (
+            "type: spherical, motion: [t/1 s, free, 0]",
+            "the turns of a spherical joint are one rotation vector: all three are driven, or none",
         ),
         (
             "type: cylindrical, axis: [0, 1, 0], motion: t/1 s",

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from sim.analysis.verification import oracle
+from sim.analysis.verification import oracle_joints as jn
 from sim.analysis.verification.contact_rows import STEPS_MOVED
 from sim.analysis.verification.keeping import Kept
 from sim.analysis.verification.oracle_joints import cross
-from sim.analysis.verification.oracle_motions import jet_of
+from sim.analysis.verification.oracle_motions import jet_of, turned_by
 from sim.analysis.verification.seen import Seen
 from sim.analysis.verification.touching import Touching
 from sim.kernels.stepper import T
@@ -205,7 +206,13 @@ class Witness:
         """Accelerations that the motion of a joint wants; not-a-number for freedoms that are not driven."""
         spec = self.seen.model.joint_specs[j]
         time = float(self.seen.recording.time[row])
-        return np.array([math.nan if f is None else jet_of(f.tree, time).d2 for f in (spec.motion if spec else ())])
+        jets = [None if f is None else jet_of(f.tree, time) for f in (spec.motion if spec else ())]
+        out = np.array([math.nan if jet is None else jet.d2 for jet in jets])
+        ball = jn.ball(self.seen.kinds[j]) if jets else -1
+        turns = [jet for jet in jets[ball:] if jet is not None] if ball >= 0 else []
+        if turns:
+            out[ball:] = turned_by(turns)[2]
+        return out
 
     def _pushes(self, row: int, flow: Flow) -> np.ndarray:
         """Return (bodies, 6) force and moment about the centre of mass that the recorded points give to bodies.

@@ -38,6 +38,12 @@ for _constraint in ("no_side_slip", "knife_edge", "rolling", "same_velocity", "g
     SLIDES[_constraint] = TURNS[_constraint] = FREEDOMS[_constraint] = ()
 
 
+def ball(kind: str) -> int:
+    """Return the first of the three freedoms by which a joint turns in space; -1 where it does not."""
+    turns = [n for n, (what, _, _) in enumerate(FREEDOMS[kind]) if what == "turn"]
+    return turns[0] if len(turns) == 3 else -1
+
+
 @dataclass(frozen=True)
 class Side:
     """A body as one side of a joint: origin, axes and motion.

@@ -5,8 +5,13 @@ from __future__ import annotations
 import ast
 import cmath
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+from scipy.linalg import expm
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,30 @@ def jet_of(tree: ast.expr, t: float) -> Jet:
     return value
 
 
+def turned_by(parts: Sequence[Jet]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rotation of a rotation vector that varies, its angular velocity and the rate of that, in its own axes.
+
+    From the exponential of a triangle of blocks: beside the rotation it holds its derivatives along the way.
+    """
+    X, X1, X2 = (_crossing([getattr(part, name) for part in parts]) for name in ("value", "d1", "d2"))
+    none = np.zeros((3, 3))
+    whole = expm(np.block([[X, X1, 0.5 * X2], [none, X, X1], [none, none, X]]))
+    R, R1, R2 = whole[:3, :3], whole[:3, 3:6], 2.0 * whole[:3, 6:]
+    turning, change = R.T @ R1, R1.T @ R1 + R.T @ R2
+    return R, _axial(turning), _axial(change)
+
+
+def _crossing(p: Sequence[float]) -> np.ndarray:
+    """Return the matrix of p x."""
+    x, y, z = p
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _axial(A: np.ndarray) -> np.ndarray:
+    """Return p of the matrix p x."""
+    return 0.5 * np.array([A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1]])
+
+
 def _value(tree: ast.expr, t: Jet) -> Any:
     """Return a number, or a list of numbers."""
     if isinstance(tree, ast.Constant):
@@ -128,9 +157,17 @@ def _value(tree: ast.expr, t: Jet) -> Any:
         return [_value(item, t) for item in tree.elts]
     if isinstance(tree, ast.Subscript):
         return _value(tree.value, t)[int(ast.literal_eval(tree.slice))]
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "table":
+        return _along(tree.args[0].value, _value(tree.args[2], t) if tree.args[2:] else t)  # type: ignore[attr-defined]
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
         return _CALLS[tree.func.id](*(_value(argument, t) for argument in tree.args))
     raise TypeError(f"{ast.unparse(tree)}: not a formula of time")
+
+
+def _along(curve: Any, at: Jet) -> Jet:
+    """Return a curve at a time: the spline of degree five through all of its points, less with few."""
+    spline = make_interp_spline(curve.time, curve.values, min(5, len(curve.time) - 1))
+    return at.of(*(float(spline(at.value, nu)) for nu in range(3)))
 
 
 def _each(operation: Any, a: Any, b: Any) -> Any:

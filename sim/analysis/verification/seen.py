@@ -10,7 +10,7 @@ import numpy as np
 from sim.analysis.verification import oracle_joints as jn
 from sim.analysis.verification import oracle_wheels
 from sim.analysis.verification.oracle_joints import Frame, Pair, Side, rotation_of, turn
-from sim.analysis.verification.oracle_motions import jet_of
+from sim.analysis.verification.oracle_motions import jet_of, turned_by
 from sim.mechanism.model import Model
 from sim.recording import Recording
 
@@ -205,10 +205,15 @@ class Seen:
         Angles are compared up to whole turns, as poses show them.
         """
         spec, out = self.model.joint_specs[j], []
-        for k, formula in enumerate(spec.motion if spec else ()):
-            if formula is None:
+        motion = spec.motion if spec else ()
+        ball = jn.ball(self.kinds[j]) if any(motion) else -1
+        at = self.pair(j, slice(None)) if any(motion) else None
+        if at is not None and ball >= 0 and motion[ball] is not None:
+            out.append(self._mistaken(j, at, ball))
+            motion = motion[:ball]
+        for k, formula in enumerate(motion):
+            if formula is None or at is None:
                 continue
-            at = self.pair(j, slice(None))
             wanted = [jet_of(formula.tree, float(t)) for t in self.recording.time]
             off = jn.coordinates(self.kinds[j], at)[..., k] - np.array([w.value for w in wanted])
             if jn.FREEDOMS[self.kinds[j]][k][0] == "turn":
@@ -216,6 +221,18 @@ class Seen:
             speed = jn.rates(self.kinds[j], at)[..., k] - np.array([w.d1 for w in wanted])
             out.append((np.abs(off), np.abs(speed)))
         return out
+
+    def _mistaken(self, j: int, at: jn.Pair, ball: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far a joint's rotation (n,) rad is from that of its motion, and its angular velocity rad/s."""
+        spec = self.model.joint_specs[j]
+        trees = [formula.tree for formula in spec.motion[ball:] if formula is not None] if spec else []
+        wanted = [turned_by([jet_of(tree, float(t)) for tree in trees]) for t in self.recording.time]
+        there = np.swapaxes(at.F, -1, -2) @ at.M
+        off = np.swapaxes(np.array([R for R, _, _ in wanted]), -1, -2) @ there
+        sine = np.linalg.norm([off[:, i, j] - off[:, j, i] for i, j in ((2, 1), (0, 2), (1, 0))], axis=0)
+        turned = np.arctan2(sine, np.trace(off, axis1=-2, axis2=-1) - 1.0)
+        speed = jn.rates(self.kinds[j], at)[..., ball:] - np.array([w for _, w, _ in wanted])
+        return turned, np.abs(speed).max(axis=-1)
 
     @cached_property
     def com(self) -> np.ndarray:

@@ -17,8 +17,24 @@ from sim.kernels.elimination.articulated import climb, wrench_about
 from sim.kernels.elimination.pivots import CUT, NOTHING
 from sim.kernels.jit import inlined, kernel, python_kernel
 from sim.kernels.shapes import CYLINDER, PLANE
-from sim.kernels.spatial import multiply, relative_rotation, swing_of, twist_of
-from sim.kernels.tables import ANGLE_ROW, AXLE_ROW, EDGE_ROW, RATES_ONLY, SWING_ROW, TWIST_ROW, UNIVERSAL_ROW
+from sim.kernels.spatial import (
+    multiply,
+    quaternion_step,
+    relative_rotation,
+    rotation_vector,
+    swing_of,
+    twist_of,
+)
+from sim.kernels.tables import (
+    ANGLE_ROW,
+    AXLE_ROW,
+    EDGE_ROW,
+    OF_BALL,
+    RATES_ONLY,
+    SWING_ROW,
+    TWIST_ROW,
+    UNIVERSAL_ROW,
+)
 from sim.kernels.vectors import across, axis_at, beyond, cross, dot, length, minus, plus, three, times, unit
 
 # m/s^2: what contradictions are compared with where nothing accelerates; forces in balance leave roundoff.
@@ -427,6 +443,8 @@ def residuals(blocks, rows, coordinate, block_work, row_work):
             value = turn_between_frames(block_work, n)[1] - row_work.want[r, 0]
         elif c >= SWING_ROW:
             value = tilt(c, block_work, n) - row_work.want[r, 0]
+        elif rows.locked[r] == OF_BALL:
+            value = turned_beyond(rows.column[r] - c + 7, r - c + 7, c - 7, coordinate, row_work.want)
         elif rows.motion[r] >= 0:
             value = coordinate[rows.column[r]] - row_work.want[r, 0]
         elif blocks.mate[n] >= 0:
@@ -448,6 +466,23 @@ def geared(blocks, n, coordinate):
     """Return the sum of a gear's coordinates, each times its factor, less what it was where the gear was bound."""
     m = blocks.mate[n]
     return coordinate[blocks.of[n]] + blocks.factor[m] * coordinate[blocks.of[m]] - blocks.offset[n]
+
+
+@kernel
+def turned_beyond(column, r, i, coordinate, want):
+    """Part i of the rotation vector by which a child stands beyond where three rows from r on want it [rad]."""
+    w0, x0, y0, z0 = quaternion_step(1.0, 0.0, 0.0, 0.0, want[r, 0], want[r + 1, 0], want[r + 2, 0])
+    w, x, y, z = quaternion_step(
+        1.0, 0.0, 0.0, 0.0, coordinate[column], coordinate[column + 1], coordinate[column + 2]
+    )  # fmt: skip
+    # The conjugate of what is wanted times what is there.
+    off = rotation_vector(
+        w0 * w + x0 * x + y0 * y + z0 * z,
+        w0 * x - x0 * w - y0 * z + z0 * y,
+        w0 * y + x0 * z - y0 * w - z0 * x,
+        w0 * z - x0 * y + y0 * x - z0 * w,
+    )
+    return off[i]
 
 
 @kernel
