@@ -91,6 +91,7 @@ SMOOTH = ["rows", observation, ("everything", "event", "dop853", 0.01)]
 RUNS = [("contacts", "event", "dop853", 1e-3), ("sweep", 1)]
 STEPS = [("contacts", "stepping", "dop853", 1e-3)]
 METHODS = [("everything", "event", method, 1e-3) for method in ("dop853", "radau", "rk4")]
+METHODS += [("deck_crane", "event", "dop853", 1e-3)]
 LOOKS = [("check", "everything"), ("info", "everything"), ("pendulum", "event", "variational", 1e-3)]
 ROLLOUTS = [("rollout", 9, None), ("rollout", 9, True)]
 
@@ -119,6 +120,20 @@ def test_everything_is_all_of_that_and_runs_by_every_method(done: Done) -> None:
     assert marks() == {"complete", "contacts", "steps", "everything"}
     warm_up.everything()
     assert len(done.here) == 5
+
+
+def test_laws_of_all_shipped_controllers_are_among_them() -> None:
+    """A law that no scene of these has would be compiled by the first run that uses it."""
+    from sim.scene import library
+    from sim.scene.controllers import BUILT_IN, controller_class
+    from sim.scene.load import load, load_text
+
+    scenes = (load_text(warm_up.SCENE + warm_up.CONTROLLERS), load(library.find("deck_crane")))
+    used, laws = (
+        {controller_class(name, Path(), False).law for name in names}
+        for names in ([use.type for scene in scenes for use in scene.controllers], BUILT_IN)
+    )
+    assert len(laws - {None}) >= 5 and laws - {None} <= used
 
 
 def test_runs_that_compile_do_not_ask_for_what_they_compile(done: Done) -> None:
