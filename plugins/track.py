@@ -11,7 +11,8 @@ import numpy as np
 
 from sim.joints import JOINT_TYPES
 from sim.plugin import Controller, ModelView, parameter
-from sim.scene.time_table import TimeTable, pieces_of
+from sim.scene.splines import pieces_of
+from sim.scene.time_table import TimeTable
 
 DEGREE = 5
 ROW = 7  # constants of a controlled column, or of a spherical joint

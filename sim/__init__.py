@@ -19,6 +19,8 @@ _PUBLIC = {
     "Chain": "sim.closed_chains.chain",
     "inverse_dynamics": "sim.closed_chains.inverse",
     "InverseDynamics": "sim.closed_chains.inverse",
+    "Sole": "sim.closed_chains.soles",
+    "soles": "sim.analysis.standing_soles",
     "inverse_motion": "sim.closed_chains.along",
     "InverseMotion": "sim.closed_chains.along",
     "inverse": "sim.analysis.inverse.torques",
@@ -67,6 +69,7 @@ __all__ = [
     "SceneError",
     "SimulationError",
     "Simulator",
+    "Sole",
     "State",
     "StateError",
     "TableError",
@@ -87,6 +90,7 @@ __all__ = [
     "rollout",
     "root_locus",
     "run",
+    "soles",
     "verify",
 ]
 

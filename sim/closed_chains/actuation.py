@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.optimize import lsq_linear
 
 from sim.closed_chains.chain import Chain
 from sim.scene.arguments import array, found
@@ -20,7 +21,7 @@ from sim.scene.arguments import array, found
 RANK = 1e-8  # singular values of S in the metric of A below this, relative to the largest, are zero
 BARE = 1e-12  # eigenvalues of A, relative to its diagonal, that count as inertia: less is this
 FEASIBLE = 1e-10  # to which bounds are kept, relative to the largest torque
-LEAST = 1e-10  # weight of the norm where bounds keep the motion out of reach, relative to what reaches it
+LEAST = 1e-5  # weight of the norm where bounds keep the motion out of reach, relative to what reaches it
 
 
 @dataclass(frozen=True)
@@ -143,19 +144,57 @@ def share(
         return np.zeros(0)
     width = np.ones(len(actuation.names)) if weights is None else 1.0 / np.sqrt(weights)
     scaled, wanted = actuation.reaching * width, actuation.inverse_root @ tau_G
+    torque = width * _least(scaled, wanted, actuation.rank, None if bounds is None else bounds / width[:, None])
+    return np.asarray(torque if bounds is None else np.clip(torque, bounds[:, 0], bounds[:, 1]))
+
+
+def share_with_ground(
+    actuation: Actuation, tau_G: np.ndarray, ground: np.ndarray, price: float, weights: np.ndarray | None = None,
+    bounds: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return tau_A (N_A,), and numbers that are not negative by which the ground pushes, that make a motion together.
+
+    Of these the ones with the least sum of w tau^2 and price^2 number^2; where tau_G is out of reach, as `share`.
+
+    Parameters
+    ----------
+    ground : (N_F, n)
+        What unit numbers do along theta_G.
+    price : float
+        Torque whose square counts as that of a number 1 [N m].
+    tau_G, weights, bounds
+        As of `share`.
+    """
+    width = np.ones(len(actuation.names)) if weights is None else 1.0 / np.sqrt(weights)
+    scaled = np.hstack([actuation.reaching * width, actuation.inverse_root @ ground / price])
+    torques = np.tile([-np.inf, np.inf], (len(width), 1)) if bounds is None else bounds / width[:, None]
+    limits = np.vstack([torques, np.tile([0.0, np.inf], (ground.shape[1], 1))])
+    s = np.linalg.svd(scaled, compute_uv=False)
+    rank = int((s > RANK * s.max(initial=0.0)).sum())
+    both = _least(scaled, actuation.inverse_root @ tau_G, rank, limits)
+    both = np.clip(both, limits[:, 0], limits[:, 1])
+    return width * both[: len(width)], both[len(width) :] / price
+
+
+def _least(scaled: np.ndarray, wanted: np.ndarray, rank: int, bounds: np.ndarray | None) -> np.ndarray:
+    """Return the x with the least x.x within bounds (n, 2) for which scaled @ x = wanted, or is nearest to it."""
     U, s, Vt = np.linalg.svd(scaled, full_matrices=False)
-    r = actuation.rank
-    torque = width * (Vt[:r].T @ ((U[:, :r].T @ wanted) / s[:r]))
-    if bounds is None or np.all((bounds[:, 0] <= torque) & (torque <= bounds[:, 1])):
-        return np.asarray(torque)
-    # In units of `width` the squares have the same weight; the rows of Vt are those that the motion asks for.
-    asked = Vt[:r] @ (torque / width)
-    found_, reached = _solve(np.eye(len(width)), np.zeros(len(width)), Vt[:r], asked, bounds / width[:, None])
-    if not reached:
-        square = scaled.T @ scaled
-        H = square + LEAST * float(np.trace(square)) * np.eye(len(width))
-        found_, _ = _solve(H, -scaled.T @ wanted, np.zeros((0, len(width))), np.zeros(0), bounds / width[:, None])
-    return np.asarray(np.clip(width * found_, bounds[:, 0], bounds[:, 1]))
+    x = Vt[:rank].T @ ((U[:, :rank].T @ wanted) / s[:rank])
+    if bounds is None or np.all((bounds[:, 0] <= x) & (x <= bounds[:, 1])):
+        return np.asarray(x)
+    # The rows of Vt are those that the motion asks for; what none of them reaches is left to what lacks actuation.
+    within, reached = _solve(np.eye(len(x)), np.zeros(len(x)), Vt[:rank], Vt[:rank] @ x, bounds)
+    return within if reached else _nearest(scaled, wanted, LEAST * s[rank - 1], bounds)
+
+
+def _nearest(scaled: np.ndarray, wanted: np.ndarray, light: float, bounds: np.ndarray) -> np.ndarray:
+    """Return the x within bounds (n, 2) with scaled @ x nearest to what is wanted, and of these the least."""
+    x, free = bounds[:, 0].copy(), bounds[:, 0] < bounds[:, 1]
+    rows = np.vstack([scaled[:, free], light * np.eye(int(free.sum()))])
+    right = np.concatenate([wanted - scaled[:, ~free] @ x[~free], np.zeros(int(free.sum()))])
+    if free.any():
+        x[free] = lsq_linear(rows, right, tuple(bounds[free].T), method="bvls", tol=1e-14).x
+    return x
 
 
 def _solve(H: np.ndarray, f: np.ndarray, E: np.ndarray, e: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, bool]:

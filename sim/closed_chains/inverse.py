@@ -16,13 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from sim.closed_chains.actuation import Actuation, actuation_of, bounds_of, share, weights_of
+from sim.closed_chains.actuation import Actuation, actuation_of, bounds_of, share, share_with_ground, weights_of
 from sim.closed_chains.chain import Chain
 from sim.closed_chains.reactions import by_loop, by_tree, loop_forces
+from sim.closed_chains.soles import Sole, Standing, ground_of
 from sim.mechanism.dense import crossed
 from sim.scene.arguments import array, found
 
 AT_BOUND = 1e-9  # of the bound, or of the largest torque: how near to it counts as there
+CHEAP = 1e-3  # lengths of the scene: lever by which a force of the ground counts as a torque, where that is a choice
 RANK = 1e-8  # singular values of what is given of a motion below this, relative to the largest, are zero
 
 
@@ -41,12 +43,12 @@ class InverseDynamics:
     opening : float
         How far the motion that was given would open loops: largest part of it that had to be left out [rad/s^2, m/s^2].
     tau_O : (N_J,) ndarray
-        Torques of the tree with loops open, less what springs, dampers and external wrenches give; then what rotors of
-        loop joints need.
+        Torques of the tree with loops open, less what springs, dampers, external wrenches and the ground give; then
+        what rotors of loop joints need.
     tau_G : (N_F,) ndarray
         Generalised force (7).
     residual : (N_F,) ndarray
-        What of it actuators do not give, tau_G - S^T tau_A: along theta_G.
+        What of it actuators and the ground do not give, tau_G - S^T tau_A: along theta_G.
     missing : Mapping of name to number
         Along each direction that lacks actuation, named after the column that moves at unit rate in it (see
         `Actuation.along`), the force or moment that the motion needs there [N, N m]: of a free body it is a wrench.
@@ -58,6 +60,9 @@ class InverseDynamics:
         residual, as if it acted at the joints of theta_G.
     multipliers : Mapping of name to ndarray
         Of each constraint (wheels, gears) the forces of its rows.
+    ground : Mapping of name to tuple of Standing
+        Of each body with soles, what the ground gives to each of them: forces at the corners, their wrench, and the
+        centre of pressure.
     """
 
     actuation: Actuation
@@ -71,6 +76,7 @@ class InverseDynamics:
     at_bounds: tuple[str, ...]
     wrenches: Mapping[str, np.ndarray]
     multipliers: Mapping[str, np.ndarray]
+    ground: Mapping[str, tuple[Standing, ...]]
 
     @property
     def torques(self) -> dict[str, float]:
@@ -80,7 +86,7 @@ class InverseDynamics:
 
 def inverse_dynamics(
     chain: Chain, acceleration: Any, actuated: str | Iterable[str], *, weights: Any = None, bounds: Any = None,
-    external: Mapping[str, Any] | None = None,
+    external: Mapping[str, Any] | None = None, soles: Iterable[Sole] = (),
 ) -> InverseDynamics:  # fmt: skip
     """Return the torques of actuators in a motion through a state, by W and S.
 
@@ -100,6 +106,9 @@ def inverse_dynamics(
     external : Mapping of bodies, or of points as ``body.point``, to (6,), optional
         Wrenches from outside, as prescribed ground reactions: torque about that place [N m] and force [N], world axes.
         Of joints, or columns: torques along their freedoms that are known beside those of actuators [N m, N].
+    soles : iterable of Sole, optional
+        Faces that stand on the ground, which gives what the motion takes there within cones of friction, pressing only;
+        so the centre of pressure is within each.  Where torques and forces are a choice, torques are the least first.
 
     Returns
     -------
@@ -120,7 +129,18 @@ def inverse_dynamics(
     tau_O[: len(chain.v)] -= chain.on_freedoms(outside)
     tau_G = chain.T.T @ tau_O
     limits = bounds_of(actuation, bounds)
-    torque = share(actuation, tau_G, weights_of(actuation, weights), limits)
+    width, soles = weights_of(actuation, weights), tuple(soles)
+    standing: dict[str, tuple[Standing, ...]] = {}
+    if soles:
+        ground = ground_of(chain, soles)
+        price = CHEAP * chain.mechanism.model.length
+        torque, numbers = share_with_ground(actuation, tau_G, chain.T.T @ ground.reaching, price, width, limits)
+        standing = ground.standing(numbers)
+        outside = outside + ground.wrenches(numbers, len(outside))
+        tau_O = tau_O - ground.reaching @ numbers
+        tau_G = chain.T.T @ tau_O
+    else:
+        torque = share(actuation, tau_G, width, limits)
     residual = tau_G - actuation.S.T @ torque
     left = tau_O.copy()
     left[actuation.places] -= torque
@@ -130,7 +150,7 @@ def inverse_dynamics(
     return InverseDynamics(
         actuation, torque, theta_J, opening, tau_O, tau_G, residual,
         dict(zip(actuation.along, (actuation.directions.T @ tau_O).tolist(), strict=True)),
-        _at_bounds(actuation, torque, limits), wrenches, multipliers,
+        _at_bounds(actuation, torque, limits), wrenches, multipliers, standing,
     )  # fmt: skip
 
 

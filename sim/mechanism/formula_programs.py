@@ -15,7 +15,7 @@ import numpy as np
 
 from sim.kernels import programs as op
 from sim.scene.spec import Expression
-from sim.scene.time_table import pieces_of
+from sim.scene.splines import pieces_of
 
 # What `<` and `>` ask for beyond equality: nothing that any other difference of two numbers is changed by.
 EQUAL = 1e-300

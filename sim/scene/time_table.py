@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -257,21 +256,6 @@ def _meaning(head: str) -> tuple[str, str]:
         return name, unit
     own = signal["name"] + (signal["index"] or "")
     return own if signal["of"] == "coordinate" else f"{signal['of']}({own!r})", unit
-
-
-def pieces_of(time: np.ndarray, values: np.ndarray, degree: int) -> np.ndarray:
-    """Return the pieces of the splines through values (rows, k): (rows - 1, k, degree + 1) powers, the highest first.
-
-    Each piece is a polynomial of the time since it began.
-    """
-    from scipy.interpolate import make_interp_spline  # late: most scenes have no table
-
-    spline = make_interp_spline(time, values, degree)
-    out = np.empty((len(time) - 1, values.shape[1], degree + 1))
-    out[:, :, degree] = values[:-1]
-    for power in range(1, degree + 1):  # Taylor's coefficients where each piece begins
-        out[:, :, degree - power] = spline.derivative(power)(time[:-1]) / math.factorial(power)
-    return out
 
 
 def as_csv(time: np.ndarray, columns: Mapping[str, tuple[str, np.ndarray]]) -> str:

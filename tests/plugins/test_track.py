@@ -135,7 +135,7 @@ def test_a_scene_names_its_table_and_every_mistake_has_a_place(tmp_path) -> None
     assert sim.load(path).controllers[0].parameters["file"].columns.keys() == {joints[0]}
     for name, text, said in (
         ("m.cvs", "", "there is no file 'm.cvs' in (.|\n)*did you mean 'm.csv'"),
-        ("bad.csv", "time,x\n0,1\n0.1,y\n", r"'bad.csv': bad.csv: row 2 \(line 3\), column 'x': found 'y'; expected"),
+        ("bad.csv", "time,x\n0,1\n0.1,y\n", r"'bad.csv': row 2 \(line 3\), column 'x': found 'y'; expected"),
     ):
         if text:
             (tmp_path / name).write_text(text)
