@@ -86,8 +86,7 @@ def inverse_motion(
     missing = np.zeros((count, len(actuation.along)))
     if _plain(mechanism, chain) and not outside and wrenches is None:
         torque, lacking, opening = _by_kernel(chain, motion, actuation, width)
-        size = max(1.0, float(np.abs(torque).max(initial=0.0)))
-        reached = lacking <= REACHED * size
+        reached = lacking <= REACHED * float(np.abs(torque).max(initial=1.0))
     else:
         torque, opening = np.zeros((count, len(actuation.names))), np.zeros((count, 2))
         reached = np.zeros(count, bool)
@@ -101,7 +100,7 @@ def inverse_motion(
         found = inverse_dynamics(here, motion[2][s], actuation.names, weights=width, bounds=limits, external=acts)
         torque[s] = found.torque
         missing[s] = [found.missing.get(name, 0.0) for name in actuation.along]
-        size = max(1.0, float(np.abs(found.tau_G).max(initial=0.0)))
+        size = float(np.abs(found.tau_G).max(initial=1.0))
         reached[s] = float(np.abs(found.residual).max(initial=0.0)) <= 1e-8 * size
         opening[s] = _opening(here, motion[2][s])
     return InverseMotion(actuation, torque, reached, opening, missing)

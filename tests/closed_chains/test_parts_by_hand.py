@@ -292,6 +292,16 @@ def test_positions_are_free_where_only_rates_are_bound() -> None:
         near(same.J_dot_v, loop.J_C_drift, 0.0)
 
 
+def test_a_tree_has_no_rows_and_all_its_rates_are_generalised() -> None:
+    chain = sim.chain("rocket")
+    n = len(chain.v)
+    assert chain.rank == 0 and chain.independent == chain.names and chain.dependent == () and chain.loop_joints == ()
+    assert chain.independent_rows.shape == (0,) and chain.J_S.shape == (0, 0) and chain.J_G.shape == (0, n)
+    assert chain.H.shape == (0, n) and chain.H_drift.shape == (0,) and chain.J_C_drift.shape == (0,)
+    near(chain.A, chain.mass_matrix, 0.0)
+    near(chain.b, chain.bias + chain.gravity, 1e-14)
+
+
 # --- sharing ----------------------------------------------------------------------------------------
 
 
