@@ -447,7 +447,7 @@ def test_weights_and_bounds_as_callers_give_them() -> None:
 
 def test_what_is_at_its_bound_is_named() -> None:
     own = Actuation(("a", "b", "c", "d"), np.arange(4), np.eye(4), 4, np.zeros((4, 0)), (), np.eye(4))
-    torque = np.array([2.0, -3.0, 1.0, 100.0])
+    torque = np.array([2.0, -3.0, 1.0, -100.0])
     bounds = np.array([[-2.0, 2.0], [-3.0, 5.0], [-1.0, 1.0 + 1e-6], [-200.0, 200.0]])
     assert _at_bounds(own, torque, bounds) == ("a", "b")
     bounds[2, 1] = 1.0 + 0.9e-7  # within a billionth of the largest torque
