@@ -26,6 +26,7 @@ from sim.kernels.watched import (
     GUARD_SLIP,
     GUARD_STOP,
 )
+from sim.mechanism.methods import METHODS, Turn
 from sim.scene.load import load_text
 from sim.simulation import arming
 from sim.simulation.flow import Flow
@@ -450,3 +451,34 @@ def test_the_last_row_is_told_once() -> None:
             times = [float(row["time"]) for row in told.rows_]
             assert times[-1] == end == simulator.snapshot().last_row and times == sorted(times)
             assert len(set(times)) == rows == len(times) - 1  # the first is told before and after what happens there
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("method", "automatic", "short", "usual"),
+    [("radau", 1, 1e-6, 1e-3), ("radau", 1, 1e-2, 1e-3), ("radau", 1, 1e-6, 0.0), ("radau", 0, 1e-6, 1e-3),
+     ("dop853", 1, 1e-6, 1e-3), ("dop853", 1, 1e-2, 1e-3), ("dop853", 0, 1e-6, 1e-3)],
+)  # fmt: skip
+def test_steps_begin_anew_as_they_usually_were(method: str, automatic: int, short: float, usual: float) -> None:
+    """Where a method is chosen it is the explicit one, and nothing is left of what implicit steps have taught."""
+    from sim.kernels import stepper as s
+
+    flow = simulator_of(SCENE).flow
+    clock, count = flow.stepper.clock, flow.stepper.count
+    before = clock[s.T], count[s.ACCEPTED]
+    turns = len(flow.turns)
+    learnt = (s.WINDOW, s.WINDOW_COST, s.SPENT, s.H_BEFORE)
+    clock[[s.RETRY, *learnt]], count[[s.FAILURES, s.STIFF, s.CALM, s.TRIAL]] = 7.0, 7
+    clock[s.H], clock[s.USUAL], count[s.AUTO] = short, usual, automatic
+    count[s.METHOD] = METHODS[method]
+    flow._step_anew()
+    implicit = method == "radau" and automatic == 1
+    assert clock[s.H] == ((usual or max(short, usual)) if implicit else max(short, usual))
+    left = 0.0 if automatic else 7.0
+    assert clock[s.RETRY] == left and count[[s.FAILURES, s.STIFF, s.CALM]].tolist() == [left] * 3
+    assert clock[list(learnt)].tolist() == ([before[0], 0.0, 0.0, 0.0] if implicit else [7.0] * 4)
+    assert count[s.TRIAL] == (0 if implicit else 7)
+    assert count[s.METHOD] == METHODS["dop853" if implicit else method]
+    assert len(flow.turns) == turns + implicit
+    if implicit:
+        assert flow.turns[-1] == Turn(before[0], "dop853", before[1], "what a jump sets going is quick at first")
