@@ -277,4 +277,4 @@ def _bounded(
             break
     else:
         return np.zeros(A.shape[1]), np.ones(len(room), bool)
-    return np.asarray(x, float), np.abs(np.asarray(told["lam"], float)[-len(room) :]) > 0.0
+    return np.asarray(x, float), np.asarray(told["lam"], float)[-len(room) :] > 0.0

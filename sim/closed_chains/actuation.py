@@ -198,13 +198,16 @@ def _nearest(scaled: np.ndarray, wanted: np.ndarray, light: float, bounds: np.nd
 
 
 def _solve(H: np.ndarray, f: np.ndarray, E: np.ndarray, e: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the x with the least x.H x / 2 + f.x, E x = e, within bounds (n, 2), and whether there is any."""
+    """Return the x with the least x.H x / 2 + f.x, E x = e, within bounds (n, 2), and whether there is any.
+
+    Where e is given f is zero, so that x grows as e and bounds do.
+    """
     import daqp  # late: most callers have no bounds
 
     equal = np.concatenate([np.zeros(len(f)), np.full(len(e), 5)]).astype(np.int32)
-    size = max(1.0, float(np.abs(e).max(initial=0.0)))
+    size = float(np.abs(e).max(initial=1.0))
     x, _, flag, _ = daqp.solve(
-        np.ascontiguousarray(H), f / size, np.ascontiguousarray(E), np.concatenate([bounds[:, 1], e]) / size,
+        np.ascontiguousarray(H), f, np.ascontiguousarray(E), np.concatenate([bounds[:, 1], e]) / size,
         np.concatenate([bounds[:, 0], e]) / size, equal, primal_tol=FEASIBLE,
     )  # fmt: skip
     return size * np.asarray(x, float), flag == 1

@@ -76,19 +76,18 @@ def inverse_motion(
     """
     mechanism = chain.mechanism
     motion = _motion(mechanism, q, v, acceleration)
-    outside = _along(external or {}, len(motion[0]))
+    count = len(q)
+    outside = _along(external or {}, count)
     if wrenches is None and any(force.kind != TORSION for force in mechanism.structure.tables.forces):
         raise ValueError("chain: its scene has forces at points; expected `wrenches`, what they do in each frame")
-    first = Chain(mechanism, motion[0][0], motion[1][0]) if len(motion[0]) else chain
+    first = Chain(mechanism, motion[0][0], motion[1][0]) if count else chain
     actuation = actuation_of(first, actuated)
     width, limits = weights_of(actuation, weights), bounds_of(actuation, bounds)
-    missing = np.zeros((len(motion[0]), len(actuation.along)))
+    missing = np.zeros((count, len(actuation.along)))
     if _plain(mechanism, chain) and not outside and wrenches is None:
         torque, lacking, opening = _by_kernel(chain, motion, actuation, width)
-        size = max(1.0, float(np.abs(torque).max(initial=0.0)))
-        reached = lacking <= REACHED * size
+        reached = lacking <= REACHED * float(np.abs(torque).max(initial=1.0))
     else:
-        count = len(motion[0])
         torque, opening = np.zeros((count, len(actuation.names))), np.zeros((count, 2))
         reached = np.zeros(count, bool)
     if limits is not None:
@@ -96,15 +95,28 @@ def inverse_motion(
     for s in np.flatnonzero(~reached):
         here = Chain(mechanism, motion[0][s], motion[1][s])
         if wrenches is not None:
-            here = here.of_run(np.asarray(wrenches[s], float), motion[2][s])
+            here = here.of_run(np.asarray(wrenches[s], float))
         acts = {name: values[s] for name, values in outside.items()}
         found = inverse_dynamics(here, motion[2][s], actuation.names, weights=width, bounds=limits, external=acts)
         torque[s] = found.torque
         missing[s] = [found.missing.get(name, 0.0) for name in actuation.along]
-        size = max(1.0, float(np.abs(found.tau_G).max(initial=0.0)))
+        size = float(np.abs(found.tau_G).max(initial=1.0))
         reached[s] = float(np.abs(found.residual).max(initial=0.0)) <= 1e-8 * size
-        opening[s] = [np.abs(part).max(initial=0.0) for part in (here.J_C @ here.rates, [found.opening])]
+        opening[s] = _opening(here, motion[2][s])
     return InverseMotion(actuation, torque, reached, opening, missing)
+
+
+def _opening(chain: Chain, acceleration: np.ndarray) -> list[float]:
+    """Return how fast rows of loops open at most, and how fast that grows, as the kernel finds it of frames."""
+    rows = _rows_of_loops(chain.mechanism)
+    J, gamma = chain.mechanism.jacobian()[rows], chain.mechanism.work.rows.gamma[rows]
+    return [float(np.abs(part).max(initial=0.0)) for part in (J @ chain.v, J @ acceleration - gamma)]
+
+
+def _rows_of_loops(mechanism: Mechanism) -> np.ndarray:
+    """Return the rows that bind loops and constraints, without those of points of contact."""
+    bound = np.flatnonzero(mechanism.locked())
+    return bound[mechanism.structure.tables.rows.block[bound] < len(mechanism.structure.loops)]
 
 
 def _along(external: Mapping[str, Any], frames: int) -> dict[str, np.ndarray]:
@@ -167,9 +179,8 @@ def _by_kernel(
     width = np.ones(len(actuation.places)) if weights is None else np.sqrt(weights)
     order = np.concatenate([np.flatnonzero(in_tree), np.flatnonzero(~in_tree)])
     loops = mechanism.structure.loops
-    rows = [r for r in np.flatnonzero(mechanism.locked()) if tables.rows.block[r] < len(loops)]
     actuators = Actuators(
-        free=np.setdiff1d(np.arange(nv), driven), driven=driven, rows=np.array(rows, np.int64),
+        free=np.setdiff1d(np.arange(nv), driven), driven=driven, rows=_rows_of_loops(mechanism),
         block=np.array([loops.index(int(model.columns.joint[c])) for c in of_loops], np.int64), column=of_loops,
         weight=width[order],
     )  # fmt: skip
@@ -177,9 +188,9 @@ def _by_kernel(
         tables.links, tables.freedoms, model.columns, tables.blocks, tables.rows, tables.support,
         np.array(tables.one.gravity_W[0]), work.links, work.freedoms, work.blocks, work.rows, work.keeps,
     )  # fmt: skip
-    count, shared = len(motion[0]), _shared(len(motion[0]), len(order))
+    shared = _shared(len(motion[0]), len(order))
     shares_along(parts, motion, actuators, _room(actuators, len(tables.rows), nv, len(model.columns)), shared)
-    torque = np.zeros((count, len(order)))
+    torque = np.zeros_like(shared.torque_out)
     torque[:, order] = shared.torque_out
     return torque, shared.missing_out, shared.opening_out
 

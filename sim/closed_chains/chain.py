@@ -66,11 +66,11 @@ class Chain:
         self._wrenches: np.ndarray | None = None
         self.acceleration: np.ndarray | None = None
 
-    def of_run(self, wrenches: np.ndarray, acceleration: np.ndarray) -> Chain:
+    def of_run(self, wrenches: np.ndarray, acceleration: np.ndarray | None = None) -> Chain:
         """Take what a run has found at this state, and return the chain.
 
         wrenches : (forces, 6) of the scene's forces, torque about the point and force, world axes
-        acceleration : (nv,) v'
+        acceleration : (nv,) v', where it is known
         """
         self._wrenches, self.acceleration = wrenches, acceleration
         return self

@@ -219,5 +219,5 @@ def _of_joint(chain: Chain, name: str) -> np.ndarray:
 def _at_bounds(actuation: Actuation, torque: np.ndarray, bounds: np.ndarray | None) -> tuple[str, ...]:
     if bounds is None:
         return ()
-    near = np.abs(bounds - torque[:, None]).min(axis=1) <= AT_BOUND * max(1.0, float(np.abs(torque).max(initial=0.0)))
+    near = np.abs(bounds - torque[:, None]).min(axis=1) <= AT_BOUND * float(np.abs(torque).max(initial=1.0))
     return tuple(name for name, there in zip(actuation.names, near, strict=True) if there)

@@ -108,7 +108,7 @@ def generalised_in_position(mechanism: Mechanism, speeds: Generalised) -> Genera
 def driven_columns(mechanism: Mechanism) -> np.ndarray:
     """Return the mask of columns of J_C whose freedoms are driven."""
     model, structure = mechanism.model, mechanism.structure
-    motion = np.zeros(structure.sizes.v, int) - 1
+    motion = np.zeros(structure.sizes.v, int)
     for joint in structure.carrier[1:]:
         motion[structure.v_of(model, int(joint))] = model.columns.motion[model.columns_of(int(joint))]
     loops = [joint for joint in structure.loops if joint not in model.constraints]

@@ -73,6 +73,6 @@ def spatial_inertias(I: np.ndarray) -> np.ndarray:  # noqa: E741
 
 def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a x b along the last axis; what numpy's own does, in a tenth of its time for few vectors."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    x, y, z = (a[..., i] for i in range(a.shape[-1]))  # which fails where these are not three
+    u, v, w = (b[..., i] for i in range(b.shape[-1]))
     return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)

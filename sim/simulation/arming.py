@@ -172,8 +172,6 @@ def _allow(flow: Watched, contacts: Contacts, first: int) -> None:
 def _allow_slow(flow: Watched, values: np.ndarray) -> None:
     """Let soft points that hardly slide go back a little before that ends: others lead them to and fro."""
     guards, touches = flow.guards.table, flow.structure.touches
-    if not any(touch.mode == SOFT_SLIP for touch in touches):
-        return
     for g in np.flatnonzero(guards.kind == GUARD_SLIP):
         if touches[guards.owner[g]].mode == SOFT_SLIP and values[g] > -SLOW:
             guards.allowed[g] = max(float(guards.allowed[g]), BACK)

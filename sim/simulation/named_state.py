@@ -31,7 +31,7 @@ class ByName(Mapping[str, Any]):
     @staticmethod
     def unknown(kind: str, name: str, names: Sequence[str]) -> str:
         """Return the sentence about a name that does not exist."""
-        near = difflib.get_close_matches(str(name), names, 1)
+        near = difflib.get_close_matches(str(name), names)
         return f"no {kind} named {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 

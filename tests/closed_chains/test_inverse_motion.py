@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sim
-from sim.closed_chains.along import torques_of_tree
+from sim.closed_chains.along import _factors, torques_of_tree
 from sim.closed_chains.chain import Chain
 from sim.scene.load import load_text
 from tests.closed_chains.test_inverse import Case, close, pick
@@ -164,7 +164,7 @@ def test_rotors_of_loop_joints_are_taken_state_by_state() -> None:
     [
         ((np.zeros((2, 2)), np.zeros((2, 3)), np.zeros((2, 3))), "q: found shape (2, 2); expected (frames, 3)"),
         ((np.zeros((2, 3)), np.zeros((1, 3)), np.zeros((2, 3))), "v: found shape (1, 3); expected (2, 3)"),
-        ((np.zeros((2, 3)), np.zeros((2, 3)), np.array([[0.0] * 3, [np.nan] * 3])), "acceleration: frame 1 has"),
+        ((np.zeros((2, 3)), np.zeros((2, 3)), np.array([[0.0] * 3, [0.0, np.nan, 0.0]])), "acceleration: frame 1 has"),
     ],
 )
 def test_frames_that_cannot_be_meant_are_refused(frames: Any, says: str) -> None:
@@ -226,3 +226,135 @@ def test_what_is_missing_is_told_along_the_directions_of_the_first_frame() -> No
         close(found.missing[s], [alone.missing[name] for name in found.actuation.along])
     assert np.abs(found.missing).max() > 0.01
     assert not along(chain, wanted, pick(case, "exactly")).missing.size
+
+
+@pytest.mark.fast
+def test_bounds_that_are_not_met_change_nothing_to_the_bit() -> None:
+    """Also such as are just beyond the torques, on either side; those that are met are met."""
+    case = drawn(2, 1)
+    chain, every = case.chain, case.chain.names
+    wanted = [chain.accelerations(case.rng.normal(0, 5, chain.T.shape[1]))[: len(chain.v)]]
+    loose = along(chain, wanted, every)
+    (torque,), inf = loose.torque, np.full(len(every), np.inf)
+    for low, high in ((torque, inf), (-inf, torque), (torque - 1e-6, torque + 1e-6)):
+        found = along(chain, wanted, every, bounds=np.stack([low, high], axis=1))
+        assert np.array_equal(found.torque, loose.torque) and found.reached.all()
+    strongest = int(np.argmax(np.abs(torque)))
+    for side in (-1.0, 1.0):
+        bounds = np.stack([-inf, inf], axis=1)
+        bounds[strongest, int(side > 0)] = torque[strongest] - side * 0.1
+        found = along(chain, wanted, every, bounds=bounds)
+        assert found.torque[0, strongest] == pytest.approx(torque[strongest] - side * 0.1, rel=1e-12)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("state_by_state", [False, True])
+def test_motions_that_do_not_fit_tell_how_they_open_loops(state_by_state: bool) -> None:
+    """Largest rate and acceleration of rows by hand: a ball in a socket, whose rows are in world axes, is torn off."""
+    chain = sim.chain(load_text(SOCKET))
+    acts = {"external": {"a": np.zeros((3, 1))}} if state_by_state else {}
+    v, a = np.array([[0.2, -0.5], [0.0, 0.3], [0.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.1], [0.7, -1.0]])
+    found = sim.inverse_motion(chain, [chain.q] * 3, v, a, chain.names, **acts)
+    # The end of the second arm is at (1, 1, 0) from its elbow at (0, 1, 0), where the first has brought it.
+    expected = []
+    for (w, u), (dw, du) in zip(v, a, strict=True):
+        rate = w * np.array([-1.0, 1.0]) + u * np.array([0.0, 1.0])
+        change = dw * np.array([-1.0, 1.0]) + du * np.array([0.0, 1.0])
+        change -= w**2 * np.array([0.0, 1.0]) + (w + u) ** 2 * np.array([1.0, 0.0])
+        expected.append([np.abs(rate).max(), np.abs(change).max()])
+    close(found.opening, expected, 1e-12)
+
+
+SOCKET = """
+schema: 1
+name: socket
+bodies:
+  one: {mass: 1, com: [0, 0.5, 0], inertia: [0.1, 0.1, 0.1]}
+  two: {mass: 1, com: [0.5, 1, 0], inertia: [0.1, 0.1, 0.1]}
+joints:
+  a: {type: rotational, parent: world, child: one, position: [0, 0, 0], axis: [0, 0, 1]}
+  b: {type: rotational, parent: one, child: two, position: [0, 1, 0], axis: [0, 0, 1]}
+  ball: {type: spherical, parent: world, child: two, position: [1, 1, 0]}
+simulate: {duration: 1 s}
+"""
+
+
+def run_of(text: str, times: list[float]) -> tuple[sim.Simulator, list[Chain]]:
+    simulator, chains = sim.Simulator(sim.compile(load_text(text))), []
+    for t in times:
+        simulator.advance(t)
+        chains.append(sim.chain(simulator))
+    return simulator, chains
+
+
+@pytest.mark.fast
+def test_forces_at_points_are_taken_as_the_run_had_them() -> None:
+    """Frames of a run in which nothing drives: torques that make it go faster than it goes by itself, as at each."""
+    from tests.closed_chains.test_parts_by_hand import PUSHED
+
+    _, chains = run_of(PUSHED, [0.02, 0.05, 0.1])
+    chain, rng, every = chains[0], np.random.default_rng(12), chains[0].names
+    q, v = ([getattr(one, name) for one in chains] for name in "qv")
+    wanted = [one.accelerations(rng.normal(0, 3, one.T.shape[1]))[: len(one.v)] for one in chains]
+    wrenches = np.array([one._wrenches for one in chains])
+    found = sim.inverse_motion(chain, q, v, wanted, every, wrenches=wrenches)
+    assert found.reached.all()
+    for s, one in enumerate(chains):
+        close(found.torque[s], sim.inverse_dynamics(one, wanted[s], every).torque)
+    by_itself = sim.inverse_motion(chain, q, v, [one.acceleration for one in chains], every, wrenches=wrenches)
+    close(by_itself.torque, 0.0 * by_itself.torque, 1e-7)
+    with pytest.raises(ValueError, match="its scene has forces at points; expected `wrenches`"):
+        sim.inverse_motion(chain, q, v, wanted, every)
+
+
+PAIR = """
+schema: 1
+name: pair
+bodies:
+  one: {{mass: 1, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1]}}
+  two: {{mass: 1, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1]}}
+joints:
+  x: {{type: translational, parent: world, child: one, position: [0, 0, 0], axis: [1, 0, 0]}}
+  y: {{type: translational, parent: world, child: two, position: [1, 0, 0], axis: [1, 0, 0]{more}}}
+world: {{gravity: [0, 0, 0]}}
+simulate: {{duration: 1 s}}
+"""
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("size", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("missed", [1e-10, 1.5e-9, 1e-7, 1e-5])
+def test_what_is_reached_is_so_but_for_roundoff(size: float, missed: float) -> None:
+    """Two carts, one with a motor: what the other needs, relative to the largest torque, or to 1 N."""
+    chain = sim.chain(load_text(PAIR.format(more="")))
+    most = max(1.0, size)
+    found = along(chain, [np.array([size, missed * most])], ["x"])
+    assert found.torque[0, 0] == pytest.approx(size, rel=1e-12)
+    assert found.reached.tolist() == [missed < 1e-8]
+    told = 0.0 if missed < 1e-9 else missed * most  # roundoff is not told
+    assert found.missing[0, 0] == pytest.approx(told, rel=1e-6) and found.actuation.along == ("y",)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("more", [", stiffness: 3 N/m", ", damping: 0.5", ", armature: 2 kg", ""])
+def test_torques_of_the_tree_leave_springs_and_have_rotors(more: str) -> None:
+    chain = sim.chain(load_text(PAIR.format(more=more)))
+    found = torques_of_tree(chain, [[0.1, 0.2]], [[0.3, 0.4]], [[5.0, 7.0]])
+    close(found, [[5.0, 21.0 if "armature" in more else 7.0]], 1e-13)
+    assert torques_of_tree(chain, np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2))).shape == (0, 2)
+    none = sim.inverse_motion(chain, np.zeros((0, 2)), np.zeros((0, 2)), np.zeros((0, 2)), ["y"])
+    assert none.torque.shape == (0, 1) and none.opening.shape == (0, 2) and none.missing.shape == (0, 1)
+    with pytest.raises(ValueError, match=r"external, 'x': found shape \(1, 1\); expected \(2, numbers\)"):
+        along(chain, [np.zeros(2)] * 2, ["y"], external={"x": np.zeros((1, 1))})
+    with pytest.raises(ValueError, match=r"external, 'x': found shape \(2,\); expected \(2, numbers\)"):
+        along(chain, [np.zeros(2)] * 2, ["y"], external={"x": np.zeros(2)})
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (3, 2), (0, 0)])
+def test_there_is_room_for_a_factorisation_and_what_kernels_look_at_beside_it(rows: int, columns: int) -> None:
+    """One place more than there are numbers: kernels look at the first of them also where there is none."""
+    room = _factors(rows, columns)
+    most = max(rows, columns)
+    assert room.a_work.shape == (rows, columns) and room.q_work.shape == room.z_work.shape == (columns,)
+    assert min(len(room.x_work), len(room.y_work)) > most and len(room.order_work) > columns

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sim.contact.soft_points import SoftPoint
 from sim.contact.stops import Bounded
 from sim.kernels.shapes import OPEN, SLIP, SLOW_SLIP, STICK
 from sim.mechanism.active_bound import key_of
@@ -299,3 +301,17 @@ def test_what_slides_slowly_goes_on_along_its_way_alone() -> None:
     across = np.array([-0.8, 0.6]) * (-0.8 * 2e-6 + 0.6 * 3e-6)
     assert after[0, 1:] == pytest.approx(u[0, 1:] - across, abs=1e-18)
     assert after[1:] == pytest.approx(u[1:], abs=1e-18) and lost == pytest.approx(0.5 * across @ across, rel=1e-9)
+
+
+def test_soft_points_lose_faster_slips_but_for_those_that_go_on() -> None:
+    """At most twenty millionths of a metre a second; beside a rigid point, whose slip may be a millionth."""
+    soft = SoftPoint(touch(1), 1e4, 0.5, 0.5, pressing=2.0, mode=SLIP)
+    for speed, ends in ((1.9e-5, True), (2.1e-5, False)):
+        u = np.array([[0.0, 1.1e-6, 0.0], [3e-8, 0.6 * speed, -0.8 * speed]])
+        after, _ = settled([touch(0, SLIP), soft], u)
+        expected = np.array([u[0], [0.0, *(u[1, 1:] * (not ends))]])
+        assert after == pytest.approx(expected, abs=1e-18)
+    goes_on = replace(soft, start_W=(0.0, 1.0, 0.0))
+    u = np.array([[3e-8, 1e-6, -2e-6], [3e-8, 1e-6, -2e-6]])
+    after, _ = settled([soft, goes_on], u)
+    assert after == pytest.approx(np.array([[0.0, 0.0, 0.0], [0.0, 1e-6, -2e-6]]), abs=1e-18)

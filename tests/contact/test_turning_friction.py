@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import sim
 from sim.scene.load import load_text
 from sim.scene.problem import SceneError
 from tests.contact.engine import G0, Run
@@ -103,3 +105,20 @@ def test_contacts_as_events_refuse_friction_against_turning_with_the_rule_and_a_
     assert "rule 'ground'" in str(told.value)
     assert key in str(told.value)
     assert "contact: stepping" in str(told.value)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("radii", "refused"), [("patch_radius: 0.01", True), ("rolling_radius: 0.01", True), ("", False)]
+)
+def test_a_scene_that_is_turned_to_events_is_refused_where_it_starts(radii: str, refused: bool) -> None:
+    text = BALL.replace("RADII", radii).replace("START", "[0, 0, 0]").replace("SPIN", "[0, 0, 0]")
+    for name, value in (("GX", "0"), ("GY", "0"), ("GZ", "-9.81")):
+        text = text.replace(name, value)
+    scene = load_text(text)
+    simulator = sim.Simulator(sim.compile(replace(scene, simulate=replace(scene.simulate, contact="event"))))
+    if not refused:
+        simulator.advance(0.01)
+        return
+    with pytest.raises(sim.SimulationError, match=r"rule 'ground' has friction against turning .* `contact: stepping`"):
+        simulator.advance(0.01)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import sim
-from sim.kernels.shapes import SLIP, STICK
+from sim.kernels.shapes import SLIP, SOFT_SLIP, SOFT_STICK, STICK
 from sim.kernels.status import Status
 from sim.kernels.stepper import FILLED
 from sim.kernels.system import PROJECT, START, WATCH
+from sim.kernels.tables import table
 from sim.kernels.watched import (
+    GUARD,
     GUARD_CONE,
     GUARD_FRICTION,
     GUARD_GAP,
@@ -24,6 +26,7 @@ from sim.kernels.watched import (
     GUARD_SLIP,
     GUARD_STOP,
 )
+from sim.mechanism.methods import METHODS, Turn
 from sim.scene.load import load_text
 from sim.simulation import arming
 from sim.simulation.flow import Flow
@@ -412,3 +415,70 @@ def test_stops_are_watched_of_joints_that_are_there_but_the_one_that_is_pressed(
     assert guards.armed[:6].tolist() == [1, 0, 1, 1, 0, 0] and guards.kind[:6].tolist() == [GUARD_STOP] * 6
     assert [(hold.column, hold.low, hold.high) for hold in there.flow.structure.bounds] == [(0, -math.inf, 0.0)]
     assert guards.armed[6:].tolist() == [1, 0] and guards.kind[6:].tolist() == [GUARD_HOLD] * 2
+
+
+@pytest.mark.fast
+def test_soft_points_that_hardly_slide_may_go_back_a_little() -> None:
+    """Slower than a tenth of a millimetre a second; what is allowed already stays where it is more."""
+    touches = [SimpleNamespace(mode=mode) for mode in (SOFT_SLIP, SOFT_SLIP, SLIP, SOFT_SLIP, SOFT_STICK)]
+    guards = table(GUARD, 6)
+    guards.kind[:] = [GUARD_SLIP, GUARD_SLIP, GUARD_SLIP, GUARD_SLIP, GUARD_CONE, GUARD_GAP]
+    guards.owner[:] = [0, 3, 2, 1, 4, 0]
+    guards.allowed[:] = [0.0, 0.0, 0.0, 2e-5, 0.0, 0.0]
+    flow: Any = SimpleNamespace(guards=SimpleNamespace(table=guards), structure=SimpleNamespace(touches=touches))
+    arming._allow_slow(flow, np.array([-0.9e-4, -1.1e-4, 0.0, 0.5, 0.0, 0.0]))
+    assert guards.allowed.tolist() == [1e-5, 0.0, 0.0, 2e-5, 0.0, 0.0]
+    flow.structure.touches = touches[:2]
+    guards.allowed[:] = 0.0
+    guards.owner[:] = 1
+    arming._allow_slow(flow, np.array([1e-5, -1e-3, -0.99e-4, 1.0, 0.0, 0.0]))
+    assert guards.allowed.tolist() == [1e-5, 0.0, 1e-5, 1e-5, 0.0, 0.0]
+
+
+@pytest.mark.fast
+def test_the_last_row_is_told_once() -> None:
+    """A run that ends where a row is due tells of it so; another one tells of its end, once."""
+    text = SCENE[: SCENE.index("events:")] + "simulate: {record: 100 Hz, duration: 1 s}"
+    for end, rows, last in ((0.05, 6, 0.04), (0.0532, 7, 0.05)):  # a row is filled when a step has gone beyond it
+        told = Told()
+        for journal in (None, told):
+            simulator = simulator_of(text)
+            simulator.journal = journal
+            simulator.advance(end)
+            assert simulator.snapshot().last_row == pytest.approx(last)
+        for _ in range(2):
+            simulator.finish()
+            times = [float(row["time"]) for row in told.rows_]
+            assert times[-1] == end == simulator.snapshot().last_row and times == sorted(times)
+            assert len(set(times)) == rows == len(times) - 1  # the first is told before and after what happens there
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("method", "automatic", "short", "usual"),
+    [("radau", 1, 1e-6, 1e-3), ("radau", 1, 1e-2, 1e-3), ("radau", 1, 1e-6, 0.0), ("radau", 0, 1e-6, 1e-3),
+     ("dop853", 1, 1e-6, 1e-3), ("dop853", 1, 1e-2, 1e-3), ("dop853", 0, 1e-6, 1e-3)],
+)  # fmt: skip
+def test_steps_begin_anew_as_they_usually_were(method: str, automatic: int, short: float, usual: float) -> None:
+    """Where a method is chosen it is the explicit one, and nothing is left of what implicit steps have taught."""
+    from sim.kernels import stepper as s
+
+    flow = simulator_of(SCENE).flow
+    clock, count = flow.stepper.clock, flow.stepper.count
+    before = clock[s.T], count[s.ACCEPTED]
+    turns = len(flow.turns)
+    learnt = (s.WINDOW, s.WINDOW_COST, s.SPENT, s.H_BEFORE)
+    clock[[s.RETRY, *learnt]], count[[s.FAILURES, s.STIFF, s.CALM, s.TRIAL]] = 7.0, 7
+    clock[s.H], clock[s.USUAL], count[s.AUTO] = short, usual, automatic
+    count[s.METHOD] = METHODS[method]
+    flow._step_anew()
+    implicit = method == "radau" and automatic == 1
+    assert clock[s.H] == ((usual or max(short, usual)) if implicit else max(short, usual))
+    left = 0.0 if automatic else 7.0
+    assert clock[s.RETRY] == left and count[[s.FAILURES, s.STIFF, s.CALM]].tolist() == [left] * 3
+    assert clock[list(learnt)].tolist() == ([before[0], 0.0, 0.0, 0.0] if implicit else [7.0] * 4)
+    assert count[s.TRIAL] == (0 if implicit else 7)
+    assert count[s.METHOD] == METHODS["dop853" if implicit else method]
+    assert len(flow.turns) == turns + implicit
+    if implicit:
+        assert flow.turns[-1] == Turn(before[0], "dop853", before[1], "what a jump sets going is quick at first")

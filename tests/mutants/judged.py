@@ -333,10 +333,14 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
     ),
     *(
         Judged(
-            "sim/closed_chains/along.py", "count, shared = len(motion[0]), _shared(len(motion[0]), len(order))", before,
-            after, "the three parts of a motion have as many frames",
+            "sim/closed_chains/along.py", "shared = _shared(len(motion[0]), len(order))", before, after,
+            "the three parts of a motion have as many frames",
         )
         for before, after in (("0", "1"), ("motion[0]", "motion[1]"))
+    ),
+    Judged(
+        "sim/closed_chains/acting.py", "ends = [tables.points[i] for i in (force.a, force.b) if i >= 0]", "0", "1",
+        "the first point is the origin of the world, which no force names",
     ),
     Judged(
         "sim/recording/state_file.py",

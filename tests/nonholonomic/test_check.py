@@ -295,7 +295,8 @@ def test_how_low_a_body_reaches_is_seen_at_points_of_its_shape(shape: str, size:
     bodies = mechanism.work.bodies
     world = (points - [0.3, 0.1, 0.8]) @ bodies.R_WB[1].reshape(3, 3).T + bodies.p_WB[1]
     normal = np.array([0.36, -0.48, 0.8])
-    assert _lowest(mechanism, "it", normal, 0.25) == pytest.approx(float(np.min(world @ normal)) + 0.25, abs=2e-4)
+    for way in (normal, normal[[2, 0, 1]], -normal, np.array([0.8, 0.36, -0.48])):
+        assert _lowest(mechanism, "it", way, 0.25) == pytest.approx(float(np.min(world @ way)) + 0.25, abs=2e-4)
     bare = compile(load_text(SHAPES.replace(", shapes: [SHAPE]", "")))
     empty = Mechanism.of(bare, start(bare).structure)
     empty.update(begun.q, begun.v)
