@@ -191,6 +191,10 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "the first link hangs on the world, which is told nothing",
     ),
     Judged(
+        "sim/mechanism/mechanism.py", "for b in range(1, len(out)):", "range(1, len(out))", "range(1 + 1, len(out))",
+        "the first link hangs on the world, which does not move",
+    ),
+    Judged(
         "sim/simulation/ensemble.py", "mine, *others = followers[: max(1, min(self.threads, -(-count // portion)))]",
         "min(self.threads, -(-count // portion))", "max(self.threads, -(-count // portion))",
         "how many threads look for work, of which some find none",
