@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sim.kernels.shapes import MEETING, SHAPE
-from sim.kernels.tables import COLUMN, DRAG, FORCE, LINK, POINT, SPRING, STOP, TORSION, WRENCH, table
+from sim.kernels.tables import COLUMN, DRAG, FORCE, FREEDOM, LINK, POINT, SPRING, STOP, TORSION, WRENCH, table
+from sim.mechanism import lending
 from sim.mechanism.lending import needs_help
 from sim.mechanism.paths import Paths, common
 from sim.mechanism.rest import rest_of
@@ -196,6 +197,57 @@ def test_a_body_is_thin_whose_least_moment_of_inertia_is_roundoff_of_the_largest
         assert not needs_help(bodies)
     bodies.inertia_K[2] = 0.0
     assert needs_help(bodies) and not needs_help(bodies[:1])
+
+
+@pytest.mark.parametrize(("length", "third"), [(0.5, 2), (1e-5, 3)])
+def test_inertia_is_lent_where_no_mass_moves_to_turns_first(
+    length: float, third: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many freedoms as there are such directions: a turn without inertia, a turn and a slide that cancel, three
+    freedoms along one of which mass moves; not a slide that moves mass, and not what a slide is for its length."""
+    M, w = np.zeros((7, 7)), np.array([1.0, 1.0, 1.0])
+    M[1, 1], M[2:4, 2:4], M[4:, 4:] = 2.0, [[1.0, 2.0], [2.0, 4.0]], np.outer(w, w)
+    bodies, freedoms = links(), table(FREEDOM, 7)
+    bodies.mass[:], bodies.mass[4:6] = 0.0, [3.0, 4.0]
+    freedoms.linear[:] = [0, 1, 0, 1, 0, 1, 0]
+    asked: list[Any] = []
+
+    def at_any_pose(links: Any, freedoms: Any, nq: int) -> Any:
+        asked.append(nq)
+        return M, M.diagonal()
+
+    monkeypatch.setattr(lending, "needs_help", lambda links: links is bodies)
+    monkeypatch.setattr(lending, "at_any_pose", at_any_pose)
+    turn, slide = 7e-4 * length**2, 7e-4
+    wanted = np.array([turn, 0.0, 0.0, 0.0, turn, 0.0, turn])
+    wanted[third] = turn if third == 2 else slide
+    if length < 1e-3:  # of something so small, a turn is seen
+        wanted[4:] = lending.lent(bodies, freedoms, 9, length)[4:]
+        assert wanted[5] == slide and sorted(wanted[[4, 6]].tolist()) == pytest.approx([0.0, turn])
+    assert lending.lent(bodies, freedoms, 9, length) == pytest.approx(wanted, rel=1e-12)
+    assert set(asked) == {9}
+    assert lending.lent(links(), freedoms, 9, length).tolist() == [0.0] * 7  # which need no help
+    assert lending.lent(bodies, freedoms[:0], 9, length).shape == (0,)
+    bodies.mass[:] = 0.0
+    assert 0.0 < lending.lent(bodies, freedoms, 9, 1.0)[0] < 1e-300
+    z = lending.still(M, M.diagonal())
+    assert z.shape == (7, 4) and np.linalg.matrix_rank(z) == 4 and np.abs(M @ z).max() < 1e-14
+    M[0, 0] = 0.9e-13  # beside terms of that size it is inertia
+    assert lending.still(M, M.diagonal()).shape == (7, 3)
+    for part, lost in ((6.9e-13, 4), (7.1e-13, 3)):  # beside larger ones roundoff, as far as there are freedoms
+        M[0, 0] = part
+        assert lending.still(M, np.where(np.arange(7) == 0, 1.0, M.diagonal())).shape == (7, lost)
+
+
+def test_rows_of_a_matrix_are_those_of_blocks_that_hang_together() -> None:
+    for sizes in ([1], [3], [1, 1, 2], [2, 1, 4, 3]):
+        n, M, first = sum(sizes), np.zeros((sum(sizes),) * 2), 0
+        for size in sizes:
+            M[first : first + size, first : first + size] = np.eye(size)
+            M[first, first + size - 1] = M[first + size - 1, first] = -0.5  # no more than these
+            first += size
+        found = lending._blocks(M)
+        assert [len(rows) for rows in found] == sizes and np.concatenate(found).tolist() == list(range(n))
 
 
 # --- ways along trees ------------------------------------------------------------------------------------------------
