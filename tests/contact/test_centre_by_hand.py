@@ -151,3 +151,37 @@ def test_points_are_held_in_the_modes_that_were_accepted(monkeypatch: pytest.Mon
     monkeypatch.setattr(analytic_centre, "centred", centre)
     assert fully_held(problem) is None
     assert seen == [([[0.0] * 3, [0.5, 0.0, 0.0], [0.5, pytest.approx(-0.1), 0.0]], [OPEN, SLIP, STICK])]
+
+
+@pytest.mark.parametrize("start", [0.4, 3.0, 50.0])
+@pytest.mark.parametrize("reach", [0.0, 0.25])
+@pytest.mark.parametrize("held", [(1, 1, 1), (1, 1, 0)])
+@pytest.mark.parametrize("mu", [np.inf, 0.8])
+def test_newtons_steps_are_shortened_until_they_stay_inside(
+    start: float, reach: float, held: tuple[int, ...], mu: float
+) -> None:
+    """Of x + y - z = 2 / 3 whole steps from afar lead outside, where the least norm is; across, each has some friction.
+
+    Least 5 |x|^2 - sum log of x_n + reach, or of (mu (x_n + reach))^2 - |x_t|^2, of those points that count.
+    """
+    cones, which = Cones(np.array([mu, mu, np.inf])), np.array(held, bool)
+    x = normal(start, start, 2.0 * start - 2.0 / 3.0)
+    x[:2, 1] = 0.1 * start
+    moves = np.zeros((3, 3, 3))
+    moves[:, 0, :2] = np.linalg.qr(np.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 2.0]]))[0]
+    moves[0, 1, 2], moves[1, 2, 2] = 0.6, 0.8
+
+    def value(y: np.ndarray) -> float:
+        now = x + moves @ y
+        n, t = now[:, 0] + reach, np.hypot(now[:, 1], now[:, 2])
+        slack = np.where(np.isinf(cones.mu), n, np.where(np.isinf(cones.mu), 0.0, cones.mu) ** 2 * n**2 - t**2)[which]
+        inside = (n[which] > 0.0).all() and (slack > 0.0).all()
+        return 5.0 * float((now**2).sum()) - float(np.log(slack).sum()) if inside else np.inf
+
+    assert value(np.zeros(3)) < np.inf
+    found = analytic_centre._newton(cones, x, moves, which, reach)
+    y = np.linalg.lstsq(moves.reshape(9, 3), (found - x).ravel(), rcond=None)[0]
+    assert found == pytest.approx(x + moves @ y, abs=1e-12 * start)
+    assert value(y) < value(np.zeros(3)) < np.inf
+    for step in 1e-3 * np.vstack([np.eye(3), -np.eye(3)]):
+        assert value(y) < value(y + step)
