@@ -26,7 +26,7 @@ def motion(kind: JointType, q: Sequence[float] | np.ndarray, pitch: float = 0.0)
             R = R @ turned_about(one.axis, q[i])
             p = p + R[:, one.axis] * (pitch * q[i]) if one.pitched else p
         else:
-            R = R @ rotation_of(np.asarray(q[i : i + 4], float))
+            R = R @ rotation_of(np.asarray(q[i:], float))  # a ball is the last
     return Pose(p, R)
 
 

@@ -403,7 +403,7 @@ class Recording:
         out = []
         for binding in reversed(self.bindings):
             rows = slice(max(binding.row, first), min(ends.get(binding.joint, last), last))
-            if rows.start < rows.stop and np.isfinite(self.force[binding.joint][rows, 0]).any():
+            if np.isfinite(self.force[binding.joint][rows, 0]).any():
                 out.append(binding)
             ends[binding.joint] = binding.row
         return tuple(reversed(out))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,19 +27,22 @@ SHARE = EASY * STILL / CLEAR  # m/s
 
 
 @pytest.mark.fast
-def test_a_point_is_restless_after_so_many_ends_within_so_short_a_time() -> None:
+@pytest.mark.parametrize("began", [0.0, 2.0])
+def test_a_point_is_restless_after_so_many_ends_within_so_short_a_time(began: float) -> None:
     restless, apart = Restless(), 0.9 * WITHIN / (MANY - 1)
+    law: Any = [SimpleNamespace(key=OTHER), SimpleNamespace(key=KEY)]
     for k in range(MANY - 1):
-        restless.note([KEY], k * apart)
+        restless.note([KEY], began + k * apart)
     assert not restless.until
-    assert restless.ends() == math.inf
-    restless.note([KEY, OTHER], (MANY - 1) * apart)
-    assert restless.until == {KEY: (MANY - 1) * apart + FOR}
+    assert restless.ends() == math.inf and restless.among(law).tolist() == [False, False]
+    restless.note([KEY, OTHER], began + (MANY - 1) * apart)
+    assert restless.until == {KEY: began + (MANY - 1) * apart + FOR}
+    assert restless.among(law).tolist() == [False, True]
     end = restless.ends()
-    restless.note([KEY], MANY * apart)  # no longer for that: it has its end
+    restless.note([KEY], began + MANY * apart)  # no longer for that: it has its end
     assert restless.ends() == end
     restless.note([], end)
-    assert not restless.until
+    assert not restless.until and restless.among(law).tolist() == [False, False]
 
 
 @pytest.mark.fast
@@ -46,6 +51,25 @@ def test_a_point_is_not_restless_whose_friction_ends_slowly() -> None:
     for k in range(10 * MANY):
         restless.note([KEY], 1.01 * k * WITHIN / (MANY - 1))
     assert not restless.until
+    assert len(restless.ended[KEY]) == MANY  # no more than these count
+
+
+@pytest.mark.fast
+def test_ends_long_ago_are_forgotten_and_those_of_each_point_count_by_themselves() -> None:
+    restless, apart = Restless(), 0.5 * WITHIN / (2 * MANY)
+    for k in range(2 * (MANY - 1)):
+        restless.note([(KEY, OTHER)[k % 2]], 3.0 + k * apart)
+    assert not restless.until and set(restless.ended) == {KEY, OTHER}
+    last = 3.0 + (2 * MANY - 3) * apart
+    restless.note([KEY], last + WITHIN - 0.5 * apart)  # of the other the last end is still near
+    assert set(restless.ended) == {KEY, OTHER} and len(restless.ended[KEY]) == 1
+    restless.note([], last + 1.1 * WITHIN)
+    assert set(restless.ended) == {KEY}
+    for end, left in ((4.0, {OTHER: 5.0}), (5.0, {})):
+        restless.until = {KEY: 4.0, OTHER: 5.0}
+        assert restless.ends() == 4.0
+        restless.note([], end)
+        assert restless.until == left
 
 
 @pytest.mark.fast
@@ -59,6 +83,7 @@ def test_friction_eases_to_nothing_and_is_whole_from_a_speed_on() -> None:
     assert is_eased(ease(way))
     assert not is_eased(way)
     assert not is_eased(np.zeros(3))
+    assert is_eased(1.5 * ease(way)) and not is_eased(3.0 * ease(way))  # told by its length, however rounded
     starts = np.array([ease(way), way, np.zeros(3)])
     assert [bool(plain(kernels.is_eased)(starts, k)) for k in range(3)] == [True, False, False]
 

@@ -264,6 +264,8 @@ def test_only_formulas_of_axes_look_at_bodies_inside_of_steps() -> None:
     [
         ("position('bob')", "a vector stands where a number is wanted"),
         ("t[1]", "a number has no component 1"), ("dot(t, [1, 2])", "a number stands where a vector is wanted"),
+        ("distance(3, 'bob')", "a number stands where a vector is wanted"),
+        ("local('bob', [1, 2, 3])", "[1, 2, 3]: a name in quotes is wanted"),
         ("coordinate(3)", "3: a name in quotes is wanted"), ("what('pin')", "what: no such function"),
         ("t if t else t", "not a formula"),
     ],

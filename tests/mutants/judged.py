@@ -191,6 +191,14 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "the first link hangs on the world, which is told nothing",
     ),
     Judged(
+        "sim/contact/by_kernels.py", "return Modes(flags(), flags(), np.zeros((k, 2)), np.zeros(k), np.zeros(k))", "2",
+        "3", "room that kernels write directions into, which they read by two numbers, and nobody else",
+    ),
+    Judged(
+        "sim/mechanism/mechanism.py", "for b in range(1, len(out)):", "range(1, len(out))", "range(1 + 1, len(out))",
+        "the first link hangs on the world, which does not move",
+    ),
+    Judged(
         "sim/simulation/ensemble.py", "mine, *others = followers[: max(1, min(self.threads, -(-count // portion)))]",
         "min(self.threads, -(-count // portion))", "max(self.threads, -(-count // portion))",
         "how many threads look for work, of which some find none",

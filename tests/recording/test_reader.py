@@ -78,6 +78,16 @@ def test_events_epochs_and_summary(path):
         assert [e["name"] for e in r.summary["events"]] == ["tears"]
 
 
+def test_the_span_of_a_recording_begins_with_its_first_row(tmp_path):
+    layout = example.layout(2)
+    with Recorder(tmp_path / "late.h5", layout) as recorder:
+        recorder.append(example.rows(layout, 240, 13))
+        recorder.finish(True, {"wall_time": 0.02})
+    with load_recording(tmp_path / "late.h5") as r:
+        assert r.time[0] == 2.0 and r.summary["simulated_time"] == pytest.approx(0.1)
+        assert r.summary["real_time_factor"] == pytest.approx(5.0)
+
+
 def test_impulses_of_joints_at_events(path):
     with load_recording(path) as r:
         np.testing.assert_array_equal(r.impulse.array, THROUGH[None])

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 import pytest
 
-from sim.recording import Recorder, RecordingError, load_recording, row_fields, writer
+from sim.recording import PairEntry, Recorder, RecordingError, load_recording, row_fields, writer
 from tests.recording import example
 
 HERE = Path(__file__).parent
@@ -95,6 +95,38 @@ def test_impulses_come_back_however_many_there_are(tmp_path):
         np.testing.assert_array_equal(recording.impulse.array, expected)
     with h5py.File(tmp_path / "a.h5") as file:
         assert file["impulses/event"].shape == (100,)
+
+
+@pytest.mark.parametrize("each", [1, 9])
+def test_impulses_of_points_come_back_from_an_open_file_however_many_there_are(tmp_path, each):
+    """Those of one event, or of all; the first file has room for 64, the next for twice as many as make it grow."""
+    layout, path = example.layout(2, pairs=(PairEntry(a="link0", b="link1", shapes=(0, 0)),)), tmp_path / "a.h5"
+    recorder, count = Recorder(path, layout), 0
+    recorder.append(example.rows(layout, 0, 1))
+    names = ("event", "pair", "key", "point", "normal", "impulse")
+    for k in range(30):
+        at = count + np.arange(each)
+        given = {
+            "pair": np.zeros(each, int), "key": np.column_stack([at, -at]), "point": at[:, None] + [0.1, 0.2, 0.3],
+            "normal": at[:, None] + [0.4, 0.5, 0.6], "impulse": at[:, None] + [0.7, 0.8, 0.9],
+        }  # fmt: skip
+        recorder.event(0.0, f"event {k}", row_after=0, contacts=given if k % 2 else None)
+        count += each * (k % 2)
+        if k % 4 == 3:
+            recorder.flush()
+            with load_recording(path) as recording:
+                found = recording.contact_impulses
+                assert len(recording.events) == k + 1 and list(found) == list(names)
+            at = np.arange(count)
+            assert found["event"].tolist() == [n for n in range(1, k + 1, 2) for _ in range(each)]
+            assert found["key"].tolist() == np.column_stack([at, -at]).tolist() and not found["pair"].any()
+            for name, tail in (("point", [0.1, 0.2, 0.3]), ("normal", [0.4, 0.5, 0.6]), ("impulse", [0.7, 0.8, 0.9])):
+                np.testing.assert_array_equal(found[name], at[:, None] + tail)
+            with h5py.File(path) as file:
+                assert len(file["contacts/impulses/pair"]) == (64 if count <= 64 else 2 * 72 + 64)
+    recorder.finish(True)
+    with h5py.File(path) as file:
+        assert len(file["contacts/impulses/event"]) == 15 * each
 
 
 def test_what_is_not_given_is_absent(tmp_path):

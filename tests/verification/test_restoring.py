@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -13,7 +14,8 @@ import pytest
 import sim
 from sim.cli.main import main
 from sim.recording.container import strings, table
-from sim.recording.restoring import restored
+from sim.recording.restoring import _explained, restored
+from sim.scene.problem import Problem, SceneError
 
 SPRING = """
 import dataclasses
@@ -176,3 +178,19 @@ def test_carried_files_that_include_one_another_are_refused(recorded):
     forge(recorded, text=text, sources=circle)
     with pytest.raises(sim.SceneError, match=re.escape("in a circle: b.yaml -> b.yaml")):
         sim.verify(recorded)
+
+
+def test_of_files_that_changed_controllers_alone_explain_a_scene_that_is_not_read(tmp_path, monkeypatch):
+    """Not those that are as they were, gone, or no text of a program; older recordings tell of none."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("same.py", "other.py", "other.obj"):
+        Path(name).write_text("x = 1\n")
+    digest = hashlib.sha256(b"x = 1\n").hexdigest()
+    said = {"same.py": digest, "other.py": "ab", "other.obj": "ab", "gone.py": "ab", "gone.obj": "ab"}
+    error = SceneError([Problem(where=None, path="joints", what="what it is")])
+    found = _explained(error, {"controllers": said}).problems
+    assert found[0] == error.problems[0] and len(found) == 2
+    assert (
+        found[1].severity == "warning" and found[1].what == "other.py is not the file that ran when this was recorded"
+    )
+    assert list(_explained(error, {}).problems) == list(error.problems)
