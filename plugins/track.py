@@ -158,7 +158,7 @@ class Track(Controller):
 
         for joint in followed:
             columns = view.columns[joint]
-            names = _names(joint, columns.stop - columns.start)
+            names = names_of(joint, columns.stop - columns.start)
             spherical = view.types[joint] == "spherical"
             for part in [names] if spherical else [[name] for name in names]:
                 c = columns.start + names.index(part[0])
@@ -167,7 +167,7 @@ class Track(Controller):
                 target, torque = self._table(part, unit), self._torques(part, unit)
                 if target is None and (kp or kd):
                     raise ValueError(f"track: {self.file.file} has no column {part[0]!r}, which kp and kd need")
-                at = -1 if target is None else put(_quaternions(target) if spherical else target)
+                at = -1 if target is None else put(quaternions(target) if spherical else target)
                 rows.append([spherical, c, kp, kd, self.largest, at, -1 if torque is None else put(torque)])
         return np.concatenate([[len(self.file.time), len(rows)], self.file.time, np.ravel(rows), *splines])
 
@@ -175,7 +175,7 @@ class Track(Controller):
         """Return the joints that are led."""
         told = [
             joint for joint, columns in view.columns.items() if view.types[joint] not in ("free", "fixed")
-            and any(key in self.file.columns for name in _names(joint, columns.stop - columns.start)
+            and any(key in self.file.columns for name in names_of(joint, columns.stop - columns.start)
                     for key in (name, f"torque({name!r})"))
         ]  # fmt: skip
         for joint in self.joints:
@@ -209,12 +209,12 @@ class Track(Controller):
         return float(found[freedom]) if isinstance(found, tuple | list) else float(found)
 
 
-def _names(joint: str, freedoms: int) -> list[str]:
+def names_of(joint: str, freedoms: int) -> list[str]:
     """Return the names of a joint's columns."""
     return [joint] if freedoms == 1 else [f"{joint}[{k}]" for k in range(freedoms)]
 
 
-def _quaternions(rotation: np.ndarray) -> np.ndarray:
+def quaternions(rotation: np.ndarray) -> np.ndarray:
     """Return unit quaternions (rows, 4) of rotation vectors (rows, 3), each near to the one before."""
     angle = np.linalg.norm(rotation, axis=1, keepdims=True)
     p = np.hstack([np.cos(0.5 * angle), 0.5 * np.sinc(0.5 * angle / np.pi) * rotation])

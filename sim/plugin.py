@@ -62,6 +62,11 @@ def parameter(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def _no_run() -> Any:
+    """Stand in for the dynamics of a run where there is none yet."""
+    raise RuntimeError("the dynamics of a scene are known only while it runs")
+
+
 @dataclasses.dataclass(frozen=True)
 class ModelView:
     """What a controller may know of the model, once, before the run; all of it is read-only.
@@ -71,6 +76,8 @@ class ModelView:
     limits : (columns, 2) m or rad; infinite where there is no stop; the range of a spherical
         joint's rotation angle stands in the first of its columns, its cone and twist nowhere
     start : (columns,) m or rad; coordinates in the start pose, zero for joints not yet connected
+    dynamics : a function that returns the dynamics of now, a `sim.Chain`: mass matrix, bias, Jacobians, what loops do;
+        for sampled controllers, as it takes a millisecond or more
     """
 
     joint_names: tuple[str, ...]
@@ -80,6 +87,7 @@ class ModelView:
     limits: np.ndarray
     start: np.ndarray
     seed: int
+    dynamics: Callable[[], Any] = _no_run
 
 
 @dataclasses.dataclass(frozen=True)

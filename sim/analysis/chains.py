@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
-
 from sim.closed_chains.chain import Chain
 from sim.mechanism.compiler import compile
 from sim.mechanism.model import Model
 from sim.scene.arguments import scene_of, seconds
 from sim.scene.spec import Scene
+from sim.simulation.dynamics_of_now import chain_of
 from sim.simulation.simulator import Simulator
 from sim.simulation.state import State
 
@@ -55,16 +54,10 @@ def chain(
     if at is not None:
         simulator.advance(seconds("at", at))
     flow = simulator.flow
-    here = Chain(
-        flow.mechanism,
-        flow.q if q is None else q,
-        flow.v if v is None else v,
-        preferred=None if preferred is None else np.asarray(preferred, int),
-    )
     if q is not None or v is not None:
-        flow.q[:], flow.v[:] = here.q, here.v
-    flow.observe()
-    return here.of_run(flow.work.forces.wrench.copy(), flow.work.freedoms.vdot.copy())
+        given = Chain(flow.mechanism, flow.q if q is None else q, flow.v if v is None else v)
+        flow.q[:], flow.v[:] = given.q, given.v
+    return chain_of(flow, preferred)
 
 
 def _simulator(of: Any) -> Simulator:

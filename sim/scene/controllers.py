@@ -31,6 +31,7 @@ BUILT_IN = {
     "pd": "plugins.pd:PD",
     "limits": "plugins.limits:Limits",
     "track": "plugins.track:Track",
+    "computed_torque": "plugins.computed_torque:ComputedTorque",
     "walk": "plugins.walk:Walk",
     "swing_pump": "plugins.swing_pump:SwingPump",
     "serpenoid": "plugins.snake:Serpenoid",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -25,8 +25,13 @@ from sim.scene.authored import aside, told
 from sim.scene.controllers import BUILT_IN, controller_class
 from sim.scene.problem import Problem, SceneError
 from sim.scene.spec import ControllerUse, Expression
+from sim.simulation.dynamics_of_now import chain_of
 from sim.simulation.simulation_error import SimulationError
 from sim.simulation.state import Remembered
+
+if TYPE_CHECKING:
+    from sim.closed_chains.chain import Chain
+    from sim.simulation.flow import Flow
 
 USUAL_RATE = 100.0  # Hz, of a sampled controller that says none
 
@@ -81,6 +86,7 @@ class Controllers:
         parts = work.coordinate, work.rate, bodies.p_WB, bodies.R_WB.reshape(-1, 3, 3), bodies.V_WB
         self.state = StateView(*map(read_only, parts))
         self.torque = work.control
+        self.flow: Flow | None = None  # whose controllers they are, once it runs
         self._own = np.zeros(len(model.columns))  # what one controller adds
         view = self._view(mechanism, seed)
         laws: list[tuple[ControllerUse, int, np.ndarray]] = []
@@ -115,8 +121,14 @@ class Controllers:
         return ModelView(
             joint_names=model.joint_names, body_names=model.body_names, types=MappingProxyType(types),
             limits=read_only(limits), seed=seed, columns=MappingProxyType(columns),
-            start=read_only(mechanism.work.coordinate.copy()),
+            start=read_only(mechanism.work.coordinate.copy()), dynamics=self._dynamics,
         )  # fmt: skip
+
+    def _dynamics(self) -> Chain:
+        """Return the dynamics of a run at its state of now."""
+        if self.flow is None:
+            raise RuntimeError("the dynamics of a scene are known only while it runs")
+        return chain_of(self.flow)
 
     # --- before the run -------------------------------------------------------------------------
 

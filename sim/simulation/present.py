@@ -79,6 +79,7 @@ class Present:
             None if decider is None else decider.state,
         )  # fmt: skip
         flow.begin(start.q, start.v, scheduler)
+        controllers.flow = flow
         return cls(model, flow, scheduler, controllers, decider)
 
     @property
