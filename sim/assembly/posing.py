@@ -212,7 +212,7 @@ class _Search:
         keep = s > RANK * s.max(initial=0.0)
         damping *= float(s.max(initial=0.0)) ** 2
         z = Vt[keep].T @ (s[keep] / (s[keep] ** 2 + damping) * (U[:, keep].T @ missed))
-        if not self.limits or not len(mechanism.model.stops):
+        if not self.limits:
             return N @ z, ()
         names, G, room = self._stops()
         bounding = G @ N

@@ -100,6 +100,9 @@ def test_a_target_has_no_numbers_but_those_that_are_named() -> None:
     bodies = mechanism.work.bodies
     assert Target("nothing").value(mechanism).shape == Target("nothing", body=1).value(mechanism).shape == (0,)
     assert Target("nothing", body=1).jacobian(mechanism).shape == (0, mechanism.structure.sizes.v)
+    tip = targets_of(mechanism)[6]
+    there = simulator_of(SCENE).position["arm.tip"]
+    assert tip.value(mechanism) == pytest.approx(there[[2, 0]], abs=1e-12)
     origin = Target("origin", body=2, axes=np.arange(3))
     assert origin.value(mechanism).tolist() == bodies.p_WB[2].tolist() and (origin.weight, origin.ball) == (1.0, False)
 
@@ -212,9 +215,11 @@ class Search(_Search):
         super().__init__(mechanism, q, (), True)
         self.costs, self.steps, self.asked, self.looked = [1.0, *costs], steps, [], 0
         self.begun = q.copy()
+        self.seen: list[np.ndarray] = []
 
     def _step(self, missed: np.ndarray, damping: float) -> tuple[np.ndarray, tuple[str, ...]]:
         self.asked.append(damping)
+        self.seen.append(self.mechanism.work.coordinate.copy())
         step = np.zeros(self.mechanism.structure.sizes.v)
         if len(self.asked) < len(self.costs):
             step[3] = 0.001 if self.steps is None else self.steps[len(self.asked) - 1]
@@ -238,6 +243,8 @@ def test_damping_falls_with_each_better_step_and_grows_with_each_worse() -> None
     search = Search([0.9, 0.95, 0.9, 0.8])
     search.approach(())
     assert search.asked == pytest.approx([1e-6, 1e-8, 1e-6, 1e-4, 1e-6], rel=1e-9)
+    # A step that is taken back leaves the mechanism looked at where it was.
+    assert np.array_equal(search.seen[2], search.seen[1]) and not np.array_equal(search.seen[1], search.seen[0])
     moved = search.q - search.begun
     assert np.abs(moved).max() == pytest.approx(0.002, rel=1e-6)  # by the first step and the last
     search = Search([2.0] * 20)
@@ -301,8 +308,9 @@ def test_a_step_moves_what_opens_no_loop_and_is_damped() -> None:
     J = mechanism.jacobian()[mechanism.placed()]
     assert pytest.approx(np.zeros((len(J), N.shape[1])), abs=1e-12) == J @ N
     assert pytest.approx(np.eye(N.shape[1])) == N.T @ N and N.shape[1] == len(q) - 2 - np.linalg.matrix_rank(J)
-    reaching = 2.0 * turn.jacobian(mechanism) @ N
-    for damping in (1e-6, 0.5):
+    for damping, weight in ((1e-6, 4.0), (0.5, 4.0), (0.5, 0.01)):
+        search.targets = (Target("turn", turn.columns, weight=weight),)
+        reaching = np.sqrt(weight) * turn.jacobian(mechanism) @ N
         step, at = search._step(np.array([0.3]), damping)
         s = np.linalg.norm(reaching)
         expected = N @ (reaching[0] * 0.3 / (s**2 * (1.0 + damping)))

@@ -110,6 +110,17 @@ def test_gains_that_no_call_damps_are_told(k: float, d: float, stiff: bool, colu
         assert all(unit in text for unit in units) and f"Damping of at most {2.0 * mass / span:.3g} N" in text
 
 
+@pytest.mark.parametrize("column", [1, 2])
+def test_freedoms_of_one_joint_stand_one_after_the_other(column: int) -> None:
+    run = flow()
+    run.structure.tables.links = _Links(Made(nv=np.array([0, 2]), column=np.array([9, 1]), v=np.array([9, 0])))
+    D = np.zeros((3, 3))
+    for share, stiff in ((0.99, False), (1.01, True)):
+        D[column, column] = share * 2.0 * (2.0, 4.0)[column - 1] / 0.01
+        assert f"at joint {'abc'[column]!r}, " in said(run, sampled(linear(0.0 * D, D))) or not stiff
+        assert bool(said(run, sampled(linear(0.0 * D, D)))) == stiff
+
+
 def test_what_moves_is_what_other_joints_let_go_with_it() -> None:
     """The inertia of a joint whose neighbours are free to move: one over the diagonal of the inverse."""
     M = np.array([[2.0, 1.5], [1.5, 4.0]])
