@@ -310,6 +310,8 @@ def test_friction_of_slipping_points_has_the_size_that_is_allowed() -> None:
         assert found[k, 1:] == pytest.approx(P[k, 1:] / 5.0 * (made.least[k] + 2.0 * made.mu[k]), rel=1e-13)
         assert found[k, 0] == 2.0
     assert P[0].tolist() == [2.0, 3.0, 4.0]
+    made, P[:, 0] = replace(made, least=np.zeros(6)), 0.0
+    assert (active.on_the_edge(made, chosen, P) == P).all()  # where nothing presses them no size is told
 
 
 # --- the order of relaxing -------------------------------------------------------------------------------------------

@@ -190,6 +190,24 @@ CHANGE_NOTHING: tuple[Judged, ...] = (
         "sim/mechanism/mechanism.py", "for b in range(len(total) - 1, 0, -1):", "0", "1",
         "the first link hangs on the world, which is told nothing",
     ),
+    *(
+        Judged(
+            "sim/recording/writer.py", line, "0", "1",
+            "what stands in a draft at first, and is written over before the file takes its name",
+        )
+        for line in (
+            'rooms["rows"] = Room((), np.dtype("<i8"), 0)', 'rooms["complete"] = Room((), np.dtype("i1"), 0)',
+        )
+    ),
+    Judged(
+        "sim/contact/contact_problem.py", "if rate < 0.0:", "rate < 0.0", "(rate <= 0.0)",
+        "what rates are measured by is above zero, or -1 where a problem is refused",
+    ),
+    Judged(
+        "sim/contact/homotopy.py", "return np.ones(points), 0.2 + np.arange(1, points + 1) * 0.618034 % 1.0",
+        "np.arange(1, points + 1) * 0.618034", "(np.arange(1, points + 1) / 0.618034)",
+        "of the golden section the inverse is by one larger, which leaves the same part of one",
+    ),
     Judged(
         "sim/contact/by_kernels.py", "return Modes(flags(), flags(), np.zeros((k, 2)), np.zeros(k), np.zeros(k))", "2",
         "3", "room that kernels write directions into, which they read by two numbers, and nobody else",
