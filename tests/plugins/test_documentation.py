@@ -35,4 +35,14 @@ def test_the_example_reaches_its_target(folder):
 
 def test_only_what_is_offered_is_listed():
     listed = set(re.findall(r"^\| `(\w+)` \| (?:an expression|holds|keeps|moves|leads)", TEXT, re.MULTILINE))
-    assert listed == {"torque", "pd", "limits", "swing_pump", "serpenoid", "snake_paper", "track", "walk"}
+    assert listed == {
+        "torque",
+        "pd",
+        "limits",
+        "swing_pump",
+        "serpenoid",
+        "snake_paper",
+        "track",
+        "walk",
+        "computed_torque",
+    }
