@@ -284,3 +284,24 @@ simulate: {duration: 0.4 s, record: 400 Hz}
     assert set(read_table(found.save(tmp_path / "t.csv")).columns) >= {"hinge", "torque('hinge')"}  # of all the time
     with pytest.raises(ValueError, match=r"actuated: found 'elbw' .*did you mean 'elbow'"):
         sim.inverse(scene, recording, actuated="elbw")
+
+
+def test_a_table_that_leads_to_a_dead_point_says_so(tmp_path) -> None:
+    """A rocker tells the crank of a four-bar but where it turns back; the crank tells all of it."""
+    recording = sim.run(sim.load("four_bar"), duration=1.5)
+    t = np.linspace(0.0, 1.5, 151)
+    names = {
+        joint: np.interp(t, recording.time, np.unwrap(recording.coordinate[joint])) for joint in ("drive", "pivot")
+    }
+    turning = np.flatnonzero(np.diff(np.sign(np.diff(names["pivot"])))) + 1
+    assert len(turning) >= 1
+    for joint, angle in names.items():
+        rows = np.column_stack([t, angle])
+        np.savetxt(tmp_path / "m.csv", rows, delimiter=",", header=f"time [s],{joint} [rad]", comments="")
+        notes = [note for note in sim.inverse("four_bar", tmp_path / "m.csv", actuated="drive").notes if "dead" in note]
+        if joint == "drive":
+            assert notes == []
+            continue
+        found = [int(note.partition("row ")[2].split()[0]) - 1 for note in notes]
+        assert len(found) >= 1 and abs(found[0] - turning[0]) <= 2
+        assert "m.csv: row " in notes[0] and "hardly tells how the mechanism goes on" in notes[0]

@@ -22,10 +22,11 @@ from sim.assembly.posing import Target, bring
 from sim.closed_chains.chain import Chain
 from sim.mechanism.mechanism import Mechanism
 from sim.scene.names import nearest
-from sim.scene.time_table import TimeTable
+from sim.scene.time_table import TimeTable, place
 
 RANK = 1e-8  # singular values of what a table tells of the freedoms, relative to the largest, that are zero
 FAR = 0.05  # rad, or lengths of the scene: a frame that misses its column by more does not fit the mechanism
+DEAD = 0.05  # of the largest in the motion: rates of what is told, by a unit of motion, below which little is told
 BEYOND = 0.2  # rad, or lengths: beyond a limit by more, a column has other units
 TURNS = 4.0 * np.pi  # rad: an angle without a unit that sweeps more is told in degrees
 _SIGNAL = re.compile(r"(?P<of>\w+)\('(?P<name>[^']+?)(?:\[(?P<axis>[012])\])?'\)")
@@ -74,6 +75,7 @@ def motion_of(mechanism: Mechanism, q: np.ndarray, table: TimeTable, cutoff: flo
     poses, missed = frames.poses(np.array(q))
     v, acceleration = frames.derivatives(poses)
     columns = tuple(replace(one, missed=missed[one.name]) for one in columns)
+    notes += tuple(frames.notes())
     return Motion(mechanism, table.time, poses, v, acceleration, columns, external, None, notes)
 
 
@@ -243,12 +245,21 @@ def _plausible(mechanism: Mechanism, table: TimeTable, key: str, column: int, va
 # --- frames --------------------------------------------------------------------------------------
 
 
+def _inverse_root(chain: Chain) -> np.ndarray:
+    """Return B with B^T A B = 1: motions theta_G' = B x have the kinetic energy of x."""
+    values, vectors = np.linalg.eigh(chain.A)
+    return np.asarray(vectors / np.sqrt(np.maximum(values, 1e-12 * values.max(initial=1e-300))))
+
+
 class _Frames:
     """A mechanism led along signals."""
 
     def __init__(self, mechanism: Mechanism, table: TimeTable, signals: Sequence[_Signal]):
         self.mechanism, self.table, self.signals = mechanism, table, signals
         self.targets = [signal.target for signal in signals]
+        self.sharpness = np.zeros(
+            len(table.time)
+        )  # of each frame, the least rate of what is told by a unit of theta_G'
 
     def poses(self, q: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
         """Return q of every frame (rows, nq), and how far each target is missed at the most.
@@ -296,6 +307,7 @@ class _Frames:
             given = self._given(still)
             if s == 0:
                 self._check_told(still, given)
+            self.sharpness[s] = np.linalg.svd(given @ _inverse_root(still), compute_uv=False).min(initial=np.inf)
             rates = np.concatenate([np.zeros(0), *(signal.rate[s] for signal in self.signals)])
             v[s] = still.W @ np.linalg.lstsq(given, rates, rcond=RANK)[0]
             here = Chain(self.mechanism, q, v[s], preferred=still.coordinates.dependent)
@@ -305,6 +317,22 @@ class _Frames:
             theta_G = np.linalg.lstsq(given, wanted - self._drift(here), rcond=RANK)[0]
             acceleration[s] = here.accelerations(theta_G)[:nv]
         return v, acceleration
+
+    def notes(self) -> list[str]:
+        """Return a sentence for each stretch of rows in which the table hardly tells how the mechanism goes on.
+
+        At a dead point a freedom moves while nothing that is told does: both ways on fit the table.
+        """
+        blunt = self.sharpness < DEAD * self.sharpness.max(initial=0.0)
+        ends = np.flatnonzero(np.diff(np.concatenate([[False], blunt, [False]]).astype(int)))
+        out = []
+        for first, end in ends.reshape(-1, 2):
+            worst = first + int(np.argmin(self.sharpness[first:end]))
+            out.append(
+                f"{self.table.file}: {place(worst, self.table.first)}: near a dead point the table hardly tells how the "
+                "mechanism goes on; the pose nearest to the last one was taken, and torques there are not to be trusted"
+            )
+        return out
 
     def _given(self, chain: Chain) -> np.ndarray:
         """Return the rates of targets by theta_G' (k, N_F)."""
