@@ -67,3 +67,31 @@ def test_reactions_of_a_plane_are_determinate_in_the_plane(tmp_path) -> None:
     for joint in ("motor_l", "elbow_r", "pen"):
         assert recording.trust.components[joint][-1].tolist() == [0, 1, 0, 1, 0, 1]
     assert sim.verify(recording).ok
+
+
+def test_a_figure_holds_a_bar_with_both_hands_on_both_feet() -> None:
+    """Chains that the bar and the ground close: hands carry the bar, feet carry all, by the least torques."""
+    run = sim.Simulator(sim.compile(sim.load("barbell")))
+    run.advance(3.0)
+    chain = sim.chain(run)
+    assert np.abs(chain.v).max() < 0.02
+    joints = [name for name in chain.names if name.startswith("human.") and not name.startswith("human.pelvis")]
+    still = {name: 0.0 for name in chain.independent}  # loops keep the others
+    found = sim.inverse_dynamics(chain, still, joints, soles=sim.soles(run))
+    assert found.actuation.kind == "under" and found.actuation.lacking == 7  # what floats; the bar turns as it likes
+    assert np.abs(found.residual).max() < 1e-3
+    feet = sum(one.wrench[3:] for each in found.ground.values() for one in each)
+    assert len(found.ground) == 2
+    rise = chain.momentum_rate(found.acceleration[: len(chain.v)])
+    assert feet == pytest.approx([*rise[3:5], rise[5] + 9.81 * chain.mass], abs=1e-6)
+    hands = -found.wrenches["grip_l"][3:] - found.wrenches["grip_r"][3:]  # what hands do to the bar
+    bar = chain.jacobian("bar.com") @ found.acceleration[: len(chain.v)] + chain.jacobian_drift("bar.com")
+    assert hands == pytest.approx(16.0 * np.array([*bar[3:5], bar[5] + 9.81]), abs=1e-6)
+    assert hands[2] == pytest.approx(16 * 9.81, rel=1e-3)
+    # The motion as it is: springs and dampers make it, too, so that the least torques are no larger than theirs.
+    names = dict.fromkeys(name.partition("[")[0] for name in joints)
+    used = np.concatenate([np.atleast_1d(run.state.torque[name]) for name in names])
+    least = sim.inverse_dynamics(chain, chain.acceleration, joints, soles=sim.soles(run))
+    assert np.abs(least.residual).max() < 1e-5
+    assert np.linalg.norm(least.torque) <= np.linalg.norm(used) * (1 + 1e-9)
+    assert least.torque == pytest.approx(used, abs=0.02 * np.linalg.norm(used))

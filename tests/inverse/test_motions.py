@@ -290,9 +290,8 @@ def test_a_table_that_leads_to_a_dead_point_says_so(tmp_path) -> None:
     """A rocker tells the crank of a four-bar but where it turns back; the crank tells all of it."""
     recording = sim.run(sim.load("four_bar"), duration=1.5)
     t = np.linspace(0.0, 1.5, 151)
-    names = {
-        joint: np.interp(t, recording.time, np.unwrap(recording.coordinate[joint])) for joint in ("drive", "pivot")
-    }
+    told = {joint: np.unwrap(recording.coordinate[joint]) for joint in ("drive", "pivot")}
+    names = {joint: np.interp(t, recording.time, angle) for joint, angle in told.items()}
     turning = np.flatnonzero(np.diff(np.sign(np.diff(names["pivot"])))) + 1
     assert len(turning) >= 1
     for joint, angle in names.items():

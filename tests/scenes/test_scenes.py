@@ -20,7 +20,8 @@ WANTED = {
     "bicycle", "rolling_disc", "chaplygin_sleigh", "snake", "snake_slope", "snake_three", "snake_paper", "car",
     "ball_on_turntable", "dome",
     "screw_press", "figure_stands", "ragdoll_stairs", "terrain", "high_bar_dismount", "swing_ground", "uneven_bars",
-    "slack_string", "stick_slip", "soft_landing", "rolling_balls", "biped_walk", "stewart", "five_bar", "deck_crane",
+    "slack_string", "stick_slip", "soft_landing", "rolling_balls", "biped_walk", "stewart", "five_bar",
+    "deck_crane", "barbell",
 }  # fmt: skip
 
 

@@ -70,13 +70,13 @@ def motion_of(mechanism: Mechanism, q: np.ndarray, table: TimeTable, cutoff: flo
     """
     external, used = _external(mechanism, table)
     signals, columns, ignored = _signals(mechanism, table, used, cutoff)
-    notes = (f"{table.file}: not used: {', '.join(ignored)}",) if ignored else ()
+    notes = [f"{table.file}: not used: {', '.join(ignored)}"] if ignored else []
     frames = _Frames(mechanism, table, signals)
     poses, missed = frames.poses(np.array(q))
     v, acceleration = frames.derivatives(poses)
     columns = tuple(replace(one, missed=missed[one.name]) for one in columns)
-    notes += tuple(frames.notes())
-    return Motion(mechanism, table.time, poses, v, acceleration, columns, external, None, notes)
+    notes += frames.notes()
+    return Motion(mechanism, table.time, poses, v, acceleration, columns, external, None, tuple(notes))
 
 
 # --- what columns mean ---------------------------------------------------------------------------
@@ -257,9 +257,7 @@ class _Frames:
     def __init__(self, mechanism: Mechanism, table: TimeTable, signals: Sequence[_Signal]):
         self.mechanism, self.table, self.signals = mechanism, table, signals
         self.targets = [signal.target for signal in signals]
-        self.sharpness = np.zeros(
-            len(table.time)
-        )  # of each frame, the least rate of what is told by a unit of theta_G'
+        self.sharpness = np.zeros(len(table.time))  # of each frame, the least rate of what is told by a unit of motion
 
     def poses(self, q: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
         """Return q of every frame (rows, nq), and how far each target is missed at the most.
@@ -328,9 +326,10 @@ class _Frames:
         out = []
         for first, end in ends.reshape(-1, 2):
             worst = first + int(np.argmin(self.sharpness[first:end]))
+            where = f"{self.table.file}: {place(worst, self.table.first)}"
             out.append(
-                f"{self.table.file}: {place(worst, self.table.first)}: near a dead point the table hardly tells how the "
-                "mechanism goes on; the pose nearest to the last one was taken, and torques there are not to be trusted"
+                f"{where}: near a dead point the table hardly tells how the mechanism goes on; the pose nearest to the "
+                "last one was taken, and torques there are not to be trusted"
             )
         return out
 
