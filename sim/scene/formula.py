@@ -123,7 +123,11 @@ class _FormulaEvaluator(Evaluator):
         }
         counted = {name: (result, len(kinds), len(kinds)) for name, (kinds, result) in self.live_calls.items()}
         counted["com"] = (counted["com"][0], 0, 1)  # of the whole scene, without a body
-        self.calls = {**FUNCTIONS, **counted}
+        self.calls = {**FUNCTIONS, **counted, "table": (self.column, 2, 3)}
+
+    def column(self, arguments: list[ast.expr]) -> Quantity:
+        """Return the live value of a column of a table."""
+        raise ExpressionError("table(...) stands in a motion alone", "controllers that follow tables: track", "table")
 
     def force_of(self, thing: str) -> Vector:
         """Return the live force of a joint, a contact or a constraint between bodies."""
@@ -142,6 +146,8 @@ class _FormulaEvaluator(Evaluator):
 
     def call(self, name: str, function: Callable[..., Any], arguments: list[ast.expr]) -> Any:
         """Look the names among the arguments up, and call a function."""
+        if name == "table":
+            return self.column(arguments)
         if name not in self.live_calls:
             return super().call(name, function, arguments)
         full = []
@@ -161,36 +167,34 @@ class _TimeEvaluator(_FormulaEvaluator):
     def __init__(self, tables: Callable[[str], TimeTable | None]) -> None:
         super().__init__(Directory({}, (), ()), "")
         self.tables = tables
-        self.calls = {**self.calls, "table": (self._column, 2, 3)}
 
     def call(self, name: str, function: Callable[..., Any], arguments: list[ast.expr]) -> Any:
-        """Call a function of numbers, or look a column of a table up."""
+        """Call a function of numbers, or of a table."""
         if name in self.live_calls:
             what = f"a motion is a function of time alone: {name}(...) reads the state"
             raise ExpressionError(what, "a controller can follow the state", name)
-        if name != "table":
-            return super().call(name, function, arguments)
+        return super().call(name, function, arguments)
+
+    def column(self, arguments: list[ast.expr]) -> Quantity:
+        """Return the live value of a column at t or at another time; in the tree its file becomes its curve."""
         words = [word.value if isinstance(word, ast.Constant) else None for word in arguments[:2]]
         if not all(isinstance(word, str) for word in words):
             raise ExpressionError(
-                "table(...) takes a file and a column in quotes", "write table('walk.csv', 'knee')", name
+                "table(...) takes a file and a column in quotes", "write table('walk.csv', 'knee')", "table"
             )
         at = scalar(self._eval(arguments[2]), "look a table up at") if arguments[2:] else live("s")
         if not at.bare and at.dimension != live("s").dimension:
             raise ExpressionError(
-                f"table(...) is looked up at a time, not at {describe(at.dimension)}", FACTOR_HINT, name
+                f"table(...) is looked up at a time, not at {describe(at.dimension)}", FACTOR_HINT, "table"
             )
-        return self._column(str(words[0]), str(words[1]), arguments[0])
-
-    def _column(self, file: str, key: str, node: ast.expr) -> Quantity:
-        """Return the live value of a column; in the tree its file becomes its curve."""
+        file, key = map(str, words)
         table = self.tables(file)
         if table is None:
             raise ExpressionError(f"'{file}' cannot be read", follows=True)
         if key not in table.columns:
             raise ExpressionError(f"'{file}' has no column '{key}'", nearest(key, list(table.columns)), key)
         column = table.columns[key]
-        self.curves[node] = Curve(f"table('{file}', '{key}')", table.time, column.values)
+        self.curves[arguments[0]] = Curve(f"table('{file}', '{key}')", table.time, column.values)
         return Quantity(math.nan, column.dimension or ONE, bare=column.dimension is None, live=True)
 
 
@@ -249,7 +253,9 @@ def is_live(text: str) -> bool:
     except ExpressionError:
         return False
     read = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return "t" in read or any(name in read for name in _FormulaEvaluator(Directory({}, (), ()), "").live_calls)
+    return not read.isdisjoint(("t", "table")) or any(
+        name in read for name in _FormulaEvaluator(Directory({}, (), ()), "").live_calls
+    )
 
 
 def condition(

@@ -488,6 +488,14 @@ def test_what_a_table_of_a_motion_lacks_is_told(tmp_path, motion, head, said):
     assert problem.path == "joints.hinge.motion" and said in problem.what
 
 
+@pytest.mark.fast
+@pytest.mark.parametrize("controller", ["{type: pd, joints: [hinge], kp: 3, target: \"table('m.csv', 'arm')\"}",
+                                        "{type: torque, torques: {hinge: \"2*table('m.csv', 'arm')\"}}"])  # fmt: skip
+def test_other_formulas_than_motions_read_no_tables(controller):
+    said = problems_of(ARM.replace(", MORE", "") + f"controllers: {{lead: {controller}}}\n")
+    assert "table(...) stands in a motion alone" in said and "track" in said
+
+
 # --- peers --------------------------------------------------------------------------------------------
 
 DOUBLE = """
