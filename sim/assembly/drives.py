@@ -78,7 +78,9 @@ def motions_without_value(mechanism: Mechanism) -> list[Problem]:
         for name, value in zip(("value", "rate", "acceleration"), mechanism.work.rows.want[r], strict=True):
             if not np.isfinite(value):
                 what = f"the {name} of this motion is not a finite number at the start"
-                out.append(_of_motion(mechanism, int(r), what, "give a formula that is smooth there"))
+                formula = mechanism.model.programs.sources.get(int(mechanism.structure.tables.rows.motion[r]))
+                spans = formula.spans if formula is not None else ""
+                out.append(_of_motion(mechanism, int(r), what, spans or "give a formula that is smooth there"))
                 break
     return out
 

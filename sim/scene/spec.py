@@ -37,6 +37,11 @@ class Curve:
     def __repr__(self) -> str:
         return self.name
 
+    @property
+    def span(self) -> str:
+        """From when to when it tells something, as a sentence has it."""
+        return f"{self.name} tells {self.time[0]:g} s to {self.time[-1]:g} s"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Expression:
@@ -49,6 +54,12 @@ class Expression:
     text: str
     tree: ast.expr
     place: Place
+
+    @property
+    def spans(self) -> str:
+        """From when to when its tables tell something; nothing where it reads none."""
+        found: list[Any] = [node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant)]
+        return ", ".join(dict.fromkeys(value.span for value in found if isinstance(value, Curve)))
 
 
 @dataclass(frozen=True, kw_only=True)

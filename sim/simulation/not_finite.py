@@ -101,8 +101,16 @@ def _motion(flow: Flow, t: float) -> str:
             if not np.isfinite(value):
                 column = int(tables.rows.column[row])
                 said = _said(flow.model.programs.sources.get(int(tables.rows.motion[row])))
-                return f"the motion of {_column(flow, column)} has {value} for its {what}{said}"
+                return (
+                    f"the motion of {_column(flow, column)} has {value} for its {what}{said}{_beyond(flow, int(row))}"
+                )
     return ""
+
+
+def _beyond(flow: Flow, row: int) -> str:
+    """Return when the tables of a driven row tell something, where it has some."""
+    formula = flow.model.programs.sources.get(int(flow.structure.tables.rows.motion[row]))
+    return f"; {formula.spans}" if formula is not None and formula.spans else ""
 
 
 def _formula(flow: Flow, controllers: Controllers, t: float) -> str:

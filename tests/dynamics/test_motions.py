@@ -467,7 +467,12 @@ def test_a_recording_keeps_the_table_of_a_motion(tmp_path):
 def test_a_motion_ends_where_its_table_ends(tmp_path):
     with pytest.raises(SimulationError, match=r"table\('m.csv', 'arm'\)") as caught:
         arm_led_by(tmp_path, "table('m.csv', 'arm')", duration=2.5)
-    assert "2" in str(caught.value)
+    assert str(caught.value).endswith("; table('m.csv', 'arm') tells 0 s to 2 s")
+    with pytest.raises(SceneError) as early:
+        arm_led_by(tmp_path, "table('m.csv', 'arm', t - 1 s)")
+    (problem,) = early.value.problems
+    assert "is not a finite number at the start" in problem.what
+    assert problem.hint == "table('m.csv', 'arm') tells 0 s to 2 s"
     held = arm_led_by(tmp_path, "table('m.csv', 'arm', min(t, 2 s)) - 3*table('m.csv', 'arm', 1 s)*0", duration=1.9)
     assert held.coordinate["hinge"][-1] == pytest.approx(0.5 * np.sin(3 * 1.9), abs=1e-6)
 
