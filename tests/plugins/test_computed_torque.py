@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import sim
 from sim.scene.problem import SceneError
@@ -169,3 +173,44 @@ def test_what_it_cannot_do_is_told(tmp_path, more, columns, said) -> None:
     with pytest.raises(SceneError) as caught:
         led(tmp_path, more, "", columns)
     assert said in str(caught.value)
+
+
+def test_a_monkey_sits_still_on_a_swing_which_then_is_a_pendulum(tmp_path) -> None:
+    """Motors in closed chains, more than freedoms, hold every joint; what is left is one rigid body about the beam."""
+    scenes = Path(__file__).parents[2] / "scenes"
+    (tmp_path / "figures").symlink_to(scenes / "figures")
+    text = re.sub(r"controllers:\n(  .*\n)+events:\n(  .*\n)+", "CONTROLLERS", (scenes / "swing.yaml").read_text())
+    text = text.replace("duration: 6 s", "duration: 1.5 s")
+    (tmp_path / "still.yaml").write_text(text.replace("CONTROLLERS", ""))
+    begun = sim.Simulator(sim.compile(sim.load(tmp_path / "still.yaml")))
+    heads, values = ["time [s]"], [T]
+    for name in (name for name in begun.model.joint_names if name.startswith(("monkey.", "slide"))):
+        kind = begun.model.type_of(begun.model.joint(name))
+        own = np.atleast_1d(begun.state.coordinate[name]) if kind.name not in ("free", "fixed") else []
+        heads += [
+            f"{name}[{k}] [{kind.units[k]}]" if len(own) > 1 else f"{name} [{kind.units[k]}]" for k in range(len(own))
+        ]
+        values += [np.full(len(T), x) for x in own]
+    assert len(heads) == 21
+    np.savetxt(tmp_path / "still.csv", np.column_stack(values), delimiter=",", header=",".join(heads), comments="")
+    leads = "controllers: {still: {type: computed_torque, file: still.csv, rate: 200}}\n"
+    (tmp_path / "still.yaml").write_text(text.replace("CONTROLLERS", leads))
+    recording = sim.run(sim.load(tmp_path / "still.yaml"))
+    for head in heads[1:]:
+        joint = head.partition(" ")[0].partition("[")[0]
+        assert np.ptp(np.asarray(recording.coordinate[joint]), axis=0) == pytest.approx(0.0, abs=1e-3)
+    # One rigid body: I w is its angular momentum about the beam, and the weight's moment turns it.
+    chain = sim.chain(begun)
+    arm = chain.centre_of_mass - np.array([0.0, 0.0, 2.6])
+    w = float(begun.state.angular_velocity["rope_l"][1])
+    momentum = chain.momentum[:3] + np.cross(arm, chain.momentum[3:])
+    inertia = momentum[1] / w
+
+    def swing(t: float, y: np.ndarray) -> list[float]:
+        x = arm[0] * np.cos(y[0]) + arm[2] * np.sin(y[0])  # of the centre of mass, turned about y
+        return [y[1], chain.mass * 9.81 * x / inertia]
+
+    peer = solve_ivp(swing, (0.0, 1.5), [0.0, w], rtol=1e-10, atol=1e-12, t_eval=recording.time)
+    angle = np.asarray(recording.coordinate["beam_l"])[:, 1]
+    assert np.ptp(peer.y[0]) > 0.5
+    assert angle - angle[0] == pytest.approx(peer.y[0], abs=3e-3)
