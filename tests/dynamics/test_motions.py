@@ -456,6 +456,26 @@ def test_a_table_is_followed(tmp_path, motion, factor, pace):
     assert sim.verify(recording, instants=4).problems == []
 
 
+@pytest.mark.fast
+@pytest.mark.parametrize("rows", [41, 5, 2])
+@pytest.mark.parametrize("at", [0.0, 0.05, 0.73, 1.9999, 2.0])
+def test_a_table_is_looked_up_with_both_derivatives(tmp_path, rows, at):
+    """At knots, between them and at both ends; of few rows a spline of lower degree."""
+    from scipy.interpolate import make_interp_spline
+
+    time = np.linspace(0.0, 2.0, rows)
+    angle = 0.5 * np.sin(3 * time)
+    lines = [f"{t!r},{a!r}" for t, a in zip(time.tolist(), angle.tolist(), strict=True)]
+    (tmp_path / "m.csv").write_text("\n".join(["time [s],arm", *lines]) + "\n")
+    (tmp_path / "arm.yaml").write_text(ARM.replace("MORE", f"motion: \"table('m.csv', 'arm', {at!r} s - 2*t)\""))
+    simulator = sim.Simulator(sim.compile(sim.load(tmp_path / "arm.yaml")))
+    spline = make_interp_spline(time, angle, min(5, rows - 1))
+    state = simulator.state
+    assert state.coordinate["hinge"] == pytest.approx(float(spline(at)), abs=1e-13)
+    assert state.rate["hinge"] == pytest.approx(-2 * float(spline(at, 1)), abs=1e-12)
+    assert state.angular_acceleration["arm"][1] == pytest.approx(4 * float(spline(at, 2)), abs=1e-10)
+
+
 def test_a_recording_keeps_the_table_of_a_motion(tmp_path):
     recording = arm_led_by(tmp_path, "table('m.csv', 'arm')")
     recording.save(tmp_path / "arm.h5")
