@@ -115,9 +115,10 @@ def _off(mechanism: Mechanism, row: int, said: Sequence[float], derivative: int)
     """
     model, rows, want = mechanism.model, mechanism.structure.tables.rows, mechanism.work.rows.want
     joint = int(model.columns.joint[rows.column[row]])
-    place, ball = int(rows.column[row]) - model.columns_of(joint).start, model.type_of(joint).ball
+    place = int(rows.column[row]) - model.columns_of(joint).start
     if derivative or rows.locked[row] != OF_BALL:
         return abs(said[place] - float(want[row, derivative]))
+    ball = model.type_of(joint).ball
     if place > ball:
         return 0.0
     w, x, y, z = from_vector(tuple(want[row : row + 3, 0]))

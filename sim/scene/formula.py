@@ -10,7 +10,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sim.joints import JOINT_TYPES
 from sim.scene.expressions import Evaluator, ExpressionError, parse, run
@@ -18,8 +18,10 @@ from sim.scene.functions import FUNCTIONS
 from sim.scene.names import Unreadable, full_name, nearest, own_name
 from sim.scene.problem import Place
 from sim.scene.spec import Curve, Expression
-from sim.scene.time_table import TimeTable
 from sim.scene.units import FACTOR_HINT, ONE, Dimension, Quantity, Vector, describe, parse_unit, scalar
+
+if TYPE_CHECKING:
+    from sim.scene.time_table import TimeTable
 
 _LENGTH = parse_unit("m")
 _SPEED = parse_unit("m/s")

