@@ -304,3 +304,32 @@ def test_a_table_that_leads_to_a_dead_point_says_so(tmp_path) -> None:
         found = [int(note.partition("row ")[2].split()[0]) - 1 for note in notes]
         assert len(found) >= 1 and abs(found[0] - turning[0]) <= 2
         assert "m.csv: row " in notes[0] and "hardly tells how the mechanism goes on" in notes[0]
+
+
+def test_springs_between_points_do_their_part_along_a_table(tmp_path) -> None:
+    """A box on a rail that a spring beside it pulls on: m x'' less the spring's pull along the rail, at every row."""
+    text = """
+schema: 1
+name: railed
+world: {points: {hook: [0, 0.4, 0]}}
+bodies:
+  box: {mass: 2 kg, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1], position: [0, 0, 0]}
+  arm: {mass: 1 kg, com: [0, 0, 0], inertia: [0.1, 0.1, 0.1], position: [0, 0, 0]}
+joints:
+  rail: {type: translational, parent: world, child: box, position: [0, 0, 0], axis: [1, 0, 0]}
+  turn: {type: rotational, parent: box, child: arm, position: [0, 0, 0], axis: [1, 0, 0]}
+forces: {pull: {type: spring, from: world.hook, to: box.com, stiffness: 90 N/m, length: 0.2 m, damping: 4 N s/m}}
+"""
+    (tmp_path / "railed.yaml").write_text(text)
+    t = np.linspace(0.0, 1.0, 101)
+    table = as_csv(t, {"rail": ("m", 0.3 * np.sin(4 * t)), "turn": ("rad", 0.1 * t**2)})
+    (tmp_path / "m.csv").write_text(table)
+    found = sim.inverse(tmp_path / "railed.yaml", tmp_path / "m.csv", actuated=["rail", "turn"])
+    x, v, a = 0.3 * np.sin(4 * t), 1.2 * np.cos(4 * t), -4.8 * np.sin(4 * t)
+    length = np.hypot(x, 0.4)
+    pull = 90 * (length - 0.2) + 4 * v * x / length
+    torque = dict(zip(found.names, np.transpose(found.torque), strict=True))
+    middle = slice(8, -8)  # at its ends a spline knows accelerations less well
+    assert torque["rail"][middle] == pytest.approx((3 * a + pull * x / length)[middle], abs=1e-4)
+    assert torque["turn"][middle] == pytest.approx(0.1 * 0.2 * np.ones(101)[middle], abs=1e-4)
+    assert np.ptp(pull * x / length) > 10
