@@ -177,6 +177,7 @@ def test_what_a_law_prints_leaves_json_whole(tmp_path, capsys):
         ("rate = -5.0\ndef sample(self, t, state, torque, memory):\n    pass", "sampled at -5.0 Hz"),
         ("rate = 0\ndef sample(self, t, state, torque, memory):\n    pass", "sampled at 0 Hz"),
         ("def expressions(self, view):\n    return {7: 1.0}", "expressions() gives 7: float"),
+        ("def expressions(self, view):\n    return {0: 1.0}", "expressions() gives 0: float"),
         ("def expressions(self, view):\n    return {'hinge': 1.0}", "expressions() gives 'hinge': float"),
         ("def expressions(self, view):\n    return 3", "TypeError"),
     ],
