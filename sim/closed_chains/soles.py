@@ -66,8 +66,10 @@ class Standing:
 class Ground:
     """All soles at one state.
 
-    body, corner : of each point, its body and its place [m], world axes
-    count : points of each sole
+    names, count : of each sole, its body and how many corners it has
+    corner, origin : (points, 3) where each corner is, and its link's origin [m], world axes
+    link : (points,) of each corner
+    normal : (points, 3) along which the ground presses there, world axes
     edges : (points, EDGES, 3) directions of which forces are sums, world axes: pressing 1, pushing sideways by friction
     reaching : (N_J, points EDGES) torques along theta_J' for unit numbers of these
     """

@@ -272,7 +272,8 @@ def _check_driven(
     driven = [formula is not None for formula in motion]
     if limits is not None and limits.stop == "rigid":
         ends = [any(map(math.isfinite, pair)) for pair in limits.ranges]
-        if any(a and b for a, b in zip(driven, ends, strict=False)):
+        tilts = any(map(math.isfinite, (limits.cone, *limits.twist)))  # of a ball alone, all of which is driven
+        if any(a and b for a, b in zip(driven, ends, strict=False)) or (tilts and any(driven)):
             block.problem("limits", "a driven freedom has no rigid stop: its motion says where it is")
     if any(a and b > 0.0 for a, b in zip(driven, friction, strict=False)):
         what = "a driven freedom has no friction: its drive gives what the motion takes"

@@ -662,6 +662,13 @@ joints: {j: {parent: world, child: b, position: [0, 0, 0], %s}}
             "type: rotational, axis: [0, 1, 0], motion: t/1 s, limits: {range: [0, inf], stop: rigid}",
             "a driven freedom has no rigid stop: its motion says where it is",
         ),
+        *(
+            (
+                f"type: spherical, motion: [t/1 s, 0, 0], limits: {{{limit}, stop: rigid}}",
+                "a driven freedom has no rigid stop: its motion says where it is",
+            )
+            for limit in ("range: [0 deg, 60 deg]", "cone: 60 deg", "twist: [-30 deg, 30 deg]")
+        ),
         (
             "type: spherical, motion: t/1 s",
             "expected 3 formulas, one for each freedom of a spherical joint, found one",
